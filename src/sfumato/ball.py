@@ -1,0 +1,66 @@
+"""Ball: what is publicly known about where the data lie."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .spaces.base import Array, InvalidPointError, Points, Space
+
+INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, so that rounding cannot put one outside
+
+
+@dataclass(frozen=True, eq=False)
+class Ball:
+    """All points within ``radius`` of ``center``.  Both are public: chosen before the data are seen, never from them.
+
+    >>> from sfumato import Sphere
+    >>> ball = Ball(Sphere(dim=2), center=[0.0, 0.0, 1.0], radius=0.5)
+    >>> clipped = ball.clip([[1.0, 0.0, 0.0]])
+    >>> round(float(ball.space.distance(ball.center, clipped)[0]), 6)
+    0.5
+    """
+
+    space: Space
+    center: Points = field(repr=False)
+    radius: float
+
+    def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
+        try:
+            point = space.validate(np.asarray(center)[None])[0]
+        except InvalidPointError as error:
+            raise ValueError(f"the centre of the ball {error.reason}") from None
+        if not (np.isfinite(radius) and radius > 0):
+            raise ValueError(f"the radius of the ball must be a positive number, not {radius}")
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "center", point)
+        object.__setattr__(self, "radius", float(radius))
+
+    def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:
+        """Canonical points, those outside moved along the geodesic towards the centre onto the boundary.
+
+        ``invalid="raise"`` raises for a record that is not a point of the space, with its row; ``"center"`` puts the
+        public centre in its place.
+        """
+        if invalid not in ("raise", "center"):
+            raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")
+        canonical, reasons = self.space.diagnose(points)
+        if reasons and invalid == "raise":
+            row = min(reasons)
+            raise InvalidPointError(row, reasons[row])
+        canonical[list(reasons)] = self.center
+        distance = self.distances(canonical)
+        outside = distance > INSIDE * self.radius
+        if outside.any():
+            vectors = self.space.log(self.center, canonical[outside])
+            shrink = INSIDE * self.radius / distance[outside]
+            canonical[outside] = self.space.exp(
+                self.center, vectors * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+            )
+        return canonical
+
+    def distances(self, points: Points) -> Array:
+        """Distances of canonical points from the centre."""
+        return self.space.distance(self.center, points)

@@ -1,0 +1,24 @@
+"""From public numbers to a noise scale.  No data enter here."""
+
+from .error import kng_error_law, laplace_error_law
+from .scale import (
+    Calibration,
+    Scale,
+    RadiusError,
+    exponential_scale,
+    kng_scale,
+    laplace_scale,
+    theorem_sensitivity,
+)
+
+__all__ = [
+    "Calibration",
+    "RadiusError",
+    "Scale",
+    "exponential_scale",
+    "kng_error_law",
+    "kng_scale",
+    "laplace_error_law",
+    "laplace_scale",
+    "theorem_sensitivity",
+]

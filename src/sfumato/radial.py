@@ -1,0 +1,161 @@
+"""Laws of a distance: density ∝ V(u)·exp(−E(u)) with a piecewise linear energy E.  Integrated, and drawn exactly.
+
+Both sides of the package stand on them: calibration integrates laws made of public numbers, samplers draw from laws that
+envelop a target.  V is the upper radial volume bound of a space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from .spaces.base import Array, Space
+
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+CENTRAL, OUTER = 512, 128  # cells where the mass is, and between there and the limit
+
+
+def central_range(space: Space, rate: float) -> float:
+    """A distance beyond which radius^(d−1)·exp(−rate·u) holds less than about e⁻⁴⁰ of its mass."""
+    d = space.dim
+    return (d + 9 * np.sqrt(d) + 45) / max(rate - space.radial_growth, 1e-3 * rate)
+
+
+def gauss_legendre(edges: Array) -> tuple[Array, Array]:
+    """Eight nodes and weights for each cell, (cells, 8); the integrands here are analytic on each cell."""
+    low, half = edges[:-1, None], np.diff(edges)[:, None] / 2
+    return low + half * (1 + _NODES), half * _WEIGHTS
+
+
+@dataclass(frozen=True, eq=False)
+class RadialLaw:
+    """The law on [0, limit] with E of slope ``slopes[i]`` between ``edges[i]`` and ``edges[i + 1]``.
+
+    An infinite limit continues the last slope for ever.  :meth:`from_slope` makes one from a slope function that never
+    rises, taking its value at the right end of each cell, so that E is a lower bound.
+    """
+
+    space: Space
+    edges: Array
+    slopes: Array
+    unbounded: bool = False
+    log_volume: Callable[[Array], Array] | None = None
+
+    @classmethod
+    def from_slope(
+        cls,
+        space: Space,
+        slope: Callable[[Array], Array],
+        limit: float,
+        log_volume: Callable[[Array], Array] | None = None,
+    ) -> RadialLaw:
+        edges = radial_edges(space, float(slope(np.zeros(1))[0]), limit)
+        slopes = np.minimum.accumulate(slope(edges[1:]))
+        return cls(space, edges, slopes, bool(np.isinf(limit)), log_volume)
+
+    def volume(self, u: Array) -> Array:
+        return self.space.log_radial_bounds(u)[1] if self.log_volume is None else self.log_volume(u)
+
+    @cached_property
+    def edge_energy(self) -> Array:
+        return np.concatenate([[0.0], np.cumsum(self.slopes * np.diff(self.edges))])
+
+    def energy(self, u: Array) -> Array:
+        cell = np.clip(np.searchsorted(self.edges, u, side="right") - 1, 0, len(self.slopes) - 1)
+        return np.asarray(self.edge_energy[cell] + self.slopes[cell] * (u - self.edges[cell]))
+
+    def log_density(self, u: Array) -> Array:
+        return self.volume(u) - self.energy(u)
+
+    # -- integrals ---------------------------------------------------------------------------------------------------
+    def _mass(self, edges: Array) -> Array:
+        nodes, weights = gauss_legendre(edges)
+        return np.asarray(np.sum(weights * np.exp(self.log_density(nodes) - self._peak), axis=1))
+
+    @cached_property
+    def _peak(self) -> float:
+        return float(np.max(self.log_density(self.edges[1:])))
+
+    @cached_property
+    def _cell_masses(self) -> Array:
+        return np.append(self._mass(self.edges), np.exp(self._log_tail[0] - self._peak) if self.unbounded else 0.0)
+
+    def survival(self, u: float) -> float:
+        """P(distance > u)."""
+        masses, edges = self._cell_masses, self.edges
+        if u >= edges[-1]:
+            return float(masses[-1] / masses.sum())
+        cell = int(np.searchsorted(edges, u, side="right")) - 1
+        part = self._mass(np.array([u, edges[cell + 1]]))[0]
+        return float((part + masses[cell + 1 :].sum()) / masses.sum())
+
+    def quantile(self, p: float) -> float:
+        """The distance that is not exceeded with probability p, rounded up."""
+        if not 0 < p < 1:
+            raise ValueError(f"a probability must lie between 0 and 1, not {p}")
+        after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
+        if after[-1] > 1 - p:
+            raise ValueError(f"the {p} quantile lies beyond the range of this law")
+        cell = int(np.flatnonzero(after > 1 - p)[-1])
+        low, high = float(self.edges[cell]), float(self.edges[cell + 1])
+        for _ in range(60):
+            middle = (low + high) / 2
+            low, high = (middle, high) if self.survival(middle) > 1 - p else (low, middle)
+        return high
+
+    # -- exact draws ---------------------------------------------------------------------------------------------------
+    @cached_property
+    def _log_tail(self) -> tuple[float, float]:
+        """Beyond the last edge T the density is at most its value there times exp(−rate·(u − T)): log mass, rate."""
+        end = float(self.edges[-1])
+        rate = float(self.slopes[-1]) - self.space.radial_growth - (self.space.dim - 1) / end
+        return float(self.log_density(np.array([end]))[0] - np.log(rate)), rate
+
+    @cached_property
+    def _caps(self) -> tuple[Array, Array]:
+        """An upper bound on the log density of each cell (V is monotone on it, E linear), and cumulative masses."""
+        volume = self.volume(self.edges)
+        caps = np.maximum(volume[:-1], volume[1:]) - np.minimum(self.edge_energy[:-1], self.edge_energy[1:]) + 1e-12
+        log_mass = caps + np.log(np.diff(self.edges))
+        if self.unbounded:
+            log_mass = np.append(log_mass, self._log_tail[0])
+        total = np.cumsum(np.exp(log_mass - log_mass.max()))
+        return caps, total / total[-1]
+
+    def sample(self, size: int, rng: np.random.Generator) -> Array:
+        """Exact draws: a cell by its bound, a uniform point in it, kept with probability density/bound."""
+        caps, cumulative = self._caps
+        drawn, missing = [], size
+        while missing > 0:
+            count = missing + missing // 16 + 8
+            cell = np.searchsorted(cumulative, rng.random(count), side="right")
+            tail = cell >= len(caps)
+            inner = np.minimum(cell, len(caps) - 1)
+            u = self.edges[inner] + rng.random(count) * (self.edges[inner + 1] - self.edges[inner])
+            bound = caps[inner]
+            if self.unbounded:
+                log_mass, rate = self._log_tail
+                beyond = rng.standard_exponential(count) / rate
+                u = np.where(tail, self.edges[-1] + beyond, u)
+                bound = np.where(tail, log_mass + np.log(rate) - rate * beyond, bound)
+            keep = -rng.standard_exponential(count) <= self.log_density(u) - bound
+            drawn.append(u[keep][:missing])
+            missing -= len(drawn[-1])
+        return np.concatenate(drawn) if drawn else np.zeros(0)
+
+
+def radial_edges(space: Space, rate: float, limit: float) -> Array:
+    """Cells that are fine where a law of this rate has its mass, split where V turns; they decide speed, not validity."""
+    central = central_range(space, rate)
+    if np.isinf(limit):
+        excess = rate - space.radial_growth
+        edges = np.linspace(0.0, max(central, 4 * (space.dim - 1) / excess), CENTRAL + 1)
+    elif central >= limit:
+        edges = np.linspace(0.0, limit, CENTRAL + 1)
+    else:
+        edges = np.concatenate([np.linspace(0.0, central, CENTRAL + 1), np.linspace(central, limit, OUTER + 1)[1:]])
+    turns = [t for t in space.radial_turning_points() if 0 < t < edges[-1]]
+    return np.unique(np.concatenate([edges, turns]))

@@ -1,0 +1,21 @@
+"""Manifolds."""
+
+from typing import Any
+
+from .base import InvalidPointError, Points, Space
+from .euclidean import Euclidean
+from .shapes import PlanarShapes
+from .spd import SPD
+from .sphere import Sphere
+
+SPACES: dict[str, type[Space]] = {space.name: space for space in (Euclidean, Sphere, SPD, PlanarShapes)}
+
+
+def space_from(name: str, parameters: dict[str, Any]) -> Space:
+    """The space that a record describes."""
+    if name not in SPACES:
+        raise ValueError(f"unknown space {name!r}; known: {', '.join(SPACES)}")
+    return SPACES[name](**parameters)
+
+
+__all__ = ["SPACES", "SPD", "Euclidean", "InvalidPointError", "PlanarShapes", "Points", "Space", "Sphere", "space_from"]

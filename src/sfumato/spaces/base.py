@@ -1,0 +1,243 @@
+"""What a manifold must tell the rest of the package.  Spaces know nothing of privacy."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.float64]
+Points = NDArray[Any]  # float64, or complex128 for planar shapes
+
+BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
+
+
+class InvalidPointError(ValueError):
+    """A record that is not a point of the space; ``row`` is its position in the batch."""
+
+    def __init__(self, row: int, reason: str) -> None:
+        super().__init__(f"record {row}: {reason}")
+        self.row = row
+        self.reason = reason
+
+
+class Space(ABC):
+    """A Riemannian manifold, batched: arrays of points are (n, *point_shape), tangent vectors likewise.
+
+    Methods take canonical points, as :meth:`validate` returns them; :meth:`present` turns those back into what users
+    type.  A new manifold is one subclass in one file.
+    """
+
+    name: ClassVar[str]
+    metric: ClassVar[str]
+
+    # -- what it is ---------------------------------------------------------------------------------------------
+    dim: int  # dimension d of the manifold
+
+    @property
+    @abstractmethod
+    def point_shape(self) -> tuple[int, ...]:
+        """Shape of one canonical point."""
+
+    @property
+    @abstractmethod
+    def curvature_bounds(self) -> tuple[float, float]:
+        """Lower and upper bound on the sectional curvature."""
+
+    @property
+    @abstractmethod
+    def injectivity_radius(self) -> float:
+        """Distance within which geodesics are the only shortest ones."""
+
+    @abstractmethod
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that make this space again, for records."""
+
+    # -- points in and out ----------------------------------------------------------------------------------------
+    @abstractmethod
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        """Canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary)."""
+
+    def validate(self, points: ArrayLike) -> Points:
+        """Canonical points, or an :class:`InvalidPointError` that names the first bad row and the reason."""
+        canonical, reasons = self.diagnose(points)
+        if reasons:
+            row = min(reasons)
+            raise InvalidPointError(row, reasons[row])
+        return canonical
+
+    def present(self, points: Points) -> Array:
+        """Canonical points in the layout that users read and write."""
+        return np.asarray(points, dtype=np.float64)
+
+    def _real_batch(self, points: ArrayLike) -> tuple[Array, dict[int, str]]:
+        """A float64 copy of a batch of real points, with the rows that hold NaN or infinity."""
+        array = np.asarray(points)
+        if np.iscomplexobj(array):
+            raise ValueError(f"{self}: complex numbers where real ones are due")
+        array = np.array(array, dtype=np.float64)
+        if array.shape[1:] != self.point_shape:
+            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {_shape(self.point_shape)})")
+        return array, _not_finite(array)
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """End points of the geodesics that leave ``base`` with velocities ``vectors``."""
+
+    @abstractmethod
+    def log(self, base: Points, points: Points) -> Points:
+        """Velocities of the shortest geodesics from ``base`` to ``points``; inverse of :meth:`exp`."""
+
+    @abstractmethod
+    def distance(self, a: Points, b: Points) -> Array:
+        """Riemannian distance."""
+
+    @abstractmethod
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        """Riemannian inner product of tangent vectors at ``base``."""
+
+    def norm(self, base: Points, vectors: Points) -> Array:
+        """Riemannian length of tangent vectors."""
+        return np.sqrt(np.maximum(self.inner(base, vectors, vectors), 0.0))
+
+    @abstractmethod
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        """Tangent vectors at one base point from coordinates (…, dim) in a fixed orthonormal basis there."""
+
+    @abstractmethod
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        """Coordinates of tangent vectors at one base point; inverse of :meth:`from_coordinates`."""
+
+    def tangent_basis(self, base: Points) -> Points:
+        """That orthonormal basis, (dim, *point_shape)."""
+        return self.from_coordinates(base, np.eye(self.dim))
+
+    def random_directions(self, base: Points, size: int, rng: np.random.Generator) -> Points:
+        """Unit tangent vectors at one base point, uniform on the sphere."""
+        gaussian = rng.standard_normal((size, self.dim))
+        return self.from_coordinates(base, gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+
+    # -- means -----------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        """Weighted mean of log over all points, at each of m bases: the hot kernel (m·n logarithms, in blocks)."""
+
+    @abstractmethod
+    def mean_start(self, points: Points, weights: Array) -> Points:
+        """A point near the Fréchet mean, in closed form."""
+
+    @abstractmethod
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        """Trace of the Hessian of ½·distance(·, y)² at one base, for each point y."""
+
+    # -- volume ----------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def log_volume_density(self, base: Points, vectors: Points) -> Array:
+        """log |det d exp_base| at the vectors: volume on the manifold over volume in the tangent space."""
+
+    @abstractmethod
+    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
+        """Bounds on log(radius^(d−1)·|det d exp|) over all directions.
+
+        Along every ray the true density over the upper bound V never rises, so that laws computed with V dominate.
+        """
+
+    def radial_turning_points(self) -> tuple[float, ...]:
+        """Radii between which the upper radial bound is monotone."""
+        return ()
+
+    @property
+    def radial_growth(self) -> float:
+        """Rate c of a growth like radius^(d−1)·exp(c·radius) of the upper radial bound far out."""
+        return 0.0
+
+    def log_sphere_area(self, radius: ArrayLike) -> Array | None:
+        """log of the mean over directions of radius^(d−1)·|det d exp|, up to a constant; None where not known exactly."""
+        lower, upper = self.log_radial_bounds(radius)
+        return upper if np.array_equal(lower, upper) else None
+
+    # -- what calibration asks ----------------------------------------------------------------------------------------
+    @abstractmethod
+    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
+        """Bounds on the eigenvalues of the Hessian of ½·distance(·, y)² at a given distance from y."""
+
+    @abstractmethod
+    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
+        """Bounds on the eigenvalues of Hess F where the mean squared distance to the data is at most
+        ``second_moment`` and every distance at most ``reach``."""
+
+    @abstractmethod
+    def log_spread(self, r: float, R: float) -> float:
+        """A(r, R): the largest ‖log_x y − log_x y'‖ for x in B_R(p0), y and y' in B_r(p0); rounded up (Result 1)."""
+
+    @abstractmethod
+    def divergence_bound(self, r: float, R: float) -> float:
+        """B(r, R) ≥ |div(H⁻¹a)| on B_R(p0), a = log y − log y', H the mean Hessian of data in B_r(p0) (Result 3)."""
+
+    @abstractmethod
+    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
+        """The same bound at distance u from the Fréchet mean, non-decreasing in u (Result 3b)."""
+
+    @abstractmethod
+    def mean_sensitivity(self, r: float) -> float:
+        """Most that n times the Fréchet mean of n points of B_r(p0) moves when one point is replaced (Result 2)."""
+
+    @property
+    @abstractmethod
+    def mean_radius_limit(self) -> float:
+        """Radius below which data in a ball have a unique Fréchet mean, in the ball (Afsari)."""
+
+    @property
+    def convexity_radius(self) -> float:
+        """Distance π/(2√κ) up to which half the squared distance is convex; r + R must stay below it for KNG."""
+        kappa = self.curvature_bounds[1]
+        return float(np.pi / (2 * np.sqrt(kappa))) if kappa > 0 else np.inf
+
+    @property
+    def is_flat(self) -> bool:
+        """Whether this is a Euclidean space in disguise."""
+        return self.curvature_bounds == (0.0, 0.0) and np.isinf(self.injectivity_radius)
+
+    def second_moment_at(self, second_moment: ArrayLike, u: ArrayLike) -> Array:
+        """Bound on 2F at distance u from the Fréchet mean, from a bound on 2F there.
+
+        Where no curvature is negative Hess F ≤ 1 and 2F grows by at most u²; elsewhere √(2F) grows by at most u.
+        """
+        m, u = np.asarray(second_moment, dtype=np.float64), np.asarray(u, dtype=np.float64)
+        return m + u * u if self.curvature_bounds[0] >= 0 else (np.sqrt(m) + u) ** 2
+
+    @abstractmethod
+    def rounding_error(self, center: Points, reach: float) -> float:
+        """A bound on the double-precision error of one draw in tangent coordinates at ``center``, and of a mean of
+        logarithms, for points within ``reach`` of it."""
+
+    def __str__(self) -> str:
+        return repr(self)
+
+
+def _shape(shape: tuple[int, ...]) -> str:
+    return ", ".join(map(str, shape))
+
+
+def _not_finite(array: Points) -> dict[int, str]:
+    finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+    return {int(row): "holds NaN or an infinite value" for row in np.flatnonzero(~finite)}
+
+
+def blocks(count: int, numbers_each: int) -> list[slice]:
+    """Slices of range(count) such that each holds about BLOCK numbers."""
+    step = max(1, BLOCK // max(1, numbers_each))
+    return [slice(i, min(i + step, count)) for i in range(0, count, step)]
+
+
+def uniform_weights(n: int, weights: Array | None) -> Array:
+    """Weights that sum to one."""
+    if weights is None:
+        return np.full(n, 1.0 / n)
+    weights = np.asarray(weights, dtype=np.float64)
+    if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
+        raise ValueError(f"weights must be {n} non-negative finite numbers that are not all zero")
+    return weights / weights.sum()

@@ -1,0 +1,109 @@
+"""R^d: the flat space in which every bound is exact, and the KNG is Awan and others' (2019)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Array, Points, Space, uniform_weights
+
+
+@dataclass(frozen=True)
+class Euclidean(Space):
+    """Vectors of length ``dim``.
+
+    >>> Euclidean(dim=2).distance(np.array([0.0, 0.0]), np.array([3.0, 4.0])).item()
+    5.0
+    """
+
+    dim: int
+    name: ClassVar[str] = "euclidean"
+    metric: ClassVar[str] = "Euclidean"
+
+    def __post_init__(self) -> None:
+        if self.dim < 1:
+            raise ValueError(f"Euclidean: dim must be at least 1, not {self.dim}")
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.dim,)
+
+    @property
+    def curvature_bounds(self) -> tuple[float, float]:
+        return (0.0, 0.0)
+
+    @property
+    def injectivity_radius(self) -> float:
+        return np.inf
+
+    def parameters(self) -> dict[str, Any]:
+        return {"dim": self.dim}
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        return self._real_batch(points)
+
+    def exp(self, base: Points, vectors: Points) -> Points:
+        return base + vectors
+
+    def log(self, base: Points, points: Points) -> Points:
+        return points - base
+
+    def distance(self, a: Points, b: Points) -> Array:
+        return np.asarray(np.linalg.norm(np.asarray(b) - np.asarray(a), axis=-1))
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(u * v, axis=-1))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        return coordinates
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        return vectors
+
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        # the mean of differences, not the difference of means: it keeps small spreads far from the origin
+        origin = points[0]
+        return uniform_weights(len(points), weights) @ (points - origin) + (origin - bases)
+
+    def mean_start(self, points: Points, weights: Array) -> Points:
+        return points[0] + weights @ (points - points[0])
+
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        return np.full(len(points), float(self.dim))
+
+    def log_volume_density(self, base: Points, vectors: Points) -> Array:
+        return np.zeros(np.shape(vectors)[:-1])
+
+    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
+        with np.errstate(divide="ignore"):
+            value = (self.dim - 1) * np.log(np.asarray(radius, dtype=np.float64)) if self.dim > 1 else np.zeros(np.shape(radius))
+        return value, value
+
+    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
+        one = np.ones(np.shape(distance))
+        return one, one
+
+    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
+        return self.hessian_bounds(np.asarray(second_moment) + np.asarray(reach))
+
+    def log_spread(self, r: float, R: float) -> float:
+        return 2 * r
+
+    def divergence_bound(self, r: float, R: float) -> float:
+        return 0.0
+
+    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
+        return np.zeros(np.shape(u))
+
+    def mean_sensitivity(self, r: float) -> float:
+        return 2 * r
+
+    @property
+    def mean_radius_limit(self) -> float:
+        return np.inf
+
+    def rounding_error(self, center: Points, reach: float) -> float:
+        return 4 * 2.0**-53 * (float(np.abs(center).max()) + reach)

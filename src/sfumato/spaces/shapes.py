@@ -1,0 +1,256 @@
+"""Kendall's planar shape space: k labelled landmarks up to translation, scale and rotation, the complex projective
+space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2016)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._curvature import angle_over_sine, chi, cot_defect, log_sinc, psi, unit_log_spread
+from .base import Array, Points, Space, _not_finite, blocks, uniform_weights
+from .sphere import local_log_spread, psi_max
+
+COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
+
+
+@dataclass(frozen=True)
+class PlanarShapes(Space):
+    """Shapes of k ≥ 3 landmarks in the plane; mirror images are different shapes.
+
+    Users give landmarks as (n, k, 2), or complex (n, k).  A canonical point is the complex vector, centred and of norm
+    one; shapes that differ by a rotation are the same point, and every method is blind to it.
+
+    >>> space = PlanarShapes(landmarks=3)
+    >>> triangle = np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    >>> turned = 5 * triangle @ np.array([[0.0, -1.0], [1.0, 0.0]]) + 2
+    >>> float(space.distance(triangle, turned)) < 1e-15
+    True
+    """
+
+    landmarks: int
+    dim: int = field(init=False, repr=False, compare=False)
+    name: ClassVar[str] = "shapes"
+    metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
+
+    def __post_init__(self) -> None:
+        if self.landmarks < 3:
+            raise ValueError(f"PlanarShapes: a shape needs at least 3 landmarks, not {self.landmarks}")
+        object.__setattr__(self, "dim", 2 * self.landmarks - 4)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.landmarks,)
+
+    @property
+    def curvature_bounds(self) -> tuple[float, float]:
+        return (1.0 if self.landmarks > 3 else 4.0, 4.0)
+
+    @property
+    def injectivity_radius(self) -> float:
+        return np.pi / 2
+
+    def parameters(self) -> dict[str, Any]:
+        return {"landmarks": self.landmarks}
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        z = self._complex(points)
+        if z.ndim != 2:
+            raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
+        reasons = _not_finite(z)
+        z = np.where(np.isfinite(z), z, 0.0)
+        largest = np.abs(z).max(axis=1, keepdims=True)
+        z = z / np.where(largest > 0, largest, 1.0)  # no overflow, no underflow
+        z = z - z.mean(axis=1, keepdims=True)
+        size = np.linalg.norm(z, axis=1, keepdims=True)
+        for row in np.flatnonzero(size[:, 0] <= COINCIDENT):
+            reasons.setdefault(int(row), f"has no shape: all its {self.landmarks} landmarks coincide")
+        z[list(reasons)] = np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks)
+        return z / np.linalg.norm(z, axis=1, keepdims=True), reasons
+
+    def present(self, points: Points) -> Array:
+        return np.stack([points.real, points.imag], axis=-1)
+
+    def _complex(self, points: ArrayLike) -> Points:
+        array = np.asarray(points)
+        if np.iscomplexobj(array):
+            if array.shape[-1:] != (self.landmarks,):
+                raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}) complex numbers")
+            return array.astype(np.complex128)
+        array = array.astype(np.float64)
+        if array.shape[-2:] != (self.landmarks, 2):
+            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}, 2)")
+        return np.asarray(array[..., 0] + 1j * array[..., 1])
+
+    def _preshape(self, points: ArrayLike) -> Points:
+        z = self._complex(points)
+        z = z - z.mean(axis=-1, keepdims=True)
+        return np.asarray(z / np.linalg.norm(z, axis=-1, keepdims=True))
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def align(self, base: Points, points: Points) -> Points:
+        """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
+        x, y = self._preshape(base), self._preshape(points)
+        c = np.sum(np.conj(x) * y, axis=-1, keepdims=True)
+        size = np.abs(c)
+        return np.asarray(y * np.where(size > 0, np.conj(c) / np.where(size > 0, size, 1.0), 1.0))
+
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """cos(t)·x + sin(t)·v/‖v‖ for a horizontal v."""
+        x, v = self._preshape(base), self._complex(vectors)
+        t = np.linalg.norm(v, axis=-1, keepdims=True)
+        y = np.cos(t) * x + np.sinc(t / np.pi) * v
+        return np.asarray(y / np.linalg.norm(y, axis=-1, keepdims=True))
+
+    def log(self, base: Points, points: Points) -> Points:
+        """atan2(‖u‖, |c|)·u/‖u‖ with y aligned to x, c = ⟨x, y⟩ and u = y − |c|·x."""
+        x, y = self._preshape(base), self.align(base, points)
+        near = y - x
+        u = near - np.sum(np.conj(x) * near, axis=-1, keepdims=True) * x
+        sine = np.linalg.norm(u, axis=-1, keepdims=True)
+        theta = np.arctan2(sine, np.sum(np.conj(x) * y, axis=-1, keepdims=True).real)
+        return np.asarray(theta * u / np.where(sine > 0, sine, 1.0))
+
+    def distance(self, a: Points, b: Points) -> Array:
+        """2·atan2(‖x − y‖, ‖x + y‖) after alignment."""
+        x, y = self._preshape(a), self.align(a, b)
+        return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(np.conj(self._complex(u)) * self._complex(v), axis=-1).real)
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        m = self.landmarks - 2
+        half = coordinates[..., :m] + 1j * coordinates[..., m:]
+        center, mirror = self._mirrors(self._preshape(base))
+        horizontal = np.concatenate([np.zeros((*half.shape[:-1], 1)), half], axis=-1)
+        inside = _householder(mirror, horizontal)
+        return _householder(center, np.concatenate([np.zeros((*half.shape[:-1], 1)), inside], axis=-1))
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        center, mirror = self._mirrors(self._preshape(base))
+        half = _householder(mirror, _householder(center, self._complex(vectors))[..., 1:])[..., 1:]
+        return np.concatenate([half.real, half.imag], axis=-1)
+
+    def _mirrors(self, x: Points) -> tuple[Points, Points]:
+        """Two reflections: the first takes (1,…,1)/√k to −e₀ and so centred vectors to C^(k−1), the second x to ∓e₀ there."""
+        k = self.landmarks
+        center = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
+        center[0] += 1.0
+        center /= np.linalg.norm(center)
+        mirror = _householder(center, x)[1:].copy()
+        mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
+        return center, mirror / np.linalg.norm(mirror)
+
+    # -- means -----------------------------------------------------------------------------------------------------
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        w = uniform_weights(len(points), weights)
+        toward, along = np.zeros(bases.shape, dtype=np.complex128), np.zeros(len(bases))
+        for part in blocks(len(points), 2 * len(bases)):
+            c = np.conj(bases) @ points[part].T
+            size = np.abs(c)
+            factor = angle_over_sine(size) * w[part]
+            along += np.sum(factor * size, axis=1)
+            toward += (factor * np.conj(c) / np.where(size > 0, size, 1.0)) @ points[part]
+        mean = toward - along[:, None] * bases
+        return np.asarray(mean - np.sum(np.conj(bases) * mean, axis=1, keepdims=True) * bases)
+
+    def mean_start(self, points: Points, weights: Array) -> Points:
+        """The full Procrustes mean: leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994)."""
+        if len(points) < self.landmarks:  # the same vector from the smaller Gram matrix
+            rows = np.sqrt(weights)[:, None] * points
+            return _unit(np.linalg.eigh(np.conj(rows) @ rows.T)[1][:, -1] @ rows)
+        return np.linalg.eigh((points * weights[:, None]).T @ np.conj(points))[1][:, -1]
+
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        s = self.distance(base, points)
+        return self.dim - cot_defect(2 * s) - (self.dim - 2) * cot_defect(s)
+
+    # -- volume ----------------------------------------------------------------------------------------------------
+    def log_volume_density(self, base: Points, vectors: Points) -> Array:
+        """(2m − 1)·log(sin t/t) + log cos t, m = k − 2."""
+        t = np.linalg.norm(self._complex(vectors), axis=-1)
+        return (self.dim - 2) * log_sinc(t) + log_sinc(2 * t)
+
+    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
+        """Both equal log(sin^(2m−1)ρ·cos ρ), the same in every direction."""
+        t = np.asarray(radius, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            value = (self.dim - 1) * np.log(np.sin(t)) + np.log(np.maximum(np.cos(t), 0.0))
+        return value, value
+
+    def radial_turning_points(self) -> tuple[float, ...]:
+        return (float(np.arctan(np.sqrt(self.dim - 1))),)
+
+    # -- calibration -------------------------------------------------------------------------------------------------
+    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
+        """2s·cot 2s once, s·cot s d − 2 times, and 1."""
+        lower = 1 - cot_defect(2 * np.asarray(distance, dtype=np.float64))
+        return lower, np.ones_like(lower)
+
+    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
+        """As on the sphere of curvature 4: 1 − 2s·cot 2s is s² times a rising function."""
+        reach = np.asarray(reach, dtype=np.float64)
+        lower = 1 - np.minimum(1.0, np.asarray(second_moment) / reach**2) * cot_defect(2 * reach)
+        return lower, np.ones_like(lower)
+
+    def log_spread(self, r: float, R: float) -> float:
+        return unit_log_spread(2 * r, 2 * R) / 2
+
+    def divergence_bound(self, r: float, R: float) -> float:
+        """Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and
+        (φ₁ − φ₂)·cot t = t:
+
+        Σ_e⟨(∇ₑH)w, Ke⟩ = (χ₁−ψ₁)⟨Pw, Kn⟩ + (χ₂−ψ₂)⟨j,w⟩⟨j, Kn⟩ − ⟨n,w⟩[ψ₁·tr PK + ψ₂⟨j, Kj⟩] − t⟨iPw, Kj⟩.
+        """
+        S, d = r + R, self.dim
+        lam = 1 - float(cot_defect(2 * S))
+        trace = float(cot_defect(2 * S) + (d - 2) * cot_defect(S))
+        along = ((d - 2) * psi_max(S) + 2 * psi_max(2 * S)) / lam
+        across = 0.5 * (1 / lam - 1) * float(4 * chi(2 * S) - 4 * S + S)
+        return trace / lam + self.log_spread(r, R) / lam * float(np.hypot(along, across))
+
+    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
+        """Result 3b on CP^m: ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t), and the terms linear in t
+        sum to multiples of ⟨g, w⟩.  The rest is bounded entry by entry in K − 1, which lies between 0 and 1/λ − 1."""
+        S = np.minimum(2 * r + u, r + R)
+        second_moment = self.second_moment_at(r * r, u)
+        lam = self.mean_hessian_bounds(second_moment, S)[0]
+        d = self.dim
+        trace = cot_defect(2 * S) + (d - 2) * cot_defect(S)
+        share = np.minimum(1.0, second_moment / S**2)
+        trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
+        linear = trace_k * (chi(S) - 2 * S / 3 + u / 3) + (2 * chi(2 * S) - chi(S) - 2 * S) + u
+        # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity
+        diagonal = np.maximum(np.maximum(psi_max(S), _gap_max(S)), 2 * psi(S) - 2 * psi(2 * S))
+        rest = diagonal + 2 * chi(2 * S) - 2 * S + S / 2
+        w = local_log_spread(2 * r, 2 * u) / 2 / lam
+        return np.asarray(trace / lam + w * (linear + (1 / lam - 1) * rest))
+
+    def mean_sensitivity(self, r: float) -> float:
+        return float(np.tan(2 * r))
+
+    @property
+    def mean_radius_limit(self) -> float:
+        return np.pi / 4
+
+    def rounding_error(self, center: Points, reach: float) -> float:
+        return 32 * 2.0**-53
+
+
+def _gap_max(S: ArrayLike) -> Array:
+    """Upper bound on the maximum over [0, S] of the concave function ψ₂ − ψ₁ = 2ψ(2t) − ψ(t), whose slope at 0 is 1."""
+    grid = np.linspace(0.0, np.pi / 4, 4097)
+    best = np.maximum.accumulate(2 * psi(2 * grid) - psi(grid))
+    step = grid[1]
+    return np.asarray(np.interp(np.minimum(np.asarray(S) + step, np.pi / 4), grid, best) + step)
+
+
+def _unit(z: Points) -> Points:
+    return np.asarray(z / np.linalg.norm(z))
+
+
+def _householder(mirror: Points, vectors: Points) -> Points:
+    return np.asarray(vectors - 2 * (vectors @ np.conj(mirror))[..., None] * mirror)

@@ -1,0 +1,236 @@
+"""The sphere S^d of any curvature: directions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._curvature import angle_over_sine, chi, cot_defect, log_sinc, psi, unit_log_spread
+from .base import Array, Points, Space, blocks, uniform_weights
+
+DRIFT = 1e-6  # a norm this close to the right one (single precision is ten times closer) is drift, and is put right
+
+
+@dataclass(frozen=True)
+class Sphere(Space):
+    """The d-sphere of curvature κ: vectors of length 1/√κ in R^(d+1), with the metric of that space.
+
+    >>> space = Sphere(dim=2)
+    >>> pole, east = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
+    >>> round(float(space.distance(pole, east)), 6), space.log(pole, east).round(6).tolist()
+    (1.570796, [1.570796, 0.0, 0.0])
+    """
+
+    dim: int
+    curvature: float = 1.0
+    name: ClassVar[str] = "sphere"
+    metric: ClassVar[str] = "geodesic distance on the sphere"
+
+    def __post_init__(self) -> None:
+        if self.dim < 1:
+            raise ValueError(f"Sphere: dim must be at least 1, not {self.dim}")
+        if not (np.isfinite(self.curvature) and self.curvature > 0):
+            raise ValueError(f"Sphere: curvature must be a positive number, not {self.curvature}")
+
+    @property
+    def _q(self) -> float:
+        return float(np.sqrt(self.curvature))
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.dim + 1,)
+
+    @property
+    def curvature_bounds(self) -> tuple[float, float]:
+        return (self.curvature, self.curvature)
+
+    @property
+    def injectivity_radius(self) -> float:
+        return float(np.pi) / self._q
+
+    def parameters(self) -> dict[str, Any]:
+        return {"dim": self.dim, "curvature": self.curvature}
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        array, reasons = self._real_batch(points)
+        with np.errstate(over="ignore", invalid="ignore"):
+            norms = np.linalg.norm(array, axis=1) * self._q
+        for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
+            wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
+            reasons.setdefault(
+                int(row), f"is not of {wanted}: its norm is {norms[row] / self._q:.9g}; divide by it if that is what you mean"
+            )
+        norms[list(reasons)] = 1.0
+        return array / norms[:, None], reasons
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """cos(t)·x + sin(t)·v/‖v‖ at unit curvature, t = ‖v‖ (do Carmo 1992)."""
+        x, v = np.asarray(base) * self._q, np.asarray(vectors) * self._q
+        t = np.linalg.norm(v, axis=-1, keepdims=True)
+        y = np.cos(t) * x + np.sinc(t / np.pi) * v
+        return y / (np.linalg.norm(y, axis=-1, keepdims=True) * self._q)
+
+    def log(self, base: Points, points: Points) -> Points:
+        """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩); u is taken from y ∓ x, which is exact near ±x."""
+        x, y = np.asarray(base) * self._q, np.asarray(points) * self._q
+        cosine = np.sum(x * y, axis=-1, keepdims=True)
+        near = y - np.where(cosine >= 0, 1.0, -1.0) * x
+        u = near - np.sum(x * near, axis=-1, keepdims=True) * x
+        sine = np.linalg.norm(u, axis=-1, keepdims=True)
+        theta = np.arctan2(sine, cosine)
+        flat = sine == 0
+        direction = u / np.where(flat, 1.0, sine)
+        if np.any(flat & (cosine < 0)):  # antipodes: every direction is shortest, take a fixed one
+            direction = np.where(flat & (cosine < 0), _some_tangent(x), direction)
+        return theta * direction / self._q
+
+    def distance(self, a: Points, b: Points) -> Array:
+        """2·atan2(‖x − y‖, ‖x + y‖), accurate at both ends (Kahan)."""
+        a, b = np.asarray(a), np.asarray(b)
+        return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)) / self._q
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(u * v, axis=-1))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        padded = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
+        return _reflect(base * self._q, padded)
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        return np.asarray(_reflect(base * self._q, vectors)[..., 1:])
+
+    # -- means -----------------------------------------------------------------------------------------------------
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        x, w = bases * self._q, uniform_weights(len(points), weights)
+        toward, along = np.zeros(x.shape), np.zeros(len(x))
+        for part in blocks(len(points), len(x)):
+            y = points[part] * self._q
+            cosine = x @ y.T
+            factor = angle_over_sine(cosine) * w[part]
+            toward += factor @ y
+            along += np.sum(factor * cosine, axis=1)
+        mean = toward - along[:, None] * x
+        return (mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q
+
+    def mean_start(self, points: Points, weights: Array) -> Points:
+        total = weights @ points
+        length = np.linalg.norm(total) * self._q
+        return total / length if length > 1e-9 else points[int(np.argmax(weights))]
+
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        return 1 + (self.dim - 1) * (1 - cot_defect(self._q * self.distance(base, points)))
+
+    # -- volume ----------------------------------------------------------------------------------------------------
+    def log_volume_density(self, base: Points, vectors: Points) -> Array:
+        """(d − 1)·log(sin(√κ·t)/(√κ·t)), t = ‖v‖."""
+        return (self.dim - 1) * log_sinc(self._q * np.linalg.norm(vectors, axis=-1))
+
+    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
+        """Both equal (d − 1)·log(sin(√κ·ρ)/√κ): the sphere looks the same in every direction."""
+        if self.dim == 1:
+            value = np.zeros(np.shape(radius))
+        else:
+            with np.errstate(divide="ignore"):
+                value = (self.dim - 1) * np.log(np.maximum(np.sin(self._q * np.asarray(radius)), 0.0) / self._q)
+        return value, value
+
+    def radial_turning_points(self) -> tuple[float, ...]:
+        return (np.pi / (2 * self._q),)
+
+    # -- calibration -------------------------------------------------------------------------------------------------
+    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
+        """√κ·s·cot(√κ·s), d − 1 times, and 1."""
+        lower = 1 - cot_defect(self._q * np.asarray(distance, dtype=np.float64))
+        return lower, np.ones_like(lower)
+
+    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
+        """1 − s·cot s is s² times a rising function, so its mean is at most E s²·(1 − S·cot S)/S²."""
+        reach = np.asarray(reach, dtype=np.float64)
+        share = np.minimum(1.0, np.asarray(second_moment) / reach**2)
+        lower = 1 - share * cot_defect(self._q * reach)
+        return lower, np.ones_like(lower)
+
+    def log_spread(self, r: float, R: float) -> float:
+        return unit_log_spread(self._q * r, self._q * R) / self._q
+
+    def divergence_bound(self, r: float, R: float) -> float:
+        """Result 3 at unit curvature, S = r + R, λ = S·cot S.
+
+        With H = Σ wᵢ(φᵢ·1 + (1 − φᵢ)nᵢnᵢᵀ), K = H⁻¹ and w = Ka,
+        div(Ka) = tr K(H_y' − H_y) − Σ wᵢ[(χᵢ − ψᵢ)⟨w⊥, Knᵢ⟩ − ψᵢ⟨nᵢ, w⟩(tr K − ⟨nᵢ, Knᵢ⟩)].
+        The trace is at most (d−1)(1 − λ)/λ; an off-diagonal entry of 1 ≤ K ≤ 1/λ is at most ½(1/λ − 1).
+        """
+        r, R = self._q * r, self._q * R
+        S, d = r + R, self.dim
+        defect = float(cot_defect(S))
+        lam = 1 - defect
+        along = psi_max(S) * (d - 1) / lam
+        across = 0.5 * (1 / lam - 1) * float(2 * chi(S) - S)
+        return (d - 1) * defect / lam + unit_log_spread(r, R) / lam * float(np.hypot(along, across))
+
+    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
+        """Result 3b.  Splitting ψ(t) = t/3 − (χ(t) − 2t/3) turns the first part into ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
+        S = np.minimum(2 * r + u, r + R)
+        second_moment = self.second_moment_at(r * r, u)
+        lam = self.mean_hessian_bounds(second_moment, S)[0]
+        r, u, S = self._q * r, self._q * u, self._q * S
+        d, defect = self.dim, cot_defect(S)
+        share = np.minimum(1.0, self.curvature * second_moment / S**2)
+        trace = (d - 1) * defect
+        trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
+        rest = np.hypot(psi_max(S), 0.5 * (2 * chi(S) - S))
+        w = local_log_spread(r, u) / lam
+        return trace / lam + w * (trace_k * (chi(S) - 2 * S / 3 + u / 3) + (1 / lam - 1) * rest)
+
+    def mean_sensitivity(self, r: float) -> float:
+        return 2 * float(np.tan(self._q * r)) / self._q
+
+    @property
+    def mean_radius_limit(self) -> float:
+        return np.pi / (2 * self._q)
+
+    def rounding_error(self, center: Points, reach: float) -> float:
+        return 32 * 2.0**-53 / self._q
+
+
+@lru_cache(maxsize=1)
+def _psi_peak() -> float:
+    """Where the concave function ψ has its maximum on (0, π/2): χ′ = 1.  An error here enters ψ squared."""
+    low, high = 0.5, 1.5
+    for _ in range(60):
+        middle = (low + high) / 2
+        rising = psi(middle + 1e-4) > psi(middle - 1e-4)
+        low, high = (middle, high) if rising else (low, middle)
+    return low
+
+
+def psi_max(S: ArrayLike) -> Any:
+    """The maximum of ψ on [0, S], rounded up."""
+    return psi(np.minimum(S, _psi_peak())) * (1 + 1e-7)
+
+
+def local_log_spread(r: float, u: Array) -> Array:
+    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 16 knots (A rises with R)."""
+    knots = np.linspace(0.0, float(np.max(u)), 17)[1:]
+    values = np.array([unit_log_spread(r, r + knot) for knot in knots])
+    return np.asarray(values[np.searchsorted(knots, u * (1 - 1e-12))])
+
+
+def _reflect(x: Points, vectors: Points) -> Points:
+    """The Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
+    mirror = x.copy()
+    mirror[0] += 1.0 if x[0] >= 0 else -1.0
+    mirror /= np.linalg.norm(mirror)
+    return vectors - 2 * (vectors @ mirror)[..., None] * mirror
+
+
+def _some_tangent(x: Points) -> Points:
+    """A unit vector orthogonal to each x, the same one every time."""
+    axis = np.eye(x.shape[-1])[np.argmin(np.abs(x), axis=-1)]
+    tangent = axis - np.sum(axis * x, axis=-1, keepdims=True) * x
+    return np.asarray(tangent / np.linalg.norm(tangent, axis=-1, keepdims=True))
