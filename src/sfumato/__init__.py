@@ -1,3 +1,88 @@
-from .ball import Ball
-from .frechet import frechet_mean
-from .spaces import SPD, Euclidean, PlanarShapes, Sphere
+"""sfumato: differentially private means of shapes, covariance matrices and directions, on their own manifold.
+
+>>> import numpy as np
+>>> import sfumato as sf
+>>> space = sf.SPD(size=2)
+>>> ball = sf.Ball(space, center=np.eye(2), radius=1.5)       # public knowledge, never computed from the data
+>>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
+>>> release = sf.private_mean(matrices, ball, epsilon=1.0)
+>>> release.value.shape, round(release.error(0.95), 2)
+((2, 2), 0.19)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ._version import __version__
+
+if TYPE_CHECKING:
+    from .ball import Ball
+    from .calibration import Calibration, RadiusError, Scale
+    from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
+    from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
+    from .mechanisms.choice import plan, private_mean
+    from .release import Guarantee, Release
+    from .spaces import SPD, Euclidean, InvalidPointError, PlanarShapes, Space, Sphere
+
+_HOMES = {
+    "ball": ["Ball"],
+    "calibration": ["Calibration", "RadiusError", "Scale"],
+    "frechet": ["ConvergenceWarning", "FrechetMean", "frechet_mean"],
+    "mechanisms": [
+        "KNG",
+        "AmbientLaplace",
+        "Exponential",
+        "Forecast",
+        "ManifoldLaplace",
+        "Objective",
+        "PointwiseLaplace",
+    ],
+    "mechanisms.choice": ["plan", "private_mean"],
+    "release": ["Guarantee", "Release"],
+    "spaces": ["SPD", "Euclidean", "InvalidPointError", "PlanarShapes", "Space", "Sphere"],
+}
+_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = [
+    "KNG",
+    "SPD",
+    "AmbientLaplace",
+    "Ball",
+    "Calibration",
+    "ConvergenceWarning",
+    "Euclidean",
+    "Exponential",
+    "Forecast",
+    "FrechetMean",
+    "Guarantee",
+    "InvalidPointError",
+    "ManifoldLaplace",
+    "Objective",
+    "PlanarShapes",
+    "PointwiseLaplace",
+    "RadiusError",
+    "Release",
+    "Scale",
+    "Space",
+    "Sphere",
+    "__version__",
+    "frechet_mean",
+    "plan",
+    "private_mean",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Names are imported when they are first used, so that ``import sfumato`` itself is quick."""
+    from importlib import import_module
+
+    if name not in _WHERE:
+        raise AttributeError(f"module 'sfumato' has no attribute {name!r}")
+    value = getattr(import_module(f".{_WHERE[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

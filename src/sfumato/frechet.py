@@ -52,7 +52,9 @@ def frechet_mean(space: Space, points: ArrayLike, weights: ArrayLike | None = No
     return FrechetMean(space.present(x), norm, iterations)
 
 
-def solve(space: Space, points: Points, weights: Array, start: Points | None = None) -> tuple[Points, float, int, float]:
+def solve(
+    space: Space, points: Points, weights: Array, start: Points | None = None
+) -> tuple[Points, float, int, float]:
     """The mean of canonical points: (point, gradient norm, iterations, tolerance it aimed at)."""
     x = space.mean_start(points, weights) if start is None else start
     gradient = space.mean_log(x[None], points, weights)[0]  # minus the gradient of F

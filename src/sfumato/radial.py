@@ -20,8 +20,9 @@ CENTRAL, OUTER = 512, 128  # cells where the mass is, and between there and the 
 
 def central_range(space: Space, rate: float) -> float:
     """A distance beyond which radius^(d−1)·exp(−rate·u) holds less than about e⁻⁴⁰ of its mass."""
-    d = space.dim
-    return (d + 9 * np.sqrt(d) + 45) / max(rate - space.radial_growth, 1e-3 * rate)
+    if rate <= space.radial_growth:
+        return np.inf
+    return float((space.dim + 9 * np.sqrt(space.dim) + 45) / (rate - space.radial_growth))
 
 
 def gauss_legendre(edges: Array) -> tuple[Array, Array]:
@@ -82,6 +83,11 @@ class RadialLaw:
     @cached_property
     def _cell_masses(self) -> Array:
         return np.append(self._mass(self.edges), np.exp(self._log_tail[0] - self._peak) if self.unbounded else 0.0)
+
+    def log_masses(self) -> Array:
+        """log of the mass of each cell between edges, not normalised."""
+        with np.errstate(divide="ignore"):
+            return np.log(self._cell_masses[: len(self.slopes)]) + self._peak
 
     def survival(self, u: float) -> float:
         """P(distance > u)."""
@@ -148,14 +154,17 @@ class RadialLaw:
 
 
 def radial_edges(space: Space, rate: float, limit: float) -> Array:
-    """Cells that are fine where a law of this rate has its mass, split where V turns; they decide speed, not validity."""
+    """Cells that are fine where a law of this rate has its mass; they decide speed, not validity."""
     central = central_range(space, rate)
     if np.isinf(limit):
-        excess = rate - space.radial_growth
-        edges = np.linspace(0.0, max(central, 4 * (space.dim - 1) / excess), CENTRAL + 1)
-    elif central >= limit:
-        edges = np.linspace(0.0, limit, CENTRAL + 1)
-    else:
-        edges = np.concatenate([np.linspace(0.0, central, CENTRAL + 1), np.linspace(central, limit, OUTER + 1)[1:]])
-    turns = [t for t in space.radial_turning_points() if 0 < t < edges[-1]]
-    return np.unique(np.concatenate([edges, turns]))
+        central = limit = max(central, 4 * (space.dim - 1) / (rate - space.radial_growth))
+    return spread_edges(space, central, limit)
+
+
+def spread_edges(space: Space, central: float, limit: float) -> Array:
+    """Even cells up to ``central``, then cells that grow by a constant factor up to ``limit``, with the breaks of V added:
+    on each cell V is monotone and analytic."""
+    edges = np.linspace(0.0, min(central, limit), CENTRAL + 1)
+    if central < limit:
+        edges = np.concatenate([edges, np.geomspace(central, limit, OUTER + 1)[1:-1], [limit]])
+    return np.union1d(edges, [t for t in space.radial_breaks() if 0 < t < limit])

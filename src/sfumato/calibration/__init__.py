@@ -1,10 +1,10 @@
 """From public numbers to a noise scale.  No data enter here."""
 
-from .error import kng_error_law, laplace_error_law
+from .error import exponential_error_law, kng_error_quantile, laplace_error_law
 from .scale import (
     Calibration,
-    Scale,
     RadiusError,
+    Scale,
     exponential_scale,
     kng_scale,
     laplace_scale,
@@ -15,8 +15,9 @@ __all__ = [
     "Calibration",
     "RadiusError",
     "Scale",
+    "exponential_error_law",
     "exponential_scale",
-    "kng_error_law",
+    "kng_error_quantile",
     "kng_scale",
     "laplace_error_law",
     "laplace_scale",

@@ -12,7 +12,7 @@ is ε-differentially private.  Two bounds on B_eff are known, and the better one
   from the mean is stochastically below the law Γ ∝ V·e^(−∫slope/σ):  E_Γ[β(u)] + flux + (A/σ)·(mass beyond ρ₁)/(mass within).
 
 Rounding: every function of u is taken at the end of its cell where it is worse; integrals of the analytic pieces are
-eight-point Gauss sums on cells much shorter than their scale (relative error below 1e-12, tested); where cells are long,
+eight-point Gauss sums on cells much shorter than their scale (relative error below 1e-11, tested); where cells are long,
 an upper sum or nothing stands in for the integral; the total is multiplied by 1 + 1e-9.
 """
 
@@ -23,11 +23,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..radial import central_range, gauss_legendre
+from ..radial import central_range, gauss_legendre, spread_edges
 from ..spaces.base import Array, Space
 
 ROUND_UP = 1 + 1e-9
-CELLS = 384
 
 
 @dataclass(frozen=True)
@@ -68,7 +67,12 @@ def certify(space: Space, r: float, n_epsilon: float, below: float) -> Certifica
 
 
 def _solve(
-    space: Space, r: float, R: float, n_epsilon: float, below: float, make: Callable[[Space, float, float, float], Effect]
+    space: Space,
+    r: float,
+    R: float,
+    n_epsilon: float,
+    below: float,
+    make: Callable[[Space, float, float, float], Effect],
 ) -> Certificate | None:
     A = space.log_spread(r, R)
     lowest = A / n_epsilon
@@ -77,7 +81,7 @@ def _solve(
     effect = make(space, r, R, lowest)
 
     def enough(sigma: float) -> bool:
-        return A / sigma + sum(effect(sigma)) * ROUND_UP <= n_epsilon
+        return (A / sigma + sum(effect(sigma))) * ROUND_UP <= n_epsilon
 
     # a larger σ lowers A/σ but lets more mass reach the rim: scan for the first σ that suffices, then bisect below it
     low = lowest
@@ -91,14 +95,15 @@ def _solve(
         middle = (low + high) / 2
         low, high = (low, middle) if enough(middle) else (middle, high)
     sigma = float(high)  # the last σ that was verified
-    return Certificate(sigma, R, A, *effect(sigma), localised=make is _localised)
+    return Certificate(sigma, float(R), A, *effect(sigma), localised=make is _localised)
 
 
 def _global(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
     B = space.divergence_bound(r, R)
     A, (lower, upper) = space.log_spread(r, R), space.hessian_bounds(r + R)
     log_area = float(space.log_radial_bounds(R)[1])
-    edges = np.linspace(0.0, min(R - r, central_range(space, 0.5 / sigma_floor)), CELLS + 1)
+    central = min(R - r, central_range(space, 0.5 / sigma_floor))
+    edges = spread_edges(space, central, central)
     nodes, weights = gauss_legendre(edges)
     log_volume = space.log_radial_bounds(nodes)[0] + np.log(weights)
 
@@ -113,11 +118,13 @@ def _global(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
 def _localised(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
     A, rho1, end = space.log_spread(r, R), R - r, min(R + r, space.injectivity_radius)
     central = min(end, central_range(space, 0.5 / sigma_floor))
-    edges = np.unique(np.concatenate([np.linspace(0.0, central, CELLS + 1), np.linspace(central, end, 65), [rho1]]))
+    edges = np.union1d(spread_edges(space, central, end), [rho1])
     right, width = edges[1:], np.diff(edges)
     fine, within = right <= central, right <= rho1  # fine cells are integrated, coarse ones get upper sums
 
     lower, upper = space.mean_hessian_bounds(space.second_moment_at(r * r, right), np.minimum(2 * r + right, r + R))
+    # the slope is proven with one λ and one Λ for the whole ray up to u: bounds that hold from 0 to u
+    lower, upper = np.minimum.accumulate(lower), np.maximum.accumulate(upper)
     slope = np.minimum.accumulate(np.sqrt(lower * upper) - (upper - lower) / 2)
     energy = np.concatenate([[0.0], np.cumsum(slope * width)])
     beta = np.maximum.accumulate(space.local_divergence_bound(r, right[within], R))
@@ -129,9 +136,6 @@ def _localised(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
     fine_energy = energy[:-1][fine, None] + slope[fine, None] * (nodes - edges[:-1][fine, None])
     at_edges = space.log_radial_bounds(edges)[1]
     coarse_volume = np.maximum(at_edges[:-1], at_edges[1:])[~fine] + np.log(width[~fine])
-    turns = [t for t in space.radial_turning_points() if central < t < end]
-    if turns:  # V turns within a coarse cell: its value there bounds every cell
-        coarse_volume = np.maximum(coarse_volume, space.log_radial_bounds(turns[0])[1] + np.log(width[~fine]))
     coarse_energy = np.minimum(energy[:-1], energy[1:])[~fine]
     log_rim, rim_energy = float(space.log_radial_bounds(rho1)[1]), float(energy[1:][within][-1])
 

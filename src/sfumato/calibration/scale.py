@@ -45,7 +45,13 @@ def check_request(n: int, epsilon: float) -> None:
 def assumption_1(space: Space, r: float, mechanism: str) -> None:
     """r < ½·min(inj M, π/(2√κ)): squared distances are then convex on the ball (the paper's Assumption 1)."""
     limit = 0.5 * min(space.injectivity_radius, space.convexity_radius)
-    check_radius(space, r, limit, mechanism, "beyond that squared distances are no longer convex on the ball (Assumption 1)")
+    check_radius(
+        space,
+        r,
+        limit,
+        mechanism,
+        "beyond that squared distances are no longer convex on the ball (Assumption 1)",
+    )
 
 
 def theorem_sensitivity(space: Space, r: float, n: int, at: float | None = None) -> float:
@@ -61,7 +67,7 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
     >>> from sfumato import Sphere
     >>> [round(kng_scale(Sphere(dim=2), np.pi / 8, 500, 1.0, c).sigma * 500 / (np.pi / 4), 3)
     ...  for c in ("theorem", "tight", "certified")]
-    [2.429, 2.053, 1.028]
+    [2.429, 2.053, 1.03]
     """
     check_request(n, epsilon)
     assumption_1(space, r, "KNG")

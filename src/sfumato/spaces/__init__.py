@@ -18,4 +18,14 @@ def space_from(name: str, parameters: dict[str, Any]) -> Space:
     return SPACES[name](**parameters)
 
 
-__all__ = ["SPACES", "SPD", "Euclidean", "InvalidPointError", "PlanarShapes", "Points", "Space", "Sphere", "space_from"]
+__all__ = [
+    "SPACES",
+    "SPD",
+    "Euclidean",
+    "InvalidPointError",
+    "PlanarShapes",
+    "Points",
+    "Space",
+    "Sphere",
+    "space_from",
+]

@@ -35,7 +35,9 @@ def chi(t: ArrayLike) -> Array:
     """χ(t) = −(t·cot t)′ = t/sin²t − cot t."""
     t = np.asarray(t, dtype=np.float64)
     q = t * t
-    series = t * (2 * _DEFECT[0] + q * (4 * _DEFECT[1] + q * (6 * _DEFECT[2] + q * (8 * _DEFECT[3] + q * 10 * _DEFECT[4]))))
+    series = t * (
+        2 * _DEFECT[0] + q * (4 * _DEFECT[1] + q * (6 * _DEFECT[2] + q * (8 * _DEFECT[3] + q * 10 * _DEFECT[4])))
+    )
     safe = np.where(np.abs(t) < _SMALL, 1.0, t)
     return _near_zero(t, series, safe / np.sin(safe) ** 2 - 1.0 / np.tan(safe))
 

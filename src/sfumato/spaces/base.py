@@ -55,6 +55,10 @@ class Space(ABC):
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this space again, for records."""
 
+    @abstractmethod
+    def origin(self) -> Points:
+        """A fixed point of the space, for plans and tests."""
+
     # -- points in and out ----------------------------------------------------------------------------------------
     @abstractmethod
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
@@ -145,8 +149,8 @@ class Space(ABC):
         Along every ray the true density over the upper bound V never rises, so that laws computed with V dominate.
         """
 
-    def radial_turning_points(self) -> tuple[float, ...]:
-        """Radii between which the upper radial bound is monotone."""
+    def radial_breaks(self) -> tuple[float, ...]:
+        """Radii between which the upper radial bound is monotone and analytic."""
         return ()
 
     @property
@@ -207,7 +211,7 @@ class Space(ABC):
         Where no curvature is negative Hess F ≤ 1 and 2F grows by at most u²; elsewhere √(2F) grows by at most u.
         """
         m, u = np.asarray(second_moment, dtype=np.float64), np.asarray(u, dtype=np.float64)
-        return m + u * u if self.curvature_bounds[0] >= 0 else (np.sqrt(m) + u) ** 2
+        return np.asarray(m + u * u if self.curvature_bounds[0] >= 0 else (np.sqrt(m) + u) ** 2)
 
     @abstractmethod
     def rounding_error(self, center: Points, reach: float) -> float:
@@ -223,7 +227,7 @@ def _shape(shape: tuple[int, ...]) -> str:
 
 
 def _not_finite(array: Points) -> dict[int, str]:
-    finite = np.isfinite(array).reshape(len(array), -1).all(axis=1)
+    finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
     return {int(row): "holds NaN or an infinite value" for row in np.flatnonzero(~finite)}
 
 
@@ -240,4 +244,4 @@ def uniform_weights(n: int, weights: Array | None) -> Array:
     weights = np.asarray(weights, dtype=np.float64)
     if weights.shape != (n,) or not np.isfinite(weights).all() or (weights < 0).any() or weights.sum() <= 0:
         raise ValueError(f"weights must be {n} non-negative finite numbers that are not all zero")
-    return weights / weights.sum()
+    return np.asarray(weights / weights.sum())

@@ -42,6 +42,9 @@ class Euclidean(Space):
     def parameters(self) -> dict[str, Any]:
         return {"dim": self.dim}
 
+    def origin(self) -> Points:
+        return np.zeros(self.dim)
+
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         return self._real_batch(points)
 
@@ -66,10 +69,10 @@ class Euclidean(Space):
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         # the mean of differences, not the difference of means: it keeps small spreads far from the origin
         origin = points[0]
-        return uniform_weights(len(points), weights) @ (points - origin) + (origin - bases)
+        return np.asarray(uniform_weights(len(points), weights) @ (points - origin) + (origin - bases))
 
     def mean_start(self, points: Points, weights: Array) -> Points:
-        return points[0] + weights @ (points - points[0])
+        return np.asarray(points[0] + weights @ (points - points[0]))
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return np.full(len(points), float(self.dim))
@@ -79,7 +82,11 @@ class Euclidean(Space):
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         with np.errstate(divide="ignore"):
-            value = (self.dim - 1) * np.log(np.asarray(radius, dtype=np.float64)) if self.dim > 1 else np.zeros(np.shape(radius))
+            value = (
+                (self.dim - 1) * np.log(np.asarray(radius, dtype=np.float64))
+                if self.dim > 1
+                else np.zeros(np.shape(radius))
+            )
         return value, value
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:

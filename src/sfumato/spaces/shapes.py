@@ -55,6 +55,9 @@ class PlanarShapes(Space):
     def parameters(self) -> dict[str, Any]:
         return {"landmarks": self.landmarks}
 
+    def origin(self) -> Points:
+        return _unit(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
+
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         z = self._complex(points)
         if z.ndim != 2:
@@ -77,7 +80,9 @@ class PlanarShapes(Space):
         array = np.asarray(points)
         if np.iscomplexobj(array):
             if array.shape[-1:] != (self.landmarks,):
-                raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}) complex numbers")
+                raise ValueError(
+                    f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}) complex numbers"
+                )
             return array.astype(np.complex128)
         array = array.astype(np.float64)
         if array.shape[-2:] != (self.landmarks, 2):
@@ -116,7 +121,7 @@ class PlanarShapes(Space):
     def distance(self, a: Points, b: Points) -> Array:
         """2·atan2(‖x − y‖, ‖x + y‖) after alignment."""
         x, y = self._preshape(a), self.align(a, b)
-        return 2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1))
+        return np.asarray(2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1)))
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         return np.asarray(np.sum(np.conj(self._complex(u)) * self._complex(v), axis=-1).real)
@@ -181,7 +186,7 @@ class PlanarShapes(Space):
             value = (self.dim - 1) * np.log(np.sin(t)) + np.log(np.maximum(np.cos(t), 0.0))
         return value, value
 
-    def radial_turning_points(self) -> tuple[float, ...]:
+    def radial_breaks(self) -> tuple[float, ...]:
         return (float(np.arctan(np.sqrt(self.dim - 1))),)
 
     # -- calibration -------------------------------------------------------------------------------------------------
@@ -223,7 +228,8 @@ class PlanarShapes(Space):
         share = np.minimum(1.0, second_moment / S**2)
         trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
         linear = trace_k * (chi(S) - 2 * S / 3 + u / 3) + (2 * chi(2 * S) - chi(S) - 2 * S) + u
-        # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity
+        # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity;
+        # 2ψ₁ − ψ₂ is convex and starts negative, so where it is positive it rises: its largest value is at S
         diagonal = np.maximum(np.maximum(psi_max(S), _gap_max(S)), 2 * psi(S) - 2 * psi(2 * S))
         rest = diagonal + 2 * chi(2 * S) - 2 * S + S / 2
         w = local_log_spread(2 * r, 2 * u) / 2 / lam

@@ -52,13 +52,19 @@ class SPD(Space):
     def parameters(self) -> dict[str, Any]:
         return {"size": self.size}
 
+    def origin(self) -> Points:
+        return np.eye(self.size)
+
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array, reasons = self._real_batch(points)
         array[list(reasons)] = np.eye(self.size)
         largest = np.abs(array).max(axis=(1, 2))
         skew = np.abs(array - _t(array)).max(axis=(1, 2))
         for row in np.flatnonzero(skew > ASYMMETRY * largest):
-            reasons.setdefault(int(row), f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}")
+            reasons.setdefault(
+                int(row),
+                f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}",
+            )
         array = (array + _t(array)) / 2
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
         diagonal = np.diagonal(array, axis1=1, axis2=2)
@@ -69,7 +75,8 @@ class SPD(Space):
         for row in np.flatnonzero(bad):
             eigenvalue = np.linalg.eigvalsh(array[row])[0]
             reasons.setdefault(
-                int(row), f"is not positive definite to working precision: its smallest eigenvalue is {eigenvalue:.3g}"
+                int(row),
+                f"is not positive definite to working precision: its smallest eigenvalue is {eigenvalue:.3g}",
             )
         array[list(reasons)] = np.eye(self.size)
         return array, reasons
@@ -147,7 +154,7 @@ class SPD(Space):
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         eigenvalues = np.log(_positive(np.linalg.eigvalsh(_whiten(np.linalg.cholesky(base), points))))
-        return self.dim + np.sum(coth_excess(self._half_gaps(eigenvalues)), axis=-1)
+        return np.asarray(self.dim + np.sum(coth_excess(self._half_gaps(eigenvalues)), axis=-1))
 
     def _half_gaps(self, eigenvalues: Array) -> Array:
         rows, columns = np.triu_indices(self.size, 1)
@@ -171,9 +178,37 @@ class SPD(Space):
         with np.errstate(divide="ignore"):
             lower = (self.dim - 1) * np.log(rho) if self.dim > 1 else np.zeros(rho.shape)
         c, k = self.radial_growth, self.size
-        turn = 12 * c / k
+        turn = 12 * c / k  # radial_breaks
         excess = np.where(rho < turn, k * rho**2 / 24, k * turn**2 / 24 + c * (rho - turn))
         return lower, lower + (excess if k > 1 else 0.0)
+
+    def log_sphere_area(self, radius: ArrayLike) -> Array | None:
+        """Averages of Π sinh(g)/g over directions, by quadrature over the eigenvalues' angles for sizes up to 3.
+
+        The trace makes an angle α with a uniform direction of R^d, with density ∝ sin^(d−2) α; the rest is one gap for
+        2×2, and for 3×3 three gaps that an angle with density ∝ sin 3ψ sets.
+        """
+        if self.size > 3:
+            return None
+        rho = np.asarray(radius, dtype=np.float64)
+        lower = self.log_radial_bounds(rho)[0]
+        if self.size == 1:
+            return lower
+        nodes, weights = np.polynomial.legendre.leggauss(48)
+        alpha, w_alpha = np.pi / 4 * (1 + nodes), weights * np.sin(np.pi / 4 * (1 + nodes)) ** (self.dim - 2)
+        if self.size == 2:
+            half_gaps, w = np.sin(alpha)[:, None] / np.sqrt(2), w_alpha
+        else:
+            angle = np.pi / 6 * (1 + nodes)
+            thirds = np.sqrt(2 / 3) * np.cos(angle[:, None] - 2 * np.pi / 3 * np.arange(3))
+            half_gaps = (np.sin(alpha)[:, None, None] * self._half_gaps(thirds)).reshape(-1, 3)
+            w = (w_alpha[:, None] * (weights * np.sin(3 * angle))).ravel()
+        logs = log_sinhc(rho[..., None, None] * half_gaps).sum(axis=-1)
+        top = logs.max(axis=-1, keepdims=True)
+        return np.asarray(lower + top[..., 0] + np.log(np.exp(logs - top) @ (w / w.sum())))
+
+    def radial_breaks(self) -> tuple[float, ...]:
+        return (12 * self.radial_growth / self.size,) if self.size > 1 else ()
 
     # -- calibration -------------------------------------------------------------------------------------------------
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
@@ -223,10 +258,10 @@ class SPD(Space):
         r, S = r / np.sqrt(2), S / np.sqrt(2)
         t = np.linspace(0.0, S, 2049)[1:]
         chi = 1 / np.tanh(t) - t / np.sinh(t) ** 2  # (t·coth t)′; (t·coth t − 1)·coth t equals t − chi and rises
-        # 2·chi − t is concave with slope at most 1/3 in size where it rises: what the grid can miss is under a cell/3
+        # 2·chi − t has a slope between −1 and 1/3: what the grid can miss is at most one cell
         across = np.abs(2 * chi - t).max() + S / 2048
         excess = float(coth_excess(S))
-        return excess + 2 * r * (S - chi[-1] + 0.5 * (1 - 1 / (1 + excess)) * across)
+        return float(excess + 2 * r * (S - chi[-1] + 0.5 * (1 - 1 / (1 + excess)) * across))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
         """Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, and ‖g‖ ≤ Λ(u)·u; the rest as in Result 3."""

@@ -55,6 +55,9 @@ class Sphere(Space):
     def parameters(self) -> dict[str, Any]:
         return {"dim": self.dim, "curvature": self.curvature}
 
+    def origin(self) -> Points:
+        return np.append(np.zeros(self.dim), 1 / self._q)
+
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array, reasons = self._real_batch(points)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -62,7 +65,8 @@ class Sphere(Space):
         for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
             wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
             reasons.setdefault(
-                int(row), f"is not of {wanted}: its norm is {norms[row] / self._q:.9g}; divide by it if that is what you mean"
+                int(row),
+                f"is not of {wanted}: its norm is {norms[row] / self._q:.9g}; divide by it if that is what you mean",
             )
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
@@ -73,7 +77,7 @@ class Sphere(Space):
         x, v = np.asarray(base) * self._q, np.asarray(vectors) * self._q
         t = np.linalg.norm(v, axis=-1, keepdims=True)
         y = np.cos(t) * x + np.sinc(t / np.pi) * v
-        return y / (np.linalg.norm(y, axis=-1, keepdims=True) * self._q)
+        return np.asarray(y / (np.linalg.norm(y, axis=-1, keepdims=True) * self._q))
 
     def log(self, base: Points, points: Points) -> Points:
         """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩); u is taken from y ∓ x, which is exact near ±x."""
@@ -87,12 +91,12 @@ class Sphere(Space):
         direction = u / np.where(flat, 1.0, sine)
         if np.any(flat & (cosine < 0)):  # antipodes: every direction is shortest, take a fixed one
             direction = np.where(flat & (cosine < 0), _some_tangent(x), direction)
-        return theta * direction / self._q
+        return np.asarray(theta * direction / self._q)
 
     def distance(self, a: Points, b: Points) -> Array:
         """2·atan2(‖x − y‖, ‖x + y‖), accurate at both ends (Kahan)."""
         a, b = np.asarray(a), np.asarray(b)
-        return 2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)) / self._q
+        return np.asarray(2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)) / self._q)
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         return np.asarray(np.sum(u * v, axis=-1))
@@ -115,7 +119,7 @@ class Sphere(Space):
             toward += factor @ y
             along += np.sum(factor * cosine, axis=1)
         mean = toward - along[:, None] * x
-        return (mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q
+        return np.asarray((mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q)
 
     def mean_start(self, points: Points, weights: Array) -> Points:
         total = weights @ points
@@ -139,7 +143,7 @@ class Sphere(Space):
                 value = (self.dim - 1) * np.log(np.maximum(np.sin(self._q * np.asarray(radius)), 0.0) / self._q)
         return value, value
 
-    def radial_turning_points(self) -> tuple[float, ...]:
+    def radial_breaks(self) -> tuple[float, ...]:
         return (np.pi / (2 * self._q),)
 
     # -- calibration -------------------------------------------------------------------------------------------------
@@ -185,7 +189,7 @@ class Sphere(Space):
         trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
         rest = np.hypot(psi_max(S), 0.5 * (2 * chi(S) - S))
         w = local_log_spread(r, u) / lam
-        return trace / lam + w * (trace_k * (chi(S) - 2 * S / 3 + u / 3) + (1 / lam - 1) * rest)
+        return np.asarray(trace / lam + w * (trace_k * (chi(S) - 2 * S / 3 + u / 3) + (1 / lam - 1) * rest))
 
     def mean_sensitivity(self, r: float) -> float:
         return 2 * float(np.tan(self._q * r)) / self._q
@@ -215,7 +219,8 @@ def psi_max(S: ArrayLike) -> Any:
 
 
 def local_log_spread(r: float, u: Array) -> Array:
-    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 16 knots (A rises with R)."""
+    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 16 knots up to the largest u (A rises with
+    R); valid for every u, though it depends on the array that u comes in."""
     knots = np.linspace(0.0, float(np.max(u)), 17)[1:]
     values = np.array([unit_log_spread(r, r + knot) for knot in knots])
     return np.asarray(values[np.searchsorted(knots, u * (1 - 1e-12))])
@@ -226,7 +231,7 @@ def _reflect(x: Points, vectors: Points) -> Points:
     mirror = x.copy()
     mirror[0] += 1.0 if x[0] >= 0 else -1.0
     mirror /= np.linalg.norm(mirror)
-    return vectors - 2 * (vectors @ mirror)[..., None] * mirror
+    return np.asarray(vectors - 2 * (vectors @ mirror)[..., None] * mirror)
 
 
 def _some_tangent(x: Points) -> Points:

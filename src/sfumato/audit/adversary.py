@@ -1,0 +1,234 @@
+"""``python -m sfumato.audit.adversary``: search for data that break the proven bounds.
+
+Random restarts with local optimisation look for (1) a larger spread of logarithms than A, (2) a larger divergence than B and
+its localised form, (3) neighbours whose means are farther apart than Result 2 allows, (4) on the sphere S², neighbours and a
+point whose log density ratio, normalisers included and computed by quadrature, exceeds ε.  Each search prints what it found
+over the bound: a ratio above 1 is a counterexample.  The paper's own scale on the sphere is convicted by (4).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+
+from ..calibration import Calibration, kng_scale
+from ..frechet import solve
+from ..spaces import SPD, PlanarShapes, Sphere
+from ..spaces.base import Array, Points, Space
+
+Objective = Callable[[Array], float]
+
+
+def maximise(objective: Objective, dimension: int, restarts: int, rng: np.random.Generator, steps: int = 150) -> float:
+    """The largest value found by Powell's method, each time from the best of 30 random starts."""
+    from scipy.optimize import minimize
+
+    best = -np.inf
+    for _ in range(restarts):
+        start = max(rng.normal(size=(30, dimension)) * 1.5, key=objective)
+        options = {"maxfev": steps * dimension, "xtol": 1e-6, "ftol": 1e-9}
+        found = minimize(lambda z: -objective(z), start, method="Powell", options=options)
+        best = max(best, -float(found.fun))
+    return best
+
+
+def in_ball(space: Space, center: Points, radius: float, z: Array) -> Points:
+    """A point of the ball from unrestricted coordinates; the boundary is reached at length π/2."""
+    length = float(np.linalg.norm(z))
+    scaled = z * (radius * np.sin(min(length, np.pi / 2)) / length) if length > 0 else z
+    return space.exp(center, space.from_coordinates(center, scaled))
+
+
+def spread_ratio(space: Space, r: float, R: float, restarts: int, rng: np.random.Generator) -> float:
+    """Largest ‖log_x y − log_x y'‖ found, over A(r, R)."""
+    d, p0 = space.dim, space.origin()
+
+    def objective(z: Array) -> float:
+        x = in_ball(space, p0, R, z[:d])
+        y = np.stack([in_ball(space, p0, r, z[d : 2 * d]), in_ball(space, p0, r, z[2 * d :])])
+        a = space.log(x, y)
+        return float(space.norm(x, a[0] - a[1]))
+
+    return maximise(objective, 3 * d, restarts, rng) / space.log_spread(r, R)
+
+
+def divergence(space: Space, x: Points, data: Points, weights: Array, pair: Points, h: float = 1e-4) -> float:
+    """div(H⁻¹a) at x by finite differences alone: the Hessian H and the change of b = H⁻¹a both from neighbouring points,
+    whose vectors are carried over by parallel transport."""
+    frame = np.concatenate([np.eye(space.dim), -np.eye(space.dim)])
+
+    def field(at: Points) -> Points:
+        around = space.exp(at, space.from_coordinates(at, h * frame))
+        gradients = transport_back(space, at, around, -space.mean_log(around, data, weights))
+        hessian = (gradients[: space.dim] - gradients[space.dim :]) / (2 * h)
+        logs = space.log(at, pair)
+        a = space.coordinates(at, logs[0] - logs[1])
+        return space.from_coordinates(at, np.asarray(np.linalg.solve((hessian + hessian.T) / 2, a), dtype=np.float64))
+
+    step = 10 * h
+    around = space.exp(x, space.from_coordinates(x, step * frame))
+    b = transport_back(space, x, around, np.stack([field(point) for point in around]))
+    return float(np.trace(b[: space.dim] - b[space.dim :])) / (2 * step)
+
+
+def transport_back(space: Space, x: Points, ends: Points, vectors: Points) -> Array:
+    """Coordinates at x of tangent vectors at nearby points, parallel along geodesics (pole ladder, one rung)."""
+    ones = (1,) * len(space.point_shape)
+    middle = space.exp(x, space.log(x, ends) / 2)
+    scale = 1e-3 / np.maximum(space.norm(ends, vectors), 1e-12)
+    tips = space.exp(ends, scale.reshape(-1, *ones) * vectors)
+    reflected = space.exp(middle, -space.log(middle, tips))
+    return np.asarray(-space.coordinates(x, space.log(x, reflected)) / scale[:, None])
+
+
+def divergence_ratio(
+    space: Space, r: float, R: float, restarts: int, rng: np.random.Generator, u: float | None = None, steps: int = 20
+) -> float:
+    """Largest |div(H⁻¹a)| found on B_R over B(r, R); with ``u``, at distance u from the mean over the localised bound."""
+    d, p0, clusters = space.dim, space.origin(), 2
+
+    def objective(z: Array) -> float:
+        parts = z[: (3 + clusters) * d].reshape(-1, d)
+        data = np.stack([in_ball(space, p0, r, part) for part in parts[3:]])
+        weights = np.exp(np.clip(z[(3 + clusters) * d :], -5, 5))
+        weights = weights / weights.sum()
+        pair = np.stack([in_ball(space, p0, r, part) for part in parts[1:3]])
+        if u is None:
+            x = in_ball(space, p0, R, parts[0])
+        else:
+            mean = solve(space, data, weights)[0]
+            x = space.exp(mean, space.from_coordinates(mean, u * parts[0] / np.linalg.norm(parts[0])))
+        return abs(divergence(space, x, data, weights, pair))
+
+    bound = space.divergence_bound(r, R) if u is None else float(space.local_divergence_bound(r, np.array([u]), R)[0])
+    return maximise(objective, (3 + clusters) * d + clusters, restarts, rng, steps) / bound
+
+
+def mean_ratio(space: Space, r: float, n: int, restarts: int, rng: np.random.Generator, steps: int = 150) -> float:
+    """Largest n·ρ(x̄, x̄') found for neighbouring data sets, over Result 2's bound."""
+    d, p0, clusters = space.dim, space.origin(), 2
+
+    def objective(z: Array) -> float:
+        parts = z[: (2 + clusters) * d].reshape(-1, d)
+        data = np.stack([in_ball(space, p0, r, part) for part in parts])
+        weights = np.exp(np.clip(z[(2 + clusters) * d :], -6, 6))
+        weights = weights / weights.sum() * (1 - 1 / n)
+        first = solve(space, data, np.concatenate([[1 / n, 0.0], weights]))[0]
+        second = solve(space, data, np.concatenate([[0.0, 1 / n], weights]), start=first)[0]
+        return n * float(space.distance(first, second))
+
+    return maximise(objective, (2 + clusters) * d + clusters, restarts, rng, steps) / space.mean_sensitivity(r)
+
+
+# -- the whole privacy loss on S², by quadrature -------------------------------------------------------------------------
+def sphere_log_density(data: Points, weights: Array, sigma: float, R: float, x: Points, angles: int = 48) -> Array:
+    """log of the normalised KNG density on B_R(north pole) at points x of S²: polar quadrature about the mean, with cells of
+    the length of σ near it."""
+    space = Sphere(dim=2)
+    pole = space.origin()
+    mean = solve(space, data, weights)[0]
+    theta = 2 * np.pi * (np.arange(angles) + 0.5) / angles
+    directions = space.from_coordinates(mean, np.stack([np.cos(theta), np.sin(theta)], axis=1))
+    # where each ray leaves the ball: cos R = ⟨m, p⟩cos t + ⟨u, p⟩sin t
+    along, across = float(mean @ pole), directions @ pole
+    leave = np.arctan2(across, along) + np.arccos(np.clip(np.cos(R) / np.hypot(along, across), -1, 1))
+    nodes, node_weights = np.polynomial.legendre.leggauss(10)
+    knots = sigma * np.array([0, 0.5, 1, 2, 3, 4.5, 6, 8, 10, 13, 17, 22, 30, 45, 70, 110])
+    edges = np.minimum(knots[None], leave[:, None])
+    edges = np.concatenate([edges, leave[:, None]], axis=1)
+    low, half = edges[:, :-1, None], np.diff(edges)[:, :, None] / 2
+    radius, weight = low + half * (1 + nodes), half * node_weights
+    nodes_x = (np.cos(radius)[..., None] * mean + np.sin(radius)[..., None] * directions[:, None, None]).reshape(-1, 3)
+    energy = np.linalg.norm(space.mean_log(nodes_x, data, weights), axis=1) / sigma
+    total = float(np.sum(weight.ravel() * np.sin(radius).ravel() * np.exp(-energy))) * 2 * np.pi / angles
+    return np.asarray(-np.linalg.norm(space.mean_log(x, data, weights), axis=1) / sigma - np.log(total))
+
+
+def privacy_loss(z: Array, n: int, r: float, R: float, sigma: float, output: Points) -> float:
+    """The largest |log f_D(x) − log f_D'(x)| over the points ``output``, D and D' being n records: one that moves and two
+    clusters."""
+    space = Sphere(dim=2)
+    pole = space.origin()
+    data = np.stack([in_ball(space, pole, r, part) for part in z[:8].reshape(4, 2)])
+    share = round(float((n - 1) / (1 + np.exp(-z[8]))))
+    first, second = (np.array([a, b, share, n - 1 - share]) / n for a, b in ((1, 0), (0, 1)))
+    loss = sphere_log_density(data, first, sigma, R, output) - sphere_log_density(data, second, sigma, R, output)
+    return float(np.abs(loss).max())
+
+
+def sphere_grid(R: float, rings: int, spokes: int) -> Points:
+    radius = np.repeat(np.linspace(0, R, rings), spokes)
+    angle = np.tile(2 * np.pi * np.arange(spokes) / spokes, rings)
+    return np.stack([np.sin(radius) * np.cos(angle), np.sin(radius) * np.sin(angle), np.cos(radius)], axis=1)
+
+
+def loss_ratio(
+    n: int,
+    r: float,
+    calibration: Calibration,
+    restarts: int,
+    rng: np.random.Generator,
+    epsilon: float = 1.0,
+    steps: int = 40,
+) -> float:
+    """Largest privacy loss found on S² over ε."""
+    scale = kng_scale(Sphere(dim=2), r, n, epsilon, calibration)
+    coarse, fine = sphere_grid(scale.region, 12, 36), sphere_grid(scale.region, 48, 240)
+    best, best_z = -np.inf, np.zeros(9)
+
+    def objective(z: Array) -> float:
+        nonlocal best, best_z
+        loss = privacy_loss(z, n, r, scale.region, scale.sigma, coarse)
+        if loss > best:
+            best, best_z = loss, z.copy()
+        return loss
+
+    maximise(objective, 9, restarts, rng, steps)
+    return privacy_loss(best_z, n, r, scale.region, scale.sigma, fine) / epsilon
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sfumato.audit.adversary", description="Search for counterexamples to the proven bounds."
+    )
+    parser.add_argument("--restarts", type=int, default=8, help="random starts for each search (default: 8)")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
+    arguments = parser.parse_args()
+    k, rng = arguments.restarts, np.random.default_rng(arguments.seed)
+    sphere, shapes, spd = Sphere(dim=2), PlanarShapes(landmarks=4), SPD(size=2)
+    searches: list[tuple[str, Callable[[], float]]] = []
+    for space, r, R in ((sphere, 0.39, 0.7), (Sphere(dim=3), 0.6, 0.8), (shapes, 0.2, 0.35), (spd, 1.5, 2.5)):
+        searches.append((f"spread of logs / A, {space}, r={r}, R={R}", partial(spread_ratio, space, r, R, k, rng)))
+    for space, r, R in (
+        (sphere, 0.2, 0.4),
+        (sphere, 0.39, 0.7),
+        (PlanarShapes(landmarks=3), 0.1, 0.2),
+        (shapes, 0.2, 0.35),
+        (spd, 0.5, 1.0),
+        (SPD(size=3), 0.5, 1.0),
+    ):
+        u = (R - r) / 2
+        where = f"{space}, r={r}, R={R}"
+        searches.append((f"divergence / B, {where}", partial(divergence_ratio, space, r, R, k, rng)))
+        searches.append((f"the same {u:g} from the mean, {where}", partial(divergence_ratio, space, r, R, k, rng, u)))
+    for space, r, n in ((sphere, 0.39, 1000), (Sphere(dim=3), 1.0, 20), (shapes, 0.39, 1000), (spd, 1.5, 20)):
+        searches.append((f"move of the mean / bound, {space}, r={r}, n={n}", partial(mean_ratio, space, r, n, k, rng)))
+    claims: list[tuple[Calibration, int]] = [
+        ("certified", 20),
+        ("certified", 50),
+        ("certified", 100),
+        ("certified", 200),
+    ]
+    for calibration, n in [*claims, ("as run", 10)]:
+        searches.append(
+            (f"privacy loss / ε, S², {calibration}, n={n}", partial(loss_ratio, n, np.pi / 8, calibration, k, rng))
+        )
+    for label, search in searches:
+        print(f"{label:66s} {search():.4f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

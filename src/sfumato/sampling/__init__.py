@@ -1,0 +1,17 @@
+"""Exact draws by rejection, the public lattice, secure randomness, and a Markov chain kept for comparison."""
+
+from .chain import metropolis
+from .lattice import lattice_spacing, round_to_lattice
+from .rejection import Draws, EnvelopeError, Target
+from .secure import GENERATOR, secure_generator
+
+__all__ = [
+    "GENERATOR",
+    "Draws",
+    "EnvelopeError",
+    "Target",
+    "lattice_spacing",
+    "metropolis",
+    "round_to_lattice",
+    "secure_generator",
+]

@@ -1,0 +1,1 @@
+"""Experiments: what the paper ran, and what our samplers cost."""

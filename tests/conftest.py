@@ -1,0 +1,45 @@
+"""Spaces and data that the tests share.  Seeds are fixed; statistical thresholds are at 1e-6."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+
+SPACES = [
+    sf.Euclidean(dim=3),
+    sf.Sphere(dim=1),
+    sf.Sphere(dim=2),
+    sf.Sphere(dim=5, curvature=2.5),
+    sf.SPD(size=1),
+    sf.SPD(size=2),
+    sf.SPD(size=3),
+    sf.PlanarShapes(landmarks=3),
+    sf.PlanarShapes(landmarks=6),
+]
+
+
+@pytest.fixture(params=SPACES, ids=str)
+def space(request):
+    return request.param
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(20221)
+
+
+def column(space, values):
+    """Numbers shaped so that they multiply points or vectors of a space."""
+    return np.asarray(values).reshape(-1, *(1,) * len(space.point_shape))
+
+
+def cloud(space, center, radius, n, rng):
+    """Canonical points of a ball, uniform in direction and radius."""
+    return space.exp(center, space.random_directions(center, n, rng) * column(space, radius * rng.random(n)))
+
+
+def typical_radius(space):
+    """A radius at which everything is allowed."""
+    return 0.9 if np.isinf(space.convexity_radius) else 0.45 * space.convexity_radius

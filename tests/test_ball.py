@@ -1,0 +1,46 @@
+import numpy as np
+import pytest
+
+import sfumato as sf
+from conftest import cloud, column, typical_radius
+
+
+def test_clip_moves_along_the_geodesic_and_leaves_the_rest(space, rng):
+    center = cloud(space, space.origin(), typical_radius(space), 1, rng)[0]
+    ball = sf.Ball(space, space.present(center), typical_radius(space))
+    directions, radii = space.random_directions(center, 30, rng), np.linspace(0.1, 1.4, 30) * ball.radius
+    points = space.exp(center, directions * column(space, radii))
+    clipped = ball.clip(space.present(points))
+    assert (ball.distances(clipped) <= ball.radius).all()
+    expected = space.exp(center, directions * column(space, np.minimum(radii, ball.radius)))
+    assert space.distance(clipped, expected).max() < 1e-11
+
+
+def test_the_far_side_of_the_sphere_is_clipped_too():
+    ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4)
+    assert ball.distances(ball.clip([[0.0, 0.0, -1.0]])) == pytest.approx([0.4])
+
+
+def test_bad_records_raise_with_their_row_or_become_the_centre():
+    ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4)
+    points = [[0.0, 0.0, 1.0], [np.nan, 0.0, 1.0], [0.1, 0.0, np.sqrt(0.99)]]
+    with pytest.raises(sf.InvalidPointError, match="record 1: holds NaN"):
+        ball.clip(points)
+    assert np.allclose(ball.clip(points, invalid="center")[1], [0, 0, 1])
+    with pytest.raises(ValueError, match="'raise' or 'center'"):
+        ball.clip(points, invalid="drop")
+
+
+@pytest.mark.parametrize("radius", [0.0, -1.0, np.nan, np.inf])
+def test_radius_must_be_positive(radius):
+    with pytest.raises(ValueError, match="radius of the ball must be a positive number"):
+        sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius)
+
+
+def test_centre_and_radius_are_required_and_checked():
+    with pytest.raises(TypeError):
+        sf.Ball(sf.Sphere(dim=2))
+    with pytest.raises(TypeError):
+        sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0])
+    with pytest.raises(ValueError, match="the centre of the ball is not of unit norm"):
+        sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 3.0], 0.1)

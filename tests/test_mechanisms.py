@@ -1,0 +1,306 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+import sfumato as sf
+from conftest import cloud, typical_radius
+from sfumato.mechanisms import MECHANISMS, choose, forecast
+from sfumato.sampling import lattice_spacing
+
+TINY = 1e-6
+SPHERE, SPD, SHAPES = sf.Sphere(dim=2), sf.SPD(size=2), sf.PlanarShapes(landmarks=5)
+
+
+def ball_of(space, radius=None):
+    return sf.Ball(space, space.present(space.origin()), radius or typical_radius(space))
+
+
+# -- scales ---------------------------------------------------------------------------------------------------------------
+def test_laplace_scales_have_their_known_values():
+    def ratio(space, r, n, calibration="certified"):
+        return sf.ManifoldLaplace(ball_of(space, r), 1.0, calibration).scale(n) * n / (2 * r)
+
+    for n in (5, 50, 5000):
+        assert ratio(SPHERE, np.pi / 8, n) == pytest.approx(1.0548, abs=1e-3)
+        assert ratio(sf.PlanarShapes(landmarks=50), 0.125, n) == pytest.approx(1.0214, abs=1e-3)
+    assert ratio(SPD, 1.5, 50) == pytest.approx(1.0, abs=1e-9)
+    assert ratio(SPHERE, np.pi / 8, 50, "theorem") == pytest.approx(1.547, abs=1e-3)
+    assert ratio(SPHERE, np.pi / 8, 50, "tight") == ratio(SPHERE, np.pi / 8, 50)
+
+
+def test_scales_fall_with_n_and_epsilon():
+    for kind in (sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace):
+        scales = [kind(ball_of(SPHERE), e).scale(n) for e, n in ((1.0, 50), (1.0, 100), (2.0, 100))]
+        assert scales == sorted(scales, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("make", "limit"),
+    [
+        (lambda: sf.KNG(ball_of(SPHERE, 0.79), 1.0), "0.785398"),
+        (lambda: sf.Exponential(ball_of(SPHERE, 0.79), 1.0), "0.785398"),
+        (lambda: sf.KNG(ball_of(SHAPES, 0.4), 1.0), "0.392699"),
+        (lambda: sf.ManifoldLaplace(ball_of(SPHERE, 1.6), 1.0), "1.5708"),
+        (lambda: sf.ManifoldLaplace(ball_of(SHAPES, 0.8), 1.0), "0.785398"),
+        (lambda: sf.ManifoldLaplace(ball_of(SPHERE, 0.9), 1.0, "theorem"), "0.785398"),
+    ],
+)
+def test_too_large_a_radius_is_refused_with_the_largest_and_the_reason(make, limit):
+    with pytest.raises(sf.RadiusError, match=rf"below {limit}.*beyond that"):
+        make().scale(100)
+
+
+def test_laplace_that_does_not_exist_is_refused_with_what_would_do():
+    laplace = sf.ManifoldLaplace(ball_of(sf.SPD(size=5), 2.0), epsilon=0.1)
+    with pytest.raises(ValueError, match=r"n·ε must exceed 12.65, and is 10; use more records"):
+        laplace.scale(100)
+    assert laplace.scale(127) > 0
+
+
+@pytest.mark.parametrize("epsilon", [0.0, -1.0, np.nan, np.inf])
+def test_epsilon_must_be_positive(epsilon):
+    for kind in (sf.KNG, sf.ManifoldLaplace):
+        with pytest.raises(ValueError, match="epsilon must be a positive number"):
+            kind(ball_of(SPHERE), epsilon)
+
+
+def test_unknown_names_are_refused():
+    with pytest.raises(ValueError, match="calibration must be one of certified, tight, theorem, as run"):
+        sf.KNG(ball_of(SPHERE), 1.0, "loose")
+    with pytest.raises(ValueError, match="known: auto, kng, laplace"):
+        sf.private_mean([[0, 0, 1.0]], ball_of(SPHERE), 1.0, mechanism="gauss")
+
+
+# -- what they release -------------------------------------------------------------------------------------------------------
+def test_every_mechanism_centres_on_its_statistic(rng):
+    """With a large ε the draws gather at the statistic that the mechanism is said to release."""
+    for space in (SPHERE, SPD, SHAPES, sf.Euclidean(dim=3)):
+        points = space.present(cloud(space, space.origin(), typical_radius(space), 40, rng))
+        mean = space.validate(sf.frechet_mean(space, points).point[None])[0]
+        for kind in (sf.KNG, sf.ManifoldLaplace, sf.Exponential):
+            draws = space.validate(kind(ball_of(space, 1.01 * typical_radius(space)), 1e8).sample(points, 20, rng))
+            assert space.distance(mean, draws).max() < 1e-3
+
+
+def test_ambient_laplace_is_a_gamma_radius_about_the_arithmetic_mean(rng):
+    points = cloud(SPHERE, SPHERE.origin(), 0.5, 40, rng)
+    ambient = sf.AmbientLaplace(ball_of(SPHERE, 0.6), 1.0)
+    assert ambient.scale(40) == pytest.approx(2 * np.sin(0.6) / 40)
+    radius = np.linalg.norm(ambient.sample(points, 20_000, rng) - points.mean(axis=0), axis=1)
+    assert stats.kstest(radius / ambient.scale(40), stats.gamma(3).cdf).pvalue > TINY
+    assert stats.kstest(radius / ambient.scale(40) / 1.05, stats.gamma(3).cdf).pvalue < TINY
+    assert np.mean(radius <= ambient.error_quantile(40, 0.9)) == pytest.approx(0.9, abs=0.012)
+
+
+def test_ambient_diameter_is_exact_on_spheres_and_a_bound_on_matrices(rng):
+    for space, radius in (
+        (SPHERE, 0.7),
+        (sf.Sphere(dim=2, curvature=4.0), 0.3),
+        (SPD, 1.2),
+        (sf.Euclidean(dim=2), 2.0),
+    ):
+        ambient = sf.AmbientLaplace(
+            sf.Ball(space, space.present(3 * np.eye(2) if space is SPD else space.origin()), radius), 1.0
+        )
+        center = ambient.ball.center
+        vectors = radius * space.random_directions(center, 2000, rng)
+        if space is not SPD:
+            vectors[1000:] = -vectors[:1000]
+        image = ambient._embed(space.exp(center, vectors))
+        widest = np.linalg.norm(image[:1000] - image[1000:], axis=1).max()
+        assert widest <= ambient.diameter() * (1 + 1e-12)
+        assert widest > (0.4 if space is SPD else 0.9999) * ambient.diameter()
+
+
+def test_projection_returns_to_the_manifold_within_the_predicted_error(rng):
+    points = cloud(SPHERE, SPHERE.origin(), 0.5, 40, rng)
+    projected = sf.AmbientLaplace(ball_of(SPHERE, 0.6), 1.0, project=True)
+    draws = projected.sample(points, 5000, rng)
+    assert np.allclose(np.linalg.norm(draws, axis=1), 1.0)
+    mean = points.mean(axis=0)
+    error = np.linalg.norm(draws - mean / np.linalg.norm(mean), axis=1)
+    assert np.mean(error <= projected.error_quantile(40, 0.9)) >= 0.88
+
+    matrices = cloud(SPD, np.eye(2), 1.0, 10, rng)
+    projected = sf.AmbientLaplace(ball_of(SPD, 1.2), 1.0, project=True)
+    raised = projected.sample(matrices, 5000, rng)
+    assert np.linalg.eigvalsh(raised).min() >= np.exp(-1.2) * (1 - 1e-9)
+    upper = np.triu_indices(2)
+    error = np.linalg.norm((raised - matrices.mean(axis=0))[:, *upper], axis=1)
+    assert np.mean(error <= projected.error_quantile(10, 0.9)) >= 0.88
+
+
+def test_a_release_that_is_not_positive_definite_says_so(rng):
+    matrices = cloud(SPD, np.eye(2), 1.0, 4, rng)
+    ambient = sf.AmbientLaplace(ball_of(SPD, 1.5), 0.2)
+    releases = [ambient.release(matrices) for _ in range(40)]
+    said = [r.record["on_manifold"] for r in releases]
+    assert said == [bool(np.linalg.eigvalsh(r.value)[0] > 0) for r in releases]
+    assert set(said) == {True, False}
+    assert "not a point of this space" in releases[said.index(False)].describe()
+
+
+def test_pointwise_laplace_adds_laplace_noise_to_each_coordinate(rng):
+    landmarks = SHAPES.present(cloud(SHAPES, SHAPES.origin(), 0.1, 30, rng))
+    pointwise = sf.PointwiseLaplace(ball_of(SHAPES, 0.2), 1.0)
+    width = 2 * np.sin(0.1)
+    assert pointwise.scale(30) == pytest.approx(2 * width / 30 * 10)
+    center = SHAPES.present(SHAPES.origin())
+    aligned = SHAPES.present(SHAPES.align(SHAPES.origin(), landmarks))
+    noise = pointwise.sample(landmarks, 20_000, rng) - np.clip(aligned, center - width, center + width).mean(axis=0)
+    assert stats.kstest(noise[:, 3, 1] / pointwise.scale(30), stats.laplace.cdf).pvalue > TINY
+    assert stats.kstest(noise[:, 3, 1] / pointwise.scale(30) / 1.1, stats.laplace.cdf).pvalue < TINY
+    for p in (0.5, 0.95):  # the predicted error is an upper bound, and not a loose one
+        length, bound = np.linalg.norm(noise, axis=(1, 2)), pointwise.error_quantile(30, p)
+        assert p - 0.02 <= np.mean(length <= bound)
+        assert bound < 1.02 * np.quantile(length, p)
+
+
+def test_pointwise_bounds_clip_every_record():
+    landmarks = np.random.default_rng(3).normal(size=(20, 5, 2))
+    narrow = sf.PointwiseLaplace(ball_of(SHAPES, 0.3), 1e9, bounds=0.01, align=False)
+    assert np.abs(narrow.sample(landmarks, 1, np.random.default_rng(0))).max() <= 0.01 + 1e-6
+    with pytest.raises(ValueError, match="bounds must be positive"):
+        sf.PointwiseLaplace(ball_of(SHAPES, 0.3), 1.0, bounds=-1.0)
+
+
+def test_ambient_and_pointwise_know_where_they_belong():
+    with pytest.raises(ValueError, match="use PointwiseLaplace"):
+        sf.AmbientLaplace(ball_of(SHAPES), 1.0)
+    with pytest.raises(ValueError, match="not defined on Sphere"):
+        sf.PointwiseLaplace(ball_of(SPHERE), 1.0)
+
+
+# -- what the paper ran ----------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.AmbientLaplace], ids=lambda k: k.__name__)
+def test_variants_of_the_paper_can_be_studied_but_not_released(kind, rng):
+    points = cloud(SPHERE, SPHERE.origin(), np.pi / 8, 50, rng)
+    variant = kind(ball_of(SPHERE, np.pi / 8), 1.0, calibration="as run")
+    assert variant.sample(points, 10, rng).shape == (10, 3)
+    with pytest.raises(ValueError, match="for study, not released"):
+        variant.release(points)
+
+
+def test_the_papers_scales():
+    ball = ball_of(SPHERE, np.pi / 8)
+    h = np.pi / 8 / np.tan(np.pi / 8)
+    assert sf.KNG(ball, 1.0, "as run").scale(50) == pytest.approx(np.pi / 4 * (2 - h) / 50)
+    assert sf.AmbientLaplace(ball, 1.0, "as run").scale(50) == pytest.approx(np.pi / 4 / 50)
+    assert sf.AmbientLaplace(ball_of(SPD, 1.5), 1.0, "as run").scale(50) == pytest.approx(2 * np.expm1(1.5) / 50)
+    assert sf.KNG(ball_of(SPD, 1.5), 1.0, "as run").scale(50) == pytest.approx(4 * 1.5 / 50)
+
+
+def test_the_papers_pointwise_laplace_takes_its_bounds_from_the_data(rng):
+    landmarks = SHAPES.present(cloud(SHAPES, SHAPES.origin(), 0.05, 30, rng))
+    as_run, proven = (sf.PointwiseLaplace(ball_of(SHAPES, 0.2), 1.0, c) for c in ("as run", "certified"))
+    spreads = [m.sample(landmarks, 4000, rng).std(axis=0).mean() for m in (as_run, proven)]
+    assert spreads[0] < 0.5 * spreads[1]
+    with pytest.raises(ValueError, match="not released"):
+        as_run.release(landmarks)
+
+
+# -- choice ------------------------------------------------------------------------------------------------------------------
+def test_auto_takes_the_smallest_predicted_error():
+    ball = ball_of(SPHERE, np.pi / 8)
+    assert choose(ball, 20, 1.0).name == "laplace"
+    rows = forecast(ball, 20, 1.0)
+    assert [r.error_95 for r in rows] == sorted(r.error_95 for r in rows)
+    assert choose(ball_of(SPHERE, 1.2), 20, 1.0).name == "laplace"  # beyond Assumption 1 only the Laplace is left
+    assert {r.mechanism for r in forecast(ball_of(SPHERE, 1.2), 20, 1.0) if r.refusal} == {"kng", "exponential"}
+
+
+def test_auto_takes_kng_where_the_laplace_does_not_exist():
+    assert choose(ball_of(sf.SPD(size=5), 2.0), 100, 0.1).name != "laplace"
+
+
+def test_nothing_left_is_an_error_with_every_reason():
+    with pytest.raises(ValueError, match=r"(?s)no mechanism.*kng.*laplace"):
+        choose(ball_of(SPHERE, 1.6), 20, 1.0)
+
+
+# -- an objective of one's own -------------------------------------------------------------------------------------------------
+def median_objective(space, smoothing=0.05):
+    """A smoothed geometric median: the gradient of Σ√(ρ² + s²)/n, each term of norm below 1."""
+
+    def gradient(x, points):
+        logs = space.log(x[:, None], points[None])
+        size = np.linalg.norm(logs, axis=-1, keepdims=True)
+        return -np.mean(logs / np.sqrt(size**2 + smoothing**2), axis=1)
+
+    return sf.Objective(
+        gradient=gradient,
+        sensitivity=lambda n: 2.0 / n,
+        start=lambda points: space.validate(sf.frechet_mean(space, points).point[None])[0],
+        envelope=lambda radius, points: np.zeros_like(radius),
+        statistic="smoothed median",
+    )
+
+
+def test_a_custom_objective_samples_its_own_density(rng):
+    space = sf.Euclidean(dim=2)
+    points = rng.normal(0, 0.2, (60, 2)) + np.where(rng.random((60, 1)) < 0.1, 0.6, 0.0)
+    kng = sf.KNG(ball_of(space, 1.0), 0.5, objective=median_objective(space))
+    draws = kng.sample(points, 20_000, rng)
+    grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 161)] * 2), axis=-1).reshape(-1, 2)
+    grid = grid[np.linalg.norm(grid, axis=1) <= 1]
+    data = kng.ball.clip(points)
+    density = np.exp(-np.linalg.norm(kng.objective.gradient(grid, data), axis=1) / kng.scale(60))
+    density /= density.sum()
+    for axis in (0, 1):
+        assert draws[:, axis].mean() == pytest.approx(density @ grid[:, axis], abs=0.02)
+        assert draws[:, axis].std() == pytest.approx(
+            np.sqrt(density @ grid[:, axis] ** 2 - (density @ grid[:, axis]) ** 2), rel=0.03
+        )
+    release = kng.release(points)
+    assert release.record["predicted_error"] is None
+    assert release.record["statistic"] == "smoothed median"
+    assert "nothing public is known" in release.describe()
+    with pytest.raises(ValueError, match="cannot be predicted"):
+        release.error(0.9)
+
+
+def test_a_custom_envelope_is_used_and_checked(rng):
+    space = sf.Euclidean(dim=2)
+    points = rng.normal(0, 0.2, (60, 2))
+
+    def objective(slope):
+        return sf.Objective(
+            gradient=lambda x, p: x - p.mean(axis=0),
+            sensitivity=lambda n: 2 / n,
+            start=lambda p: p.mean(axis=0),
+            envelope=lambda radius, p: slope * radius,
+        )
+
+    ball = ball_of(space, 1.0)
+    good = sf.KNG(ball, 1.0, objective=objective(1.0))
+    radius = np.linalg.norm(good.sample(points, 20_000, rng) - ball.clip(points).mean(axis=0), axis=1)
+    theorem = sf.KNG(ball, 1.0, "theorem")
+    assert good.scale(60) == pytest.approx(theorem.scale(60))
+    other = np.linalg.norm(theorem.sample(points, 20_000, rng) - ball.clip(points).mean(axis=0), axis=1)
+    assert stats.ks_2samp(radius, other).pvalue > TINY
+    with pytest.raises(RuntimeError, match="lower envelope"):
+        sf.KNG(ball, 1.0, objective=objective(3.0)).sample(points, 100, rng)
+    with pytest.raises(ValueError, match="must not fall"):
+        sf.KNG(ball, 1.0, objective=objective(-1.0)).sample(points, 100, rng)
+
+
+def test_kng_on_euclidean_space_is_the_laplace_on_euclidean_space(rng):
+    points = rng.normal(0, 0.3, (50, 3))
+    ball = ball_of(sf.Euclidean(dim=3), 1.0)
+    radii = [
+        np.linalg.norm(m.sample(points, 30_000, rng) - ball.clip(points).mean(axis=0), axis=1)
+        for m in (sf.KNG(ball, 1.0), sf.AmbientLaplace(ball, 1.0))
+    ]
+    assert stats.ks_2samp(*radii).pvalue > TINY
+    assert stats.ks_2samp(radii[0], 1.05 * radii[1]).pvalue < TINY
+
+
+def test_lattice_spacing_is_a_public_power_of_two():
+    for sigma in (1e-9, 0.013, 7.0):
+        spacing = lattice_spacing(sigma)
+        assert sigma / 32 < spacing <= sigma / 16
+        assert np.log2(spacing) == int(np.log2(spacing))
+
+
+def test_all_mechanisms_have_names():
+    assert list(MECHANISMS) == ["kng", "laplace", "exponential", "ambient-laplace", "pointwise-laplace"]

@@ -1,0 +1,194 @@
+"""What leaves the room: nothing but the value depends on the data, and it lies on the lattice."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from conftest import cloud, typical_radius
+from sfumato.sampling import secure
+
+CASES = [
+    (kind, space)
+    for space in (sf.Sphere(dim=2), sf.SPD(size=2), sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=3))
+    for kind in (sf.KNG, sf.ManifoldLaplace, sf.Exponential)
+] + [
+    (sf.AmbientLaplace, sf.Sphere(dim=3)),
+    (sf.AmbientLaplace, sf.SPD(size=2)),
+    (sf.PointwiseLaplace, sf.PlanarShapes(landmarks=5)),
+]
+
+
+@pytest.fixture(params=CASES, ids=lambda c: f"{c[0].__name__}-{c[1]}")
+def case(request, rng):
+    kind, space = request.param
+    radius = typical_radius(space)
+    ball = sf.Ball(space, space.present(cloud(space, space.origin(), 0.2, 1, rng)[0]), radius)
+    points = space.present(cloud(space, ball.center, radius, 60, rng))
+    return kind(ball, epsilon=1.5), points
+
+
+def flatten(document, path=""):
+    if isinstance(document, dict):
+        return {k: v for key, item in document.items() for k, v in flatten(item, f"{path}/{key}").items()}
+    return {path: document}
+
+
+def test_only_the_value_depends_on_the_data(case, rng):
+    mechanism, points = case
+    space = mechanism.space
+    other = space.present(cloud(space, mechanism.ball.center, 0.3 * mechanism.ball.radius, len(points), rng))
+    records = [flatten(json.loads(mechanism.release(p, unit="one person").to_json())) for p in (points, other)]
+    # an ambient release also says whether it lies on the manifold, which its value shows anyone
+    differing = {key for key in records[0] if records[0][key] != records[1][key]} - {"/on_manifold", "/time"}
+    assert records[0].keys() == records[1].keys()
+    assert differing == {"/value"}
+
+
+def test_release_twice_differs_and_round_trips(case, tmp_path):
+    mechanism, points = case
+    first, second = mechanism.release(points), mechanism.release(points)
+    assert not np.array_equal(first.value, second.value)
+    first.save(tmp_path / "mean.json")
+    again = sf.Release.load(tmp_path / "mean.json")
+    assert np.array_equal(again.value, first.value)
+    assert again.guarantee == first.guarantee
+    assert again.to_json() == first.to_json()
+    assert again.error(0.9) == first.error(0.9) < first.error(0.99)
+    assert [p.name for p in tmp_path.iterdir()] == ["mean.json"]
+
+
+def test_value_is_a_function_of_whole_numbers(case):
+    """The released coordinates are multiples of the public spacing."""
+    mechanism, points = case
+    release = mechanism.release(points)
+    spacing, space = release.record["lattice_spacing"], mechanism.space
+    if isinstance(mechanism, sf.PointwiseLaplace):
+        coordinates = release.value
+    elif isinstance(mechanism, sf.AmbientLaplace):
+        coordinates = mechanism._embed(release.value)
+    else:
+        value = space.validate(release.value[None])[0]
+        coordinates = space.coordinates(mechanism.ball.center, space.log(mechanism.ball.center, value))
+        whole = np.rint(coordinates / spacing)
+        rebuilt = space.exp(mechanism.ball.center, space.from_coordinates(mechanism.ball.center, whole * spacing))
+        assert np.array_equal(space.present(rebuilt), release.value)
+    assert np.abs(coordinates / spacing - np.rint(coordinates / spacing)).max() < 1e-6
+
+
+def test_release_stays_within_its_error(case):
+    """The stated radius holds the statistic about the released value, at 0.999, in each of 30 releases."""
+    mechanism, points = case
+    if not hasattr(mechanism, "target"):
+        pytest.skip("the ambient mechanisms have tests of their own")
+    space = mechanism.space
+    mean = space.validate(sf.frechet_mean(space, space.present(mechanism.ball.clip(points))).point[None])[0]
+    for _ in range(30):
+        release = mechanism.release(points)
+        assert space.distance(mean, space.validate(release.value[None])[0]) <= release.error(0.9999)
+
+
+def test_guarantee_states_small_numerical_losses(case):
+    mechanism, points = case
+    guarantee = mechanism.release(points).guarantee
+    assert guarantee.private
+    assert 0 < guarantee.numerical_delta < 1e-7
+    assert 0 <= guarantee.numerical_epsilon < 1e-8
+    if isinstance(mechanism, sf.ManifoldLaplace):
+        assert guarantee.clock_delta == 0
+    if isinstance(mechanism, sf.KNG) and mechanism.calibrate(len(points)).region > mechanism.ball.radius:
+        assert guarantee.clock_delta <= 1e-9
+
+
+def test_describe_reads_well(case):
+    mechanism, points = case
+    text = mechanism.release(points, unit="one person").describe()
+    for words in (
+        "60 units (one person)",
+        "1.5-differentially private",
+        "e^1.5 = 4.48",
+        "with probability 0.95",
+        "ChaCha20",
+    ):
+        assert words in text
+
+
+def test_releases_use_only_the_secure_generator(case, monkeypatch):
+    mechanism, points = case
+
+    def refuse(*args, **kwargs):
+        raise AssertionError("a release used NumPy's own randomness")
+
+    for name in ("default_rng", "seed", "rand", "randn", "normal", "random", "PCG64", "MT19937"):
+        monkeypatch.setattr(np.random, name, refuse)
+    mechanism.release(points)
+
+
+def test_the_secure_generator_is_keyed_by_the_operating_system(monkeypatch):
+    keys = iter([7, 7, 8])
+    monkeypatch.setattr(secure.secrets, "randbits", lambda bits: next(keys))
+    a, b, c = (secure.secure_generator().random(4) for _ in range(3))
+    assert np.array_equal(a, b)
+    assert not np.array_equal(a, c)
+
+
+def test_bad_records_raise_before_anything_is_drawn(monkeypatch):
+    ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4)
+    points = np.tile([0.0, 0.0, 1.0], (20, 1))
+    points[7] = np.nan
+    with pytest.raises(sf.InvalidPointError, match="record 7"):
+        sf.private_mean(points, ball, 1.0)
+    assert sf.private_mean(points, ball, 1.0, invalid="center").record["n"] == 20
+
+
+def test_a_missing_radius_is_an_error_and_never_taken_from_the_data():
+    with pytest.raises(TypeError):
+        sf.private_mean([[0.0, 0.0, 1.0]], epsilon=1.0)
+
+
+def test_nothing_is_written_when_saving_fails(tmp_path, monkeypatch):
+    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 5)
+    (tmp_path / "mean.json").write_text("older")
+    monkeypatch.setattr("os.fsync", lambda fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
+    with pytest.raises(OSError, match="No space left"):
+        release.save(tmp_path / "mean.json")
+    assert [p.name for p in tmp_path.iterdir()] == ["mean.json"]
+    assert (tmp_path / "mean.json").read_text() == "older"
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "line 1"),
+        ("{}", "does not say"),
+        ('{"format": "sfumato release 1"}', "incomplete or altered"),
+        ("[1]", "does not say"),
+    ],
+)
+def test_files_that_are_no_records_are_refused(tmp_path, text, reason):
+    (tmp_path / "x.json").write_text(text)
+    with pytest.raises(ValueError, match=rf"x\.json: this .*{reason}"):
+        sf.Release.load(tmp_path / "x.json")
+
+
+def test_rounding_errors_are_within_what_the_record_claims(rng):
+    """Sphere and shapes in longer arithmetic: the coordinates of a draw are as accurate as rounding_error says."""
+    for space in (sf.Sphere(dim=6), sf.PlanarShapes(landmarks=12)):
+        center, base = cloud(space, space.origin(), 0.3, 2, rng)
+        vectors = 0.2 * space.random_directions(base, 200, rng)
+        found = space.log(center, space.exp(base, vectors))
+        wide = np.clongdouble if np.iscomplexobj(center) else np.longdouble
+        x, c, v = (a.astype(wide) for a in (base, center, vectors))
+        x, c = x / np.sqrt(np.vdot(x, x).real), c / np.sqrt(np.vdot(c, c).real)
+        t = np.sqrt(np.sum(np.abs(v) ** 2, axis=1, keepdims=True))
+        y = np.cos(t) * x + np.sin(t) / t * v
+        inner = np.sum(np.conj(c) * y, axis=1, keepdims=True)
+        y = y * np.conj(inner) / np.abs(inner) if np.iscomplexobj(center) else y
+        inner = np.sum(np.conj(c) * y, axis=1, keepdims=True).real
+        u = y - inner * c
+        size = np.sqrt(np.sum(np.abs(u) ** 2, axis=1, keepdims=True))
+        exact = np.arctan2(size, inner) * u / size
+        assert np.abs(space.coordinates(center, found - exact.astype(found.dtype))).max() < space.rounding_error(
+            center, 0.5
+        )
