@@ -29,6 +29,13 @@ def case(request, rng):
     return kind(ball, epsilon=1.5), points
 
 
+@pytest.fixture
+def seeded(monkeypatch):
+    """Releases with a fixed seed, for statements about their distribution."""
+    rng = np.random.default_rng(7)
+    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: rng)
+
+
 def flatten(document, path=""):
     if isinstance(document, dict):
         return {k: v for key, item in document.items() for k, v in flatten(item, f"{path}/{key}").items()}
@@ -48,8 +55,8 @@ def test_only_the_value_depends_on_the_data(case, rng):
 
 def test_release_twice_differs_and_round_trips(case, tmp_path):
     mechanism, points = case
-    first, second = mechanism.release(points), mechanism.release(points)
-    assert not np.array_equal(first.value, second.value)
+    first, *others = (mechanism.release(points) for _ in range(6))  # two may meet on the lattice, six will not
+    assert not all(np.array_equal(first.value, other.value) for other in others)
     first.save(tmp_path / "mean.json")
     again = sf.Release.load(tmp_path / "mean.json")
     assert np.array_equal(again.value, first.value)
@@ -77,16 +84,17 @@ def test_value_is_a_function_of_whole_numbers(case):
     assert np.abs(coordinates / spacing - np.rint(coordinates / spacing)).max() < 1e-6
 
 
-def test_release_stays_within_its_error(case):
-    """The stated radius holds the statistic about the released value, at 0.999, in each of 30 releases."""
+def test_releases_stay_within_their_error(case, seeded):
+    """The stated radius holds the statistic about the released value as often as it says."""
     mechanism, points = case
     if not hasattr(mechanism, "target"):
         pytest.skip("the ambient mechanisms have tests of their own")
     space = mechanism.space
     mean = space.validate(sf.frechet_mean(space, space.present(mechanism.ball.clip(points))).point[None])[0]
-    for _ in range(30):
-        release = mechanism.release(points)
-        assert space.distance(mean, space.validate(release.value[None])[0]) <= release.error(0.9999)
+    values = np.stack([space.validate(mechanism.release(points).value[None])[0] for _ in range(100)])
+    distance, error = space.distance(mean, values), mechanism.release(points).error(0.8)
+    assert np.mean(distance <= error) >= 0.8 - 5 * 0.04
+    assert np.mean(distance <= error / 3) < 0.8  # and is not far too large
 
 
 def test_guarantee_states_small_numerical_losses(case):
