@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint clean
+.PHONY: demo test lint agreement clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -25,5 +25,9 @@ lint: $(VENV)/installed
 test: lint
 	$(BIN)/python -m pytest
 
+# Fréchet means against geomstats and pyRiemann, which the script installs in .venv-peers
+agreement: $(VENV)/installed
+	$(BIN)/python benchmarks/agreement.py
+
 clean:
-	rm -rf $(VENV) demo-output
+	rm -rf $(VENV) .venv-peers demo-output

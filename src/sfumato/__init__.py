@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
     from .mechanisms.choice import plan, private_mean
+    from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .release import Guarantee, Release
     from .spaces import SPD, Euclidean, InvalidPointError, PlanarShapes, Space, Sphere
 
@@ -39,6 +40,7 @@ _HOMES = {
         "PointwiseLaplace",
     ],
     "mechanisms.choice": ["plan", "private_mean"],
+    "outlines": ["crosses_itself", "outline_bandwidth", "smooth_outline"],
     "release": ["Guarantee", "Release"],
     "spaces": ["SPD", "Euclidean", "InvalidPointError", "PlanarShapes", "Space", "Sphere"],
 }
@@ -67,9 +69,12 @@ __all__ = [
     "Space",
     "Sphere",
     "__version__",
+    "crosses_itself",
     "frechet_mean",
+    "outline_bandwidth",
     "plan",
     "private_mean",
+    "smooth_outline",
 ]
 
 

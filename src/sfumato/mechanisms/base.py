@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,10 +17,18 @@ from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, lattice_spacing, round_to_lattice, secure_generator
 from ..spaces.base import Array, Points, Space
+from ..units import reduce_to_units
 
 PREDICTED = 0.95  # the probability at which a record states its error
 FAIL = 1e-9  # the chance that a fixed batch of proposals holds no accepted one,
 LARGEST_BATCH = 1024  # unless that would take more proposals than this
+
+
+class Budget(Protocol):
+    """What a release asks of a ledger."""
+
+    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> object:
+        """Write the charge down for good, or raise: before the data are used for a draw."""
 
 
 @dataclass(frozen=True)
@@ -98,11 +107,20 @@ class Mechanism(ABC):
     def _private(self, points: Points, scale: Scale, rng: np.random.Generator) -> Private:
         """One draw on the lattice, of canonical clipped points."""
 
-    def release(self, points: ArrayLike, *, unit: str = "one record", invalid: str = "raise") -> Release:
+    def release(
+        self,
+        points: ArrayLike,
+        *,
+        unit: str | ArrayLike = "one record",
+        invalid: str = "raise",
+        budget: Budget | None = None,
+    ) -> Release:
         """One private value: records are checked and clipped, the scale computed, a draw made and put on the lattice.
 
-        ``unit`` says in words what one row stands for.  ``invalid="center"`` replaces records that are not points of the
-        space by the public centre instead of raising.
+        ``unit`` says in words what one row stands for; or it labels each row with the person it belongs to, and the rows of
+        one person are first reduced to their own Fréchet mean.  ``invalid="center"`` replaces records that are not points
+        of the space by the public centre instead of raising.  A ``budget`` is charged, durably, after the records were
+        found good and before anything is computed from them.
         """
         if self.calibration == "as run":
             raise ValueError(
@@ -110,11 +128,13 @@ class Mechanism(ABC):
                 "it can be sampled for study, not released"
             )
         clipped = self.ball.clip(points, invalid)
+        if not isinstance(unit, str):
+            clipped, unit = reduce_to_units(self.ball, clipped, unit), "one person: all records with the same label"
         scale = self.calibrate(len(clipped))
+        record = self._record(scale, len(clipped))
+        if budget is not None:
+            budget.charge(self.epsilon, {**record, "unit": unit})
         private = self._private(clipped, scale, secure_generator())
-        return self._record(private, scale, len(clipped), unit)
-
-    def _record(self, private: Private, scale: Scale, n: int, unit: str) -> Release:
         guarantee = Guarantee(
             epsilon=float(self.epsilon),
             unit=unit,
@@ -122,8 +142,12 @@ class Mechanism(ABC):
             numerical_epsilon=private.numerical_epsilon,
             clock_delta=private.clock_delta,
         )
+        return Release(private.value, guarantee, {**record, "on_manifold": self.is_on_manifold(private.value)})
+
+    def _record(self, scale: Scale, n: int) -> dict[str, Any]:
+        """Everything public about a release, known before it is made."""
         numbers = {key: float(number) for key, number in scale.numbers.items()}
-        record = {
+        return {
             "statistic": self.statistic,
             "space": {
                 "name": self.space.name,
@@ -144,12 +168,10 @@ class Mechanism(ABC):
             "sampler": self.sampler,
             "lattice_spacing": lattice_spacing(scale.sigma),
             "generator": GENERATOR,
-            "on_manifold": self.is_on_manifold(private.value),
             "predicted_error": self.predicted_error(n),
             "version": _version.__version__,
             "time": datetime.now(UTC).isoformat(timespec="seconds"),
         }
-        return Release(private.value, guarantee, record)
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sized
 from dataclasses import dataclass
 from typing import Any, cast
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from ..ball import Ball
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
-from .base import PREDICTED, Mechanism
+from .base import PREDICTED, Budget, Mechanism
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
@@ -81,13 +82,15 @@ def private_mean(
     epsilon: float,
     mechanism: str = "auto",
     *,
-    unit: str = "one record",
+    unit: str | ArrayLike = "one record",
     invalid: str = "raise",
+    budget: Budget | None = None,
 ) -> Release:
     """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
 
     "auto" takes the mechanism with the smallest predicted 95% error among those that are proven, stay on the manifold and
-    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).
+    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).  ``unit``, ``invalid`` and ``budget``
+    are as in :meth:`Mechanism.release`.
 
     >>> import numpy as np
     >>> from sfumato import Ball, Sphere
@@ -96,8 +99,8 @@ def private_mean(
     >>> release.value.shape, release.guarantee.epsilon, release.error(0.95) < 0.03
     ((3,), 1.0, True)
     """
-    chosen = choose(ball, len(cast(Sized, points)), epsilon, mechanism)
-    return chosen.release(points, unit=unit, invalid=invalid)
+    n = len(cast(Sized, points)) if isinstance(unit, str) else len(np.unique(np.asarray(unit)))
+    return choose(ball, n, epsilon, mechanism).release(points, unit=unit, invalid=invalid, budget=budget)
 
 
 def mechanism_from(record: Mapping[str, Any]) -> Mechanism:

@@ -1,0 +1,109 @@
+"""Closed outlines after a release: smoothing, which costs no privacy, and whether they cross themselves."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .spaces.base import Array
+
+
+def smoothing_matrix(landmarks: int, bandwidth: float) -> Array:
+    """First-order local linear regression on a circle of equally spaced parameters, as a matrix on the landmarks.
+
+    Row i fits a + b·(t − tᵢ) by least squares with Gaussian weights of the given bandwidth, t measured in fractions of the
+    outline and around it, and keeps a.
+    """
+    t = np.arange(landmarks) / landmarks
+    gap = (t[None] - t[:, None] + 0.5) % 1 - 0.5
+    weight = np.exp(-0.5 * (gap / bandwidth) ** 2)
+    s0, s1, s2 = (np.sum(weight * gap**p, axis=1, keepdims=True) for p in (0, 1, 2))
+    return np.asarray(weight * (s2 - s1 * gap) / (s0 * s2 - s1 * s1))
+
+
+def smooth_outline(outline: ArrayLike, bandwidth: float | None = None) -> Array:
+    """Smooth a closed outline (or several) by local linear regression along it.
+
+    ``bandwidth`` is a fraction of the outline; the default is one and a half landmark spacings.  Smoothing a released shape
+    is post-processing: it costs no privacy, provided that the bandwidth does not come from the data (see
+    :func:`outline_bandwidth`).
+
+    >>> angle = 2 * np.pi * np.arange(40) / 40
+    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> rough = circle + np.random.default_rng(0).normal(0, 0.05, circle.shape)
+    >>> bool(np.linalg.norm(smooth_outline(rough) - circle) < np.linalg.norm(rough - circle))
+    True
+    """
+    points = np.asarray(outline, dtype=np.float64)
+    if points.ndim < 2 or points.shape[-1] != 2:
+        raise ValueError(f"an outline is an array of landmarks (k, 2), not {points.shape}")
+    landmarks = points.shape[-2]
+    width = 1.5 / landmarks if bandwidth is None else float(bandwidth)
+    if not (np.isfinite(width) and width > 0):
+        raise ValueError(f"the bandwidth must be a positive fraction of the outline, not {bandwidth}")
+    return np.asarray(smoothing_matrix(landmarks, max(width, 0.2 / landmarks)) @ points)
+
+
+def outline_bandwidth(reference: ArrayLike, error: float) -> float:
+    """The bandwidth that public numbers suggest: the least expected squared error if the truth looks like the public
+    reference and the noise, of total size ``error`` for an outline of size one, is spread evenly over the landmarks.
+
+    ‖(S − 1)c‖² is what smoothing takes from the reference c, error²·‖S‖²/k what it leaves of the noise.  Of the bandwidths
+    within 5% of the least expected error the widest is taken: it leaves the fewest crossings.
+
+    >>> from sfumato.data.synthetic import corpus_callosum_template
+    >>> round(50 * outline_bandwidth(corpus_callosum_template(50), error=0.07), 1)    # in landmark spacings
+    1.1
+    """
+    c = np.asarray(reference, dtype=np.float64)
+    c = c - c.mean(axis=0)
+    c = c / np.linalg.norm(c)
+    k = len(c)
+    widths = np.geomspace(0.2, 8.0, 120) / k
+
+    def expected(width: float) -> float:
+        matrix = smoothing_matrix(k, width)
+        return float(np.sum((matrix @ c - c) ** 2) + error**2 * np.sum(matrix**2) / k)
+
+    errors = np.sqrt([expected(width) for width in widths])
+    return float(widths[errors <= 1.05 * errors.min()].max())
+
+
+def crosses_itself(outlines: ArrayLike) -> Array:
+    """Whether each closed outline (…, k, 2) meets itself other than at its corners: an exact answer for each.
+
+    Signs of triangle areas are taken from floating point where rounding cannot change them, from rational arithmetic
+    elsewhere.
+
+    >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
+    >>> bow_tie = [[0, 0], [1, 1], [1, 0], [0, 1]]
+    >>> crosses_itself([square, bow_tie]).tolist()
+    [False, True]
+    """
+    points = np.asarray(outlines, dtype=np.float64)
+    k = points.shape[-2]
+    flat = points.reshape(-1, k, 2)
+    first, second = np.triu_indices(k, 2)
+    apart = (second + 1) % k != first  # neighbouring sides share a corner
+    first, second = first[apart], second[apart]
+    a, b, c, d = (flat[:, index % k] for index in (first, first + 1, second, second + 1))
+    sides = [_orientation(a, b, c), _orientation(a, b, d), _orientation(c, d, a), _orientation(c, d, b)]
+    meets = (sides[0] * sides[1] <= 0) & (sides[2] * sides[3] <= 0)
+    flat_pair = (sides[0] == 0) & (sides[1] == 0)  # on one line: they meet only if their boxes overlap
+    overlap = np.all((np.minimum(a, b) <= np.maximum(c, d)) & (np.minimum(c, d) <= np.maximum(a, b)), axis=-1)
+    return np.asarray((meets & (~flat_pair | overlap)).any(axis=1).reshape(points.shape[:-2]))
+
+
+def _orientation(a: Array, b: Array, c: Array) -> Array:
+    """Sign of the area of the triangle a, b, c: exact."""
+    left = (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1])
+    right = (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
+    area = left - right
+    sign = np.sign(area)
+    for index in zip(*np.nonzero(np.abs(area) <= 4e-16 * (np.abs(left) + np.abs(right))), strict=True):
+        (ax, ay), (bx, by), (cx, cy) = ([Fraction(float(v)) for v in p[index]] for p in (a, b, c))
+        exact = (bx - ax) * (cy - ay) - (by - ay) * (cx - ax)
+        sign[index] = (exact > 0) - (exact < 0)
+    return np.asarray(sign)

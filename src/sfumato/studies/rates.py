@@ -1,0 +1,80 @@
+"""Theorem 3, measured: how the squared error of KNG falls with n and ε and grows with the dimension."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from ..ball import Ball
+from ..frechet import solve
+from ..mechanisms import KNG
+from ..spaces import Sphere
+from ..spaces.base import uniform_weights
+from .store import Row, Store, markdown_table, save_figure, summary
+
+RADIUS = 0.2
+N, EPSILON, DIM = 2000, 1.0, 4
+GRIDS: dict[str, tuple[float, ...]] = {
+    "n": (500, 1000, 2000, 4000, 8000),
+    "ε": (0.25, 0.5, 1.0, 2.0, 4.0),
+    "d": (6, 12, 24, 48),
+}
+EXPECTED = {"n": -2.0, "ε": -2.0, "d": 2.0}
+
+
+def run(store: Store, replicates: int) -> None:
+    for variable, grid in GRIDS.items():
+        for value in grid:
+            store.cell(f"rates/{variable}/{value:g}", partial(_cell, variable, value, replicates))
+
+
+def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator) -> list[Row]:
+    n = int(value) if variable == "n" else N
+    epsilon = value if variable == "ε" else EPSILON
+    dim = int(value) if variable == "d" else DIM
+    space = Sphere(dim=dim)
+    kng = KNG(Ball(space, space.origin(), RADIUS), epsilon)
+    squares = []
+    for _ in range(max(2, replicates // 1000)):
+        lengths = RADIUS * rng.random((n, 1))
+        points = space.exp(space.origin(), lengths * space.random_directions(space.origin(), n, rng))
+        mean = solve(space, points, uniform_weights(n, None))[0]
+        squares.append(space.distance(mean, kng.sample(points, 500, rng)) ** 2)
+    array = np.asarray(squares)
+    return [
+        Row(
+            "rates", "as proven", "KNG", f"squared distance by {variable}", n, epsilon, dim, *summary(array), array.size
+        )
+    ]
+
+
+def slopes(store: Store) -> dict[str, tuple[float, list[Row]]]:
+    """Least-squares slope of log E ρ² in each variable, and the rows behind it."""
+    found = {}
+    for variable, attribute in (("n", "n"), ("ε", "epsilon"), ("d", "dim")):
+        rows = [r for r in store.rows if r.study == "rates" and r.quantity.endswith(f" {variable}")]
+        rows.sort(key=lambda r: float(getattr(r, attribute)))
+        x, y = (np.log([float(getattr(r, a)) for r in rows]) for a in (attribute, "mean"))
+        found[variable] = (float(np.polyfit(x, y, 1)[0]), rows)
+    return found
+
+
+def figure(store: Store) -> None:
+    import matplotlib.pyplot as plt
+
+    chart, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+    for axes, (variable, (slope, rows)) in zip(panels, slopes(store).items(), strict=True):
+        attribute = {"n": "n", "ε": "epsilon", "d": "dim"}[variable]
+        axes.loglog([getattr(r, attribute) for r in rows], [r.mean for r in rows], "o-", color="#6b3f1d")
+        axes.set(xlabel=variable, title=f"slope {slope:+.3f} (Theorem 3: {EXPECTED[variable]:+.0f})")
+    panels[0].set_ylabel("mean squared distance")
+    save_figure(chart, store.folder, "rates")
+    plt.close(chart)
+
+
+def report(store: Store) -> str:
+    body = [[v, f"{slope:+.3f}", f"{EXPECTED[v]:+.0f}"] for v, (slope, _) in slopes(store).items()]
+    settings = f"Certified KNG on S^{DIM}, r = {RADIUS}, n = {N}, ε = {EPSILON:g}, one varied at a time."
+    table = markdown_table(["variable", "slope of log E ρ²", "Theorem 3"], body)
+    return "\n\n".join(["## Rates", settings, "![rates](rates.png)", table])

@@ -1,0 +1,120 @@
+"""Results of a study: tidy rows that survive an interruption, and tables and figures made of them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..release import write_atomically
+from ..spaces.base import Array
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mean with its standard error."""
+
+    study: str
+    calibration: str  # "as run", "as proven", "theorem"
+    mechanism: str
+    quantity: str
+    n: int
+    epsilon: float
+    dim: int
+    mean: float
+    standard_error: float
+    replicates: int
+
+
+@dataclass
+class Store:
+    """The rows of a run, kept cell by cell in a file beside the figures: a cell that was finished is not run again.
+
+    A cell's random numbers come from the seed and the cell's own name, so an interrupted run that resumes gives the same
+    numbers as one that was never interrupted.
+    """
+
+    folder: Path
+    settings: dict[str, Any]
+    advance: Callable[[], None] = lambda: None
+
+    def __post_init__(self) -> None:
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._path = self.folder / "cells.jsonl"
+        self._done: dict[str, list[Row]] = {}
+        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        if lines and _parsed(lines[0]) == {"settings": self.settings}:
+            for line in lines[1:]:
+                cell = _parsed(line)
+                if cell is not None:  # the last line of an interrupted run may be cut short
+                    self._done[cell["cell"]] = [Row(**row) for row in cell["rows"]]
+        kept = [json.dumps({"settings": self.settings})] + [
+            json.dumps({"cell": name, "rows": [asdict(r) for r in rows]}) for name, rows in self._done.items()
+        ]
+        write_atomically(self._path, "\n".join(kept) + "\n")
+
+    def cell(self, name: str, compute: Callable[[np.random.Generator], list[Row]]) -> list[Row]:
+        """The rows of a cell: remembered, or computed and written down."""
+        if name not in self._done:
+            rng = np.random.default_rng([int(self.settings["seed"]), zlib.crc32(name.encode())])
+            self._done[name] = compute(rng)
+            with self._path.open("a", encoding="utf-8") as file:
+                file.write(json.dumps({"cell": name, "rows": [asdict(r) for r in self._done[name]]}) + "\n")
+        self.advance()
+        return self._done[name]
+
+    @property
+    def rows(self) -> list[Row]:
+        return [row for rows in self._done.values() for row in rows]
+
+    def write_csv(self) -> None:
+        """All rows as results.csv."""
+        names = [f.name for f in fields(Row)]
+        with (self.folder / "results.csv").open("w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, names)
+            writer.writeheader()
+            writer.writerows(asdict(row) for row in self.rows)
+
+
+def summary(values: Array) -> tuple[float, float]:
+    """Mean and standard error of (data sets, draws): draws of one data set share it, so data sets are what is counted."""
+    groups = values.mean(axis=1)
+    if len(groups) > 1:
+        return float(groups.mean()), float(groups.std(ddof=1) / np.sqrt(len(groups)))
+    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
+    """A bar with the time left; yields the function that moves it on."""
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
+    with Progress(*columns) as bar:
+        task = bar.add_task(title, total=total)
+        yield lambda: bar.advance(task)
+
+
+def save_figure(figure: Any, folder: Path, name: str) -> None:
+    """PNG to look at, SVG to print."""
+    for ending in ("png", "svg"):
+        figure.savefig(folder / f"{name}.{ending}", dpi=150)
+
+
+def markdown_table(header: list[str], body: list[list[str]]) -> str:
+    lines = [header, ["---"] * len(header), *body]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def _parsed(line: str) -> Any:
+    try:
+        return json.loads(line)
+    except json.JSONDecodeError:
+        return None

@@ -1,0 +1,30 @@
+"""Units of privacy: many records of one person become one point, so that the promise covers the person."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .ball import Ball
+from .frechet import solve
+from .spaces.base import Points, uniform_weights
+
+
+def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
+    """One point for each distinct label: the Fréchet mean of that unit's clipped records, which lies in the ball too.
+
+    >>> from sfumato import Euclidean
+    >>> ball = Ball(Euclidean(dim=1), [0.0], 10.0)
+    >>> reduce_to_units(ball, np.array([[1.0], [3.0], [5.0]]), ["ann", "ann", "bob"]).tolist()
+    [[2.0], [5.0]]
+    """
+    names = np.asarray(labels)
+    if names.shape != (len(points),):
+        raise ValueError(f"there are {len(points)} records but {names.size} labels of units: each record needs one")
+    order = np.argsort(names, kind="stable")
+    starts = np.flatnonzero(np.concatenate([[True], names[order][1:] != names[order][:-1]])) if len(order) else []
+    groups = np.split(order, starts[1:]) if len(order) else []
+    means = [
+        points[g[0]] if len(g) == 1 else solve(ball.space, points[g], uniform_weights(len(g), None))[0] for g in groups
+    ]
+    return ball.clip(ball.space.present(np.stack(means))) if means else points
