@@ -5,6 +5,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, column, typical_radius
+from sfumato.spaces import spd
 
 # log ∘ exp cannot be better than the doubles in between: a point moved by t keeps about eps/t of a short step, and one
 # that stops short of the cut locus by c keeps about eps/c of its direction
@@ -111,6 +112,15 @@ def test_sphere_area_is_the_mean_density(rng):
             exact = np.exp(space.log_sphere_area(np.array([radius])) - (space.dim - 1) * np.log(radius))[0]
             assert abs(mean - exact) < 5 * error
     assert sf.SPD(size=4).log_sphere_area(1.0) is None
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_sphere_area_has_converged(size, monkeypatch):
+    radii = np.array([0.01, 1.0, 4.0, 8.0])
+    found = sf.SPD(size=size).log_sphere_area(radii)
+    quadrature = spd._on_interval
+    monkeypatch.setattr(spd, "_on_interval", lambda end, count: quadrature(end, 100))
+    assert np.abs(found - sf.SPD(size=size).log_sphere_area(radii)).max() < 1e-7
 
 
 def test_hessian_bounds_and_trace_match_finite_differences(space, rng):

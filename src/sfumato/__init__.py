@@ -17,9 +17,13 @@ from typing import TYPE_CHECKING, Any
 from ._version import __version__
 
 if TYPE_CHECKING:
+    from .adapters import as_opendp, from_geomstats
     from .ball import Ball
     from .calibration import Calibration, RadiusError, Scale
+    from .data import Dataset, FileError, read, write_points
+    from .estimator import PrivateFrechetMean, PrivateTangentSpace
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
+    from .ledger import BudgetExceeded, Ledger, LedgerError
     from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
@@ -27,9 +31,13 @@ if TYPE_CHECKING:
     from .spaces import SPD, Euclidean, InvalidPointError, PlanarShapes, Space, Sphere
 
 _HOMES = {
+    "adapters": ["as_opendp", "from_geomstats"],
     "ball": ["Ball"],
     "calibration": ["Calibration", "RadiusError", "Scale"],
+    "estimator": ["PrivateFrechetMean", "PrivateTangentSpace"],
     "frechet": ["ConvergenceWarning", "FrechetMean", "frechet_mean"],
+    "data": ["Dataset", "FileError", "read", "write_points"],
+    "ledger": ["BudgetExceeded", "Ledger", "LedgerError"],
     "mechanisms": [
         "KNG",
         "AmbientLaplace",
@@ -51,30 +59,41 @@ __all__ = [
     "SPD",
     "AmbientLaplace",
     "Ball",
+    "BudgetExceeded",
     "Calibration",
     "ConvergenceWarning",
+    "Dataset",
     "Euclidean",
     "Exponential",
+    "FileError",
     "Forecast",
     "FrechetMean",
     "Guarantee",
     "InvalidPointError",
+    "Ledger",
+    "LedgerError",
     "ManifoldLaplace",
     "Objective",
     "PlanarShapes",
     "PointwiseLaplace",
+    "PrivateFrechetMean",
+    "PrivateTangentSpace",
     "RadiusError",
     "Release",
     "Scale",
     "Space",
     "Sphere",
     "__version__",
+    "as_opendp",
     "crosses_itself",
     "frechet_mean",
+    "from_geomstats",
     "outline_bandwidth",
     "plan",
     "private_mean",
+    "read",
     "smooth_outline",
+    "write_points",
 ]
 
 

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
+import sys
+from dataclasses import asdict
+from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from .data import Dataset
+    from .ledger import Entry, Ledger
+    from .spaces import Space
+
+DONE, BAD_INPUT, REFUSED = 0, 2, 3  # exit codes
+
 app = typer.Typer(
     no_args_is_help=True,
-    add_completion=True,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,
     help="Differentially private means of shapes, covariance matrices and directions.",
+    epilog="Exit codes: 0 done, 2 bad usage or input, 3 budget refused. --debug before a command shows tracebacks.",
 )
+books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
+app.add_typer(books, name="ledger")
+
+
+class SpaceName(StrEnum):
+    shapes = "shapes"
+    sphere = "sphere"
+    spd = "spd"
+    euclidean = "euclidean"
 
 
 class Study(StrEnum):
@@ -24,10 +48,371 @@ class Study(StrEnum):
     all = "all"
 
 
+SpaceOption = Annotated[SpaceName, typer.Option("--space", help="What the records are.")]
+RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball; never computed from the data.")]
+EpsilonOption = Annotated[float, typer.Option(help="Privacy budget of the release.")]
+LandmarksOption = Annotated[int | None, typer.Option(help="Landmarks of a shape.")]
+SizeOption = Annotated[int | None, typer.Option(help="Rows of an SPD matrix.")]
+DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere or Euclidean space.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
+
+
+@app.callback()
+def options(
+    debug: Annotated[bool, typer.Option("--debug", help="Show a traceback instead of a sentence.")] = False,
+) -> None:
+    """Differentially private means of shapes, covariance matrices and directions."""
+
+
+# -- release ------------------------------------------------------------------------------------------------------------
+@app.command()
+def release(
+    file: Annotated[Path, typer.Argument(help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …")],
+    space: SpaceOption,
+    center: Annotated[str, typer.Option(help="File with one public record, or 'identity' for spd, 'origin'.")],
+    radius: RadiusOption,
+    epsilon: EpsilonOption,
+    out: Annotated[Path, typer.Option(help="Where the release's JSON record goes.")],
+    mechanism: Annotated[str, typer.Option(help="auto, kng, laplace, exponential, ambient-laplace, …")] = "auto",
+    plot: Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")] = None,
+    report: Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")] = None,
+    value: Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")] = None,
+    unit_column: Annotated[str | None, typer.Option(help="Column that says whose record it is.")] = None,
+    unit: Annotated[str, typer.Option(help="What one record stands for, in words.")] = "one record",
+    invalid: Annotated[str, typer.Option(help="Bad records: 'raise', or 'center' to replace them.")] = "raise",
+    ledger: Annotated[Path | None, typer.Option(help="Ledger to charge.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
+    landmarks: LandmarksOption = None,
+    size: SizeOption = None,
+    dim: DimOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Release the private Fréchet mean of a file.
+
+    Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
+    """
+    from . import Ball, private_mean
+    from .data import write_points
+    from .ledger import Ledger
+    from .spaces import InvalidPointError
+
+    for path in (out, plot, report, value):
+        if path is not None and not path.parent.is_dir():
+            raise ValueError(f"{path}: there is no folder {path.parent}; make it first")
+    budget = None if ledger is None else Charged(Ledger(ledger, dataset))
+    if budget is not None:
+        budget.expect(epsilon)  # before any record is read
+    data, manifold = load(file, space, landmarks, size, dim)
+    ball = Ball(manifold, load_center(center, manifold), radius)
+    labels: Any = unit
+    if unit_column is not None:
+        if unit_column not in data.labels:
+            known = ", ".join(data.labels) or "none"
+            raise ValueError(f"{file}: there is no column {unit_column!r}; columns beside the points: {known}")
+        labels = data.labels[unit_column]
+    try:
+        done = private_mean(data.points, ball, epsilon, mechanism, unit=labels, invalid=invalid, budget=budget)
+    except InvalidPointError as error:
+        raise ValueError(f"{file}: {error}. Mend the record, or give --invalid center") from None
+    done.save(out)
+    if budget is not None:
+        budget.complete(out)
+    if plot is not None:
+        from .plots import plot_release
+
+        plot_release(done, plot)
+    if report is not None:
+        from .report import write_report
+
+        write_report(done, report)
+    if value is not None:
+        write_points(value, done.value, data.kind)
+    written = [str(path) for path in (out, plot, report, value) if path is not None]
+    if as_json:
+        typer.echo(done.to_json(), nl=False)
+    else:
+        typer.echo(done.describe())
+        typer.echo("\nWritten: " + ", ".join(written))
+
+
+class Charged:
+    """A ledger's budget that remembers its charge, so that the release it paid for can be noted beside it."""
+
+    def __init__(self, ledger: Ledger) -> None:
+        self.ledger = ledger
+        self.entry: Entry | None = None
+
+    def expect(self, epsilon: float) -> None:
+        """Refuse at once what cannot be paid."""
+        from .ledger import BudgetExceeded
+
+        if Decimal(repr(epsilon)) > self.ledger.left:
+            raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
+
+    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
+        self.entry = self.ledger.charge(epsilon, record)
+
+    def complete(self, file: Path) -> None:
+        """Note which file the charge paid for; the charge stands, and so does the release, if that cannot be written."""
+        from .ledger import LedgerError
+
+        assert self.entry is not None
+        try:
+            self.ledger.complete(self.entry, hashlib.sha256(file.read_bytes()).hexdigest())
+        except LedgerError as error:
+            typer.echo(
+                f"sfumato: the release is written and charged, but could not be noted beside its charge: {error}",
+                err=True,
+            )
+
+
+def load(
+    file: Path, name: SpaceName, landmarks: int | None, size: int | None, dim: int | None
+) -> tuple[Dataset, Space]:
+    """The records of a file, and the space that their shape and the options say."""
+    from .data import FileError, read
+    from .spaces import SPD, Euclidean, PlanarShapes, Sphere
+
+    hint: Space | None = None
+    if name is SpaceName.shapes and landmarks is not None:
+        hint = PlanarShapes(landmarks)
+    elif name is SpaceName.spd and size is not None:
+        hint = SPD(size)
+    elif name is SpaceName.sphere:
+        hint = Sphere(2 if dim is None else dim)
+    elif name is SpaceName.euclidean and dim is not None:
+        hint = Euclidean(dim)
+    try:
+        data = read(file, hint)
+    except FileError:
+        if hint is None or dim is not None or landmarks is not None or size is not None:
+            raise
+        data = read(file)  # the guess that a direction has three coordinates was wrong
+    kinds = {SpaceName.shapes: "landmarks", SpaceName.spd: "matrices"}
+    wanted = kinds.get(name, "vectors")
+    if data.kind != wanted:
+        raise ValueError(
+            f"{file}: holds {data.kind} of shape {data.points.shape[1:]}, but --space {name} needs {wanted}"
+        )
+    last = data.points.shape[-1]
+    made: dict[SpaceName, Space] = {
+        SpaceName.shapes: PlanarShapes(max(3, data.points.shape[1])),
+        SpaceName.spd: SPD(last),
+        SpaceName.sphere: Sphere(max(1, last - 1)),
+        SpaceName.euclidean: Euclidean(last),
+    }
+    return data, made[name]
+
+
+def load_center(text: str, space: Space) -> Any:
+    """The public centre: a word, or the only record of a file."""
+    from .data import read
+    from .spaces import SPD
+
+    if text == "origin" or (text == "identity" and isinstance(space, SPD)):
+        return space.present(space.origin())
+    points = read(Path(text), space).points
+    if len(points) != 1:
+        raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(points)}")
+    return points[0]
+
+
+# -- plan and inspect ---------------------------------------------------------------------------------------------------
+@app.command()
+def plan(
+    space: SpaceOption,
+    n: Annotated[int, typer.Option(help="Number of records (people).")],
+    radius: RadiusOption,
+    epsilon: EpsilonOption,
+    landmarks: LandmarksOption = None,
+    size: SizeOption = None,
+    dim: DimOption = None,
+    error: Annotated[float | None, typer.Option(help="Wanted 95% error (default: half of the best).")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Picture of the error curves.")] = None,
+    simulate: Annotated[Path | None, typer.Option(help="Picture of such a release, of synthetic data.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Predict errors before spending anything; touches no data.
+
+    Example: sfumato plan --space shapes --landmarks 50 --n 409 --radius 0.125 --epsilon 1
+    """
+    from . import Ball
+    from .mechanisms import forecast
+    from .planning import best_error, needed_epsilon, needed_n, plot_plan
+
+    manifold = named_space(space, landmarks, size, dim)
+    ball = Ball(manifold, manifold.present(manifold.origin()), radius)
+    rows = forecast(ball, n, epsilon)
+    wanted = best_error(ball, n, epsilon) / 2 if error is None else error
+    enough_epsilon, enough_n = needed_epsilon(ball, n, wanted), needed_n(ball, epsilon, wanted)
+    if plot is not None:
+        plot_plan(ball, n, epsilon, plot)
+    if simulate is not None:
+        _simulate(ball, n, epsilon, simulate)
+    if as_json:
+        needs = {"error_95": wanted, "epsilon_at_n": enough_epsilon, "n_at_epsilon": enough_n}
+        typer.echo(json.dumps({"mechanisms": [asdict(row) for row in rows], "wanted": needs}, indent=2))
+        return
+    typer.echo(f"{manifold}, n = {n}, radius {radius:g}, ε = {epsilon:g}\n")
+    typer.echo(f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}")
+    for i, row in enumerate(rows):
+        if row.refusal is not None:
+            typer.echo(f"{row.mechanism:14s}  cannot be used: {row.refusal}")
+        else:
+            mark = "   <- auto takes this one" if i == 0 else ""
+            typer.echo(f"{row.mechanism:14s}{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}{mark}")
+    typer.echo(
+        f"\nFor a 95% error of {wanted:.3g}: "
+        + (f"ε = {enough_epsilon:.3g} with {n} records" if enough_epsilon else f"no ε up to 1000 with {n} records")
+        + (f", or {enough_n} records with ε = {epsilon:g}." if enough_n else f", and no n with ε = {epsilon:g}.")
+    )
+
+
+def named_space(name: SpaceName, landmarks: int | None, size: int | None, dim: int | None) -> Space:
+    """The space that the options describe."""
+    from .spaces import SPD, Euclidean, PlanarShapes, Sphere
+
+    if name is SpaceName.shapes and landmarks is not None:
+        return PlanarShapes(landmarks)
+    if name is SpaceName.spd and size is not None:
+        return SPD(size)
+    if name is SpaceName.sphere:
+        return Sphere(2 if dim is None else dim)
+    if name is SpaceName.euclidean and dim is not None:
+        return Euclidean(dim)
+    missing = {"shapes": "--landmarks", "spd": "--size", "euclidean": "--dim"}[name]
+    raise ValueError(f"--space {name} needs {missing}")
+
+
+def _simulate(ball: Any, n: int, epsilon: float, path: Path) -> None:
+    """A release of synthetic records that fill half of the ball."""
+    import numpy as np
+
+    from . import private_mean
+    from .plots import plot_release
+
+    space, rng = ball.space, np.random.default_rng()
+    lengths = (ball.radius / 2 * rng.random(n)).reshape(-1, *(1,) * len(space.point_shape))
+    points = space.exp(ball.center, lengths * space.random_directions(ball.center, n, rng))
+    plot_release(private_mean(space.present(points), ball, epsilon), path, title="Simulated: synthetic records")
+
+
+@app.command()
+def inspect(
+    file: Annotated[Path, typer.Argument(help="The curator's records.")],
+    as_json: JsonOption = False,
+) -> None:
+    """Say what a file holds.  For the curator's eyes: not private.
+
+    Example: sfumato inspect wings.tps
+    """
+    import numpy as np
+
+    from .data import read
+    from .spaces import SPD, Euclidean, PlanarShapes
+
+    data = read(file)
+    n, shape = len(data), data.points.shape
+    space: Space = Euclidean(shape[1])
+    if data.kind == "landmarks":
+        space = PlanarShapes(max(3, shape[1]))
+    elif data.kind == "matrices":
+        space = SPD(shape[1])
+    bad = space.diagnose(data.points)[1] if n else {}
+    repeated = {name: len(np.unique(column)) for name, column in data.labels.items() if 1 < len(np.unique(column)) < n}
+    copies = n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0
+    if as_json:
+        found = {"format": data.format, "kind": data.kind, "records": n, "shape": shape[1:], "bad": bad}
+        typer.echo(json.dumps({**found, "columns_with_repeats": repeated, "exact_copies": copies}, indent=2))
+        return
+    typer.echo("For the curator's eyes: not private.\n")
+    typer.echo(f"{file}: {data.format}, {n} records, {data.kind} of shape {' x '.join(map(str, shape[1:]))}")
+    typer.echo(f"Columns beside the points: {', '.join(data.labels) or 'none'}")
+    typer.echo(f"Bad records: {len(bad) or 'none'}")
+    for row, reason in sorted(bad.items())[:20]:
+        typer.echo(f"  record {row}: {reason}")
+    for name, distinct in repeated.items():
+        typer.echo(
+            f"Column {name!r} has {distinct} values for {n} records: if these are people, use --unit-column {name}"
+        )
+    if copies:
+        typer.echo(f"{copies} records are exact copies of others")
+
+
+# -- ledger -------------------------------------------------------------------------------------------------------------
+LedgerArgument = Annotated[Path, typer.Argument(help="The ledger file.")]
+
+
+@books.command("init")
+def ledger_init(
+    file: LedgerArgument,
+    epsilon: Annotated[str, typer.Option(help="The whole budget, an exact decimal.")],
+    dataset: Annotated[str, typer.Option(help="Name of the data set.")] = "default",
+) -> None:
+    """Give a data set a budget, in a new ledger or an existing one.
+
+    Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
+    """
+    from .ledger import Ledger
+
+    typer.echo(Ledger.create(file, epsilon, dataset).describe())
+
+
+@books.command("show")
+def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
+    """Say what is left of each budget.
+
+    Example: sfumato ledger show study.ledger
+    """
+    from .ledger import Ledger
+
+    book = Ledger(file).verify()
+    if as_json:
+        rows = {name: {"budget": str(b), "left": str(book.left(name))} for name, b in book.budgets.items()}
+        typer.echo(json.dumps(rows, indent=2))
+        return
+    for name in book.budgets:
+        typer.echo(book.describe(name))
+
+
+@books.command("log")
+def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
+    """List every line.
+
+    Example: sfumato ledger log study.ledger
+    """
+    from .ledger import Ledger
+
+    entries = Ledger(file).verify().entries
+    if as_json:
+        typer.echo(json.dumps([asdict(entry) for entry in entries], indent=2))
+        return
+    for entry in entries:
+        typer.echo(str(entry))
+
+
+@books.command("verify")
+def ledger_verify(
+    file: LedgerArgument,
+    head: Annotated[
+        str | None, typer.Option(help="A head hash noted earlier: all up to it must still be there.")
+    ] = None,
+) -> None:
+    """Check every line, and print the hash of the last one, to be noted elsewhere.
+
+    Example: sfumato ledger verify study.ledger
+    """
+    from .ledger import Ledger
+
+    book = Ledger(file).verify(head)
+    typer.echo(f"{file}: {len(book.entries)} lines, all intact. Head: {book.head}")
+
+
+# -- demo and reproduce -------------------------------------------------------------------------------------------------
 @app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
-    epsilon: Annotated[float, typer.Option(help="Privacy budget of the release.")] = 1.0,
+    epsilon: EpsilonOption = 1.0,
 ) -> None:
     """Release a private mean of 126 mosquito wings; write its record and picture.
 
@@ -35,8 +420,8 @@ def demo(
     """
     from .demo import run
 
-    release = run(out, epsilon)
-    typer.echo(release.describe())
+    done = run(out, epsilon)
+    typer.echo(done.describe())
     typer.echo(f"\nWritten: {out / 'mean.json'} (the record) and {out / 'mean.png'} (the picture)")
 
 
@@ -44,14 +429,15 @@ def demo(
 def reproduce(
     what: Annotated[Study, typer.Argument(help="Which experiment.")],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
-    replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 10_000,
+    replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the replicates at fewer sample sizes.")] = False,
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 0,
     data: Annotated[Path | None, typer.Option(help="Your own landmark file for 'shapes' (TPS, CSV, NPY, …).")] = None,
 ) -> None:
     """Regenerate the paper's figures: as they were run, and as the theorems ask.
 
-    An interrupted run resumes when the same command is given again.
+    An interrupted run resumes when the same command is given again. The paper's own outlines (ADNI) cannot be passed on;
+    who has access to ADNI can give their landmark file with --data.
 
     Example: sfumato reproduce all --quick --out reproduction
     """
@@ -59,20 +445,23 @@ def reproduce(
 
     outlines, source = None, ""
     if data is not None:
-        from .data import read
-
-        outlines, source = read(data).points, data.name
+        found, _ = load(data, SpaceName.shapes, None, None, None)
+        outlines, source = found.points, data.name
     report = run(what.value, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
 
 
 def main() -> None:
-    """Run the command; bad input ends with a sentence and exit code 2."""
+    """Run the command; bad input ends with a sentence and exit code 2, a refused budget with 3."""
+    from .ledger import BudgetExceeded, LedgerError
+
     try:
         app()
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, LedgerError, RuntimeError) as error:
+        if "--debug" in sys.argv:
+            raise
         typer.echo(f"sfumato: {error}", err=True)
-        raise SystemExit(2) from None
+        raise SystemExit(REFUSED if isinstance(error, BudgetExceeded) else BAD_INPUT) from None
 
 
 if __name__ == "__main__":

@@ -21,9 +21,9 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     names = np.asarray(labels)
     if names.shape != (len(points),):
         raise ValueError(f"there are {len(points)} records but {names.size} labels of units: each record needs one")
-    order = np.argsort(names, kind="stable")
-    starts = np.flatnonzero(np.concatenate([[True], names[order][1:] != names[order][:-1]])) if len(order) else []
-    groups = np.split(order, starts[1:]) if len(order) else []
+    _, unit_of = np.unique(names, return_inverse=True)
+    order = np.argsort(unit_of, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
     means = [
         points[g[0]] if len(g) == 1 else solve(ball.space, points[g], uniform_weights(len(g), None))[0] for g in groups
     ]

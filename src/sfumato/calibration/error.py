@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..radial import RadialLaw, spread_edges
+from ..radial import RadialLaw, central_range, spread_edges
 from ..spaces.base import Array, Space
 
 
@@ -69,6 +69,8 @@ def laplace_error_law(space: Space, sigma: float) -> RadialLaw:
     """The law of the distance from its centre of a Laplace draw: exact where the sphere's area is known in closed form or
     by quadrature, otherwise dominating it."""
     exact = space.log_sphere_area(np.ones(1)) is not None
+    if np.isinf(space.injectivity_radius):  # the quadrature is good for radii of ordinary size
+        exact = exact and central_range(space, 1 / sigma) <= 8
 
     def area(u: Array) -> Array:
         value = space.log_sphere_area(u)

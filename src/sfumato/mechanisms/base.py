@@ -133,7 +133,7 @@ class Mechanism(ABC):
         scale = self.calibrate(len(clipped))
         record = self._record(scale, len(clipped))
         if budget is not None:
-            budget.charge(self.epsilon, {**record, "unit": unit})
+            budget.charge(float(self.epsilon), {**record, "unit": unit})
         private = self._private(clipped, scale, secure_generator())
         guarantee = Guarantee(
             epsilon=float(self.epsilon),

@@ -101,9 +101,9 @@ def unit_log_spread(r: float, R: float) -> float:
     def stretch(b: Array) -> Array:  # s/sin s
         return angle_over_sine(np.cos(r) * np.cos(R) + np.sin(r) * np.sin(R) * np.cos(b))
 
-    low = np.linspace(np.pi / 2, np.pi, 257)[:-1]
-    width = np.pi / 512
-    for _ in range(12):
+    low = np.linspace(np.pi / 2, np.pi, 65)[:-1]
+    width = np.pi / 128
+    for _ in range(14):
         upper = np.sin(low) * stretch(np.minimum(low + width, np.pi))
         found = float(np.max(np.sin(low) * stretch(low)))
         if upper.max() - found <= 1e-7 * found:

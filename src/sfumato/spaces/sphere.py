@@ -219,9 +219,9 @@ def psi_max(S: ArrayLike) -> Any:
 
 
 def local_log_spread(r: float, u: Array) -> Array:
-    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 16 knots up to the largest u (A rises with
+    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 8 knots up to the largest u (A rises with
     R); valid for every u, though it depends on the array that u comes in."""
-    knots = np.linspace(0.0, float(np.max(u)), 17)[1:]
+    knots = np.linspace(0.0, float(np.max(u)), 9)[1:]
     values = np.array([unit_log_spread(r, r + knot) for knot in knots])
     return np.asarray(values[np.searchsorted(knots, u * (1 - 1e-12))])
 

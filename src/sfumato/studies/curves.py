@@ -13,9 +13,9 @@ from ..frechet import solve
 from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace, Mechanism
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Points, uniform_weights
-from .store import Row, Store, markdown_table, save_figure, summary
+from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 
-DRAWS = 100  # draws for each data set; a run of N replicates uses N/100 data sets
+DRAWS = 400  # draws for each data set; a run of N replicates uses N/400 data sets
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,7 @@ class Curves:
                 self._curve(axes, store, "theorem", "manifold Laplace", COLOURS["manifold Laplace"], ":")
                 axes.plot([], [], color="grey", ls=":", label="at the paper's theorem scale")
             axes.set(xscale="log", yscale="log", xlabel="records n")
+            mark_ticks(axes, [n for n in (10, 20, 50, 100, 200, 500) if self.sizes[0] <= n <= self.sizes[-1]])
             axes.set_title("as the paper ran it" if calibration == "as run" else "as proven")
             axes.legend(fontsize=8, frameon=False)
         panels[0].set_ylabel("mean distance to the statistic privatised")

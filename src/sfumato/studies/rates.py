@@ -11,7 +11,7 @@ from ..frechet import solve
 from ..mechanisms import KNG
 from ..spaces import Sphere
 from ..spaces.base import uniform_weights
-from .store import Row, Store, markdown_table, save_figure, summary
+from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 
 RADIUS = 0.2
 N, EPSILON, DIM = 2000, 1.0, 4
@@ -36,7 +36,7 @@ def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator
     space = Sphere(dim=dim)
     kng = KNG(Ball(space, space.origin(), RADIUS), epsilon)
     squares = []
-    for _ in range(max(2, replicates // 1000)):
+    for _ in range(max(2, replicates // 4000)):
         lengths = RADIUS * rng.random((n, 1))
         points = space.exp(space.origin(), lengths * space.random_directions(space.origin(), n, rng))
         mean = solve(space, points, uniform_weights(n, None))[0]
@@ -67,6 +67,7 @@ def figure(store: Store) -> None:
     for axes, (variable, (slope, rows)) in zip(panels, slopes(store).items(), strict=True):
         attribute = {"n": "n", "ε": "epsilon", "d": "dim"}[variable]
         axes.loglog([getattr(r, attribute) for r in rows], [r.mean for r in rows], "o-", color="#6b3f1d")
+        mark_ticks(axes, [getattr(r, attribute) for r in rows])
         axes.set(xlabel=variable, title=f"slope {slope:+.3f} (Theorem 3: {EXPECTED[variable]:+.0f})")
     panels[0].set_ylabel("mean squared distance")
     save_figure(chart, store.folder, "rates")

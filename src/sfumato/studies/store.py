@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -106,6 +106,12 @@ def save_figure(figure: Any, folder: Path, name: str) -> None:
     """PNG to look at, SVG to print."""
     for ending in ("png", "svg"):
         figure.savefig(folder / f"{name}.{ending}", dpi=150)
+
+
+def mark_ticks(axes: Any, values: Sequence[float]) -> None:
+    """Plain numbers under a logarithmic axis, at these values only."""
+    axes.set_xticks(values, [f"{v:g}" for v in values])
+    axes.set_xticks([], minor=True)
 
 
 def markdown_table(header: list[str], body: list[list[str]]) -> str:

@@ -1,0 +1,99 @@
+"""NumPy's files.  Nothing is ever unpickled, and a header is believed only if it accounts for every byte."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.base import Space
+from .files import FileError, Records, allowed, shown
+from .layout import arrange, main_array, per_record
+
+
+def read_npy(content: bytes, space: Space | None = None) -> Records:
+    """One array.
+
+    >>> buffer = io.BytesIO()
+    >>> np.save(buffer, np.zeros((4, 3, 3)))
+    >>> read_npy(buffer.getvalue()).kind
+    'matrices'
+    """
+    return Records(*arrange(_array(content), space), {})
+
+
+def read_npz(content: bytes, space: Space | None = None) -> Records:
+    """An archive: one array of records, and arrays of their length as labels.
+
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, landmarks=np.zeros((2, 5, 2)), subject=["a", "b"])
+    >>> read_npz(buffer.getvalue()).labels["subject"].tolist()
+    ['a', 'b']
+    """
+    arrays = _members(content)
+    name = main_array(arrays)
+    points, kind = arrange(arrays.pop(name), space)
+    return Records(points, kind, per_record(arrays, len(points)))
+
+
+def _members(content: bytes) -> dict[str, NDArray[Any]]:
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            entries = archive.infolist()
+            if len({entry.filename for entry in entries}) != len(entries):
+                raise FileError("the archive holds two arrays of one name")
+            if not any(entry.filename.endswith(".npy") for entry in entries):
+                raise FileError(
+                    "a zip archive without NumPy arrays; save a spreadsheet as CSV, and unpack other archives"
+                )
+            size, limit = sum(entry.file_size for entry in entries), allowed(len(content))
+            if size > limit:
+                raise FileError(
+                    f"the archive would unpack to {size} bytes, over the limit of {limit}; save it unpacked, .npy"
+                )
+            members = [entry for entry in entries if entry.filename.endswith(".npy")]
+            # zipfile reads no more than the size that was checked, and then checks the sum
+            contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
+    except FileError:
+        raise
+    except Exception as error:  # zipfile lets errors of every compressor through
+        raise FileError(f"the archive is damaged or cut: {error}") from None
+    arrays = {}
+    for name, member in contents.items():
+        try:
+            arrays[name] = _array(member)
+        except FileError as error:
+            raise FileError(f"array {shown(name)}: {error}") from None
+    return arrays
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """The array of an NPY file, after its header has been held against its length."""
+    file = io.BytesIO(content)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # headers from Python 2
+            version = np.lib.format.read_magic(file)
+            header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+            shape, fortran, dtype = header(file)
+    except Exception as error:  # a damaged header raises whatever its parsers raise
+        raise FileError(f"the NPY header is damaged, cut or of an unknown version: {shown(str(error))}") from None
+    if dtype.hasobject or dtype.names:
+        raise FileError(
+            f"holds Python objects or structures ({shown(str(dtype))}), which are not read; save plain numbers"
+        )
+    present = len(content) - file.tell()
+    if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != present:
+        raise FileError(
+            f"the header says {shape} values of {dtype.itemsize} bytes, but {present} bytes follow; is it cut?"
+        )
+    if present == 0:
+        raise FileError(f"holds no records: the array has shape {shape}")
+    flat = np.frombuffer(content, dtype=dtype, offset=file.tell())
+    array = flat.reshape(shape, order="F" if fortran else "C")
+    return array.astype(dtype.newbyteorder("="))

@@ -1,0 +1,202 @@
+"""Private means as scikit-learn estimators, to clone, set and pipe like any other.
+
+Every ``fit`` is a release and spends ε.  Cross-validation and searches fit many times on the same people: k folds put each
+record into k − 1 training sets, so that together they cost (k − 1)·ε.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+
+from .ball import Ball
+from .mechanisms.choice import private_mean
+from .release import Release
+from .spaces import SPD, Space
+from .spaces.base import Array
+
+
+class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """What the estimators share: parameters that must be given, and data in two layouts."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # a release takes no seed
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def _require(self, *names: str) -> list[Any]:
+        """Parameters without a default: scikit-learn makes estimators without any, so they are asked for here."""
+        values = [getattr(self, name) for name in names]
+        missing = [name for name, value in zip(names, values, strict=True) if value is None]
+        if missing:
+            raise ValueError(
+                f"{type(self).__name__} needs {' and '.join(missing)}: public knowledge, chosen before the data are seen "
+                "and never computed from them"
+            )
+        return values
+
+    def _records(self, X: ArrayLike, space: Space, *, reset: bool) -> Array:
+        """Records as (n, ...) of a space, from that layout or flattened to scikit-learn's (n, features).
+
+        NaN passes here, for the space to name the row.
+        """
+        shape = space.present(space.origin()).shape
+        if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
+            X = np.stack([np.real(X), np.imag(X)], axis=-1)
+        given, width = np.shape(X), math.prod(shape)
+        if 0 not in given and given[1:] not in (
+            (),
+            shape,
+            (width,),
+        ):  # nothing, or one axis: scikit-learn says it below
+            layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
+            raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
+        if len(given) > 2:
+            X = np.reshape(X, (given[0], width))
+        flat = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        return np.asarray(flat.reshape(-1, *shape))
+
+
+class PrivateFrechetMean(_PrivateEstimator):
+    """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
+
+    ``space``, ``center``, ``radius`` and ``epsilon`` must be given; ``mechanism``, ``unit`` and ``invalid`` are those of
+    :func:`sfumato.private_mean`.  X is (n, ...) as the space has it, or flattened to (n, features).  After ``fit``:
+    ``mean_`` is the released value, ``release_`` its record, ``n_features_in_`` the length of a flattened record.
+
+    >>> from sfumato import SPD
+    >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
+    >>> estimator = PrivateFrechetMean(space=SPD(size=2), center=np.eye(2), radius=1.5, epsilon=1.0).fit(matrices)
+    >>> estimator.mean_.shape, estimator.n_features_in_, round(estimator.release_.error(0.95), 2)
+    ((2, 2), 4, 0.19)
+    """
+
+    mean_: Array
+    release_: Release
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        space: Space | None = None,
+        center: ArrayLike | None = None,
+        radius: float | None = None,
+        epsilon: float | None = None,
+        mechanism: str = "auto",
+        unit: str = "one record",
+        invalid: str = "raise",
+    ) -> None:
+        self.space = space
+        self.center = center
+        self.radius = radius
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.unit = unit
+        self.invalid = invalid
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Release the mean; y is ignored."""
+        space, center, radius, epsilon = self._require("space", "center", "radius", "epsilon")
+        ball = Ball(space, center, radius)
+        records = self._records(X, space, reset=True)
+        self.release_ = private_mean(records, ball, epsilon, self.mechanism, unit=self.unit, invalid=self.invalid)
+        self.mean_ = self.release_.value
+        return self
+
+
+class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
+    """Positive definite matrices as vectors, in the tangent space at a private mean M.
+
+    Takes the place of pyRiemann's ``TangentSpace(metric="riemann")``: the vector of a matrix X is the upper triangle, row
+    by row, of log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.
+
+    **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
+    one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
+
+    ``center`` (a matrix, or a number c for c times the identity), ``radius`` and ``epsilon`` must be given.  After
+    ``fit``: ``reference_`` is M, ``release_`` its record.  X is (n, k, k) or flattened to (n, k·k).
+
+    >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
+    >>> tangent = PrivateTangentSpace(center=1.0, radius=1.5, epsilon=1.0).fit(matrices)
+    >>> vectors = tangent.transform(matrices)
+    >>> vectors.shape, bool(np.allclose(tangent.inverse_transform(vectors), matrices))
+    ((100, 3), True)
+    """
+
+    reference_: Array
+    release_: Release
+    n_features_in_: int
+
+    def __init__(
+        self,
+        *,
+        center: ArrayLike | None = None,
+        radius: float | None = None,
+        epsilon: float | None = None,
+        mechanism: str = "auto",
+        unit: str = "one record",
+    ) -> None:
+        self.center = center
+        self.radius = radius
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.unit = unit
+
+    def fit(self, X: ArrayLike, y: Any = None) -> Self:
+        """Release the reference; y is ignored."""
+        center, radius, epsilon = self._require("center", "radius", "epsilon")
+        if np.ndim(center) == 0:
+            center = center * np.eye(max(1, math.isqrt(math.prod(np.shape(X)[1:]))))
+        ball = Ball(SPD(size=len(center)), center, radius)
+        records = self._records(X, ball.space, reset=True)
+        self.release_ = private_mean(records, ball, epsilon, self.mechanism, unit=self.unit)
+        self.reference_ = self.release_.value
+        return self
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Vectors (n, k(k+1)/2); not private."""
+        check_is_fitted(self)
+        space = self._space
+        points = space.validate(self._records(X, space, reset=False))
+        whiten = _power(self.reference_, -0.5)
+        rows, columns = np.triu_indices(space.size)
+        return np.asarray((whiten @ space.log(self.reference_, points) @ whiten)[:, rows, columns] * self._weights)
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """The matrices (n, k, k) of the vectors."""
+        check_is_fitted(self)
+        vectors, space = check_array(X, dtype=np.float64), self._space
+        if vectors.shape[1] != space.dim:
+            raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
+        rows, columns = np.triu_indices(space.size)
+        white = np.empty((len(vectors), *space.point_shape))
+        white[:, rows, columns] = white[:, columns, rows] = vectors / self._weights
+        color = _power(self.reference_, 0.5)
+        return space.present(space.exp(self.reference_, color @ white @ color))
+
+    @property
+    def _space(self) -> SPD:
+        return SPD(size=len(self.reference_))
+
+    @property
+    def _weights(self) -> Array:
+        """1 on the diagonal and √2 off it, which makes the map an isometry."""
+        rows, columns = np.triu_indices(self._space.size)
+        return np.where(rows == columns, 1.0, np.sqrt(2))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._space.dim
+
+
+def _power(matrix: Array, exponent: float) -> Array:
+    """A power of a positive definite matrix, symmetric."""
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * eigenvalues**exponent) @ vectors.T)

@@ -1,0 +1,79 @@
+"""Before anything is spent: what error to expect, and what a wanted error would take.  Touches no data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from .ball import Ball
+from .mechanisms.choice import forecast
+
+MOST = 10**9  # records; beyond that a plan is no plan
+
+
+def best_error(ball: Ball, n: int, epsilon: float) -> float:
+    """The smallest predicted 95% error of any mechanism; infinite where none can be used."""
+    error = forecast(ball, n, epsilon)[0].error_95
+    return np.inf if error is None else error
+
+
+def needed_epsilon(ball: Ball, n: int, error: float) -> float | None:
+    """The smallest ε at which n records give this 95% error, to 1%; None if no ε up to 1000 does.
+
+    >>> from sfumato import Sphere
+    >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
+    >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
+    1.0
+    """
+    found = _least(lambda exponent: best_error(ball, n, 10.0**exponent), error, -4.0, 3.0, 3e-3)
+    return None if found is None else 10.0**found
+
+
+def needed_n(ball: Ball, epsilon: float, error: float) -> int | None:
+    """The smallest number of records that gives this 95% error at ε, to 1%; None if 10⁹ do not.
+
+    >>> from sfumato import Sphere
+    >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
+    >>> needed_n(ball, epsilon=1.0, error=0.004) > 900
+    True
+    """
+    found = _least(lambda exponent: best_error(ball, round(10.0**exponent), epsilon), error, 0.0, 9.0, 3e-3)
+    return None if found is None else round(10.0**found)
+
+
+def _least(
+    function: Callable[[float], float], wanted: float, low: float, high: float, tolerance: float
+) -> float | None:
+    """The least argument at which a falling function is at most ``wanted``."""
+    if not function(high) <= wanted:
+        return None
+    while high - low > tolerance:
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) <= wanted else (middle, high)
+    return high
+
+
+def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
+    """Predicted 95% errors of every mechanism against the number of records, and the wanted one marked."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
+    curves: dict[str, list[tuple[int, float]]] = {}
+    for size in sizes:
+        for row in forecast(ball, int(size), epsilon):
+            if row.error_95 is not None:
+                curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
+    figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    for name, points in sorted(curves.items()):
+        axes.loglog(*zip(*points, strict=True), label=name)
+    axes.axvline(n, color="grey", lw=0.8, ls=":")
+    axes.axhline(ball.radius, color="grey", lw=0.8, ls="--", label="radius of the ball")
+    axes.set(xlabel="records n", ylabel="error at 95%", title=f"{ball.space}, radius {ball.radius:g}, ε = {epsilon:g}")
+    axes.legend(frameon=False)
+    figure.savefig(path, dpi=150)
+    plt.close(figure)

@@ -1,0 +1,233 @@
+"""The command line, as a new user types it."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato import cli
+
+
+@pytest.fixture
+def sfumato(monkeypatch, capsys, tmp_path):
+    """Run a command in an empty folder: (exit code, output, errors)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return run
+
+
+@pytest.fixture
+def wings(tmp_path):
+    """A landmark file and a public reference."""
+    rng = np.random.default_rng(5)
+    reference = rng.normal(size=(6, 2))
+    records = reference + rng.normal(0, 0.03, (40, 6, 2))
+    for name, shapes in (("wings.tps", records), ("reference.tps", reference[None])):
+        text = "".join("LM=6\n" + "".join(f"{x} {y}\n" for x, y in s) + f"ID={i % 10}\n" for i, s in enumerate(shapes))
+        (tmp_path / name).write_text(text)
+    return [
+        "release",
+        "wings.tps",
+        "--space",
+        "shapes",
+        "--center",
+        "reference.tps",
+        "--radius",
+        "0.15",
+        "--epsilon",
+        "1",
+    ]
+
+
+def test_release_writes_what_was_asked_for(sfumato, wings, tmp_path):
+    code, out, _ = sfumato(
+        *wings, "--out", "mean.json", "--value", "mean.tps", "--plot", "mean.png", "--report", "mean.html"
+    )
+    assert code == 0
+    assert "1-differentially private" in out
+    release = sf.Release.load("mean.json")
+    assert np.array_equal(sf.read("mean.tps").points[0], release.value)
+    assert (tmp_path / "mean.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<html" in (tmp_path / "mean.html").read_text()[:200]
+    left = {p.name for p in tmp_path.iterdir()}
+    assert left == {"wings.tps", "reference.tps", "mean.json", "mean.tps", "mean.png", "mean.html"}
+
+
+def test_release_for_machines(sfumato, wings):
+    code, out, _ = sfumato(*wings, "--out", "mean.json", "--json", "--mechanism", "kng")
+    assert code == 0
+    assert json.loads(out)["mechanism"]["name"] == "kng"
+
+
+def test_units_count_people(sfumato, wings):
+    assert sfumato(*wings, "--out", "mean.json", "--unit-column", "ID")[0] == 0
+    record = sf.Release.load("mean.json").record
+    assert record["n"] == 10
+    code, _, err = sfumato(*wings, "--out", "mean.json", "--unit-column", "name")
+    assert code == 2
+    assert "no column 'name'; columns beside the points: ID" in err
+
+
+def test_budget_is_kept_and_refused_with_3(sfumato, wings, tmp_path):
+    assert sfumato("ledger", "init", "study.ledger", "--epsilon", "2", "--dataset", "wings")[0] == 0
+    codes = [
+        sfumato(*wings, "--out", f"{i}.json", "--ledger", "study.ledger", "--dataset", "wings")[0] for i in range(3)
+    ]
+    assert codes == [0, 0, 3]
+    assert not (tmp_path / "2.json").exists()
+    code, out, _ = sfumato("ledger", "show", "study.ledger")
+    assert code == 0
+    assert "0 of 2 is left" in out
+    assert sfumato("ledger", "log", "study.ledger")[1].count(" charge 1 ") == 2
+    assert "all intact" in sfumato("ledger", "verify", "study.ledger")[1]
+    assert json.loads(sfumato("ledger", "show", "study.ledger", "--json")[1]) == {"wings": {"budget": "2", "left": "0"}}
+    code, _, err = sfumato(*wings, "--out", "3.json", "--ledger", "study.ledgre")
+    assert code == 2  # a typo does not make a fresh budget
+    assert "study.ledgre" in err
+
+
+def test_processes_that_race_never_overspend(sfumato, wings, tmp_path):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    command = [sys.executable, "-m", "sfumato.cli", *wings, "--ledger", "study.ledger"]
+    racers = [
+        subprocess.Popen(
+            [*command, "--out", f"{i}.json"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
+        for i in range(4)
+    ]
+    assert sorted(r.wait() for r in racers) == [0, 0, 3, 3]
+    assert len(list(tmp_path.glob("?.json"))) == 2
+    assert "all intact" in sfumato("ledger", "verify", "study.ledger")[1]
+
+
+def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
+    broken = (tmp_path / "wings.tps").read_text().replace("LM=6\n", "LM=6\nnan nan\n", 1)
+    (tmp_path / "short.tps").write_text(broken)
+    lines = (tmp_path / "wings.tps").read_text().splitlines()
+    lines[9:15] = ["1 1"] * 6
+    (tmp_path / "point.tps").write_text("\n".join(lines) + "\n")
+    rest = wings[2:]
+    for arguments, words in [
+        (["release", "missing.tps", *rest, "--out", "m.json"], "missing.tps"),
+        (["release", "short.tps", *rest, "--out", "m.json"], "short.tps: line"),
+        (["release", "point.tps", *rest, "--out", "m.json"], "point.tps: record 1: has no shape"),
+        ([*wings, "--out", "nowhere/m.json"], "there is no folder nowhere"),
+        ([*wings[:-1], "0", "--out", "m.json"], "epsilon must be a positive number"),
+        ([*wings, "--out", "m.json", "--mechanism", "gauss"], "known: auto, kng"),
+        (["release", "wings.tps", "--space", "spd", *wings[4:], "--out", "m.json"], "but --space spd needs matrices"),
+        (
+            [*wings[:4], "--center", "wings.tps", *wings[6:], "--out", "m.json"],
+            "a single public record, but the file holds 40",
+        ),
+    ]:
+        code, _, err = sfumato(*arguments)
+        assert code == 2, arguments
+        assert words in err
+        assert "Traceback" not in err
+        assert not (tmp_path / "m.json").exists()
+    assert sfumato("release", "point.tps", *rest, "--out", "m.json", "--invalid", "center")[0] == 0
+
+
+def test_too_large_a_radius_says_the_largest(sfumato, wings):
+    wings[7] = "0.9"
+    code, _, err = sfumato(*wings, "--out", "m.json")
+    assert code == 2
+    assert "needs a radius below 0.785398, not 0.9" in err
+
+
+def test_directions_matrices_and_vectors_are_read_too(sfumato, tmp_path):
+    rng = np.random.default_rng(1)
+    (tmp_path / "quakes.csv").write_text(
+        "lat,lon\n" + "".join(f"{a},{b}\n" for a, b in rng.normal([50, 10], 3, (50, 2)))
+    )
+    (tmp_path / "center.csv").write_text("lat,lon\n50,10\n")
+    np.save(tmp_path / "eeg.npy", 1e-28 * np.array([np.cov(rng.normal(size=(3, 50))) for _ in range(40)]))
+    np.save(tmp_path / "unit.npy", 1e-28 * np.eye(3)[None])
+    np.savetxt(tmp_path / "plain.csv", rng.normal(0, 0.1, (30, 2)), delimiter=",", header="a,b", comments="")
+    for arguments in (
+        ("quakes.csv", "--space", "sphere", "--center", "center.csv", "--radius", "0.3"),
+        ("eeg.npy", "--space", "spd", "--center", "unit.npy", "--radius", "2"),
+        ("plain.csv", "--space", "euclidean", "--center", "origin", "--radius", "1"),
+    ):
+        code, _, err = sfumato("release", *arguments, "--epsilon", "1", "--out", "m.json")
+        assert code == 0, err
+
+
+def test_plan_touches_no_data(sfumato):
+    shapes = ("--space", "shapes", "--landmarks", "50", "--n", "409", "--radius", "0.125")
+    code, out, _ = sfumato("plan", *shapes, "--epsilon", "1")
+    assert code == 0
+    assert "auto takes this one" in out
+    assert "For a 95% error of 0.0352: ε = 2 with 409 records, or 82" in out
+    rest = ("--n", "50", "--radius", "1", "--epsilon", "1")
+    plan = json.loads(sfumato("plan", "--space", "sphere", *rest, "--json", "--error", "0.1")[1])
+    assert plan["wanted"]["error_95"] == 0.1
+    assert [m["mechanism"] for m in plan["mechanisms"] if m["refusal"]] == ["kng", "exponential"]
+    assert sfumato("plan", "--space", "spd", *rest)[2] == "sfumato: --space spd needs --size\n"
+
+
+def test_plan_draws_curves_and_a_simulated_release(sfumato, tmp_path):
+    arguments = ("plan", "--space", "sphere", "--n", "60", "--radius", "0.5", "--epsilon", "1")
+    assert sfumato(*arguments, "--plot", "plan.png", "--simulate", "such.png")[0] == 0
+    for name in ("plan.png", "such.png"):
+        assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"
+
+
+def test_inspect_says_what_a_file_holds(sfumato, wings, tmp_path):
+    code, out, _ = sfumato("inspect", "wings.tps")
+    assert code == 0
+    assert out.startswith("For the curator's eyes: not private.")
+    assert "40 records, landmarks of shape 6 x 2" in out
+    assert "Column 'ID' has 10 values for 40 records" in out
+    np.save(tmp_path / "m.npy", np.array([np.eye(3), -np.eye(3), np.eye(3)]))
+    found = json.loads(sfumato("inspect", "m.npy", "--json")[1])
+    assert list(found["bad"]) == ["1"]
+    assert found["exact_copies"] == 1
+
+
+def test_every_command_has_help_with_an_example(sfumato):
+    for command in (
+        ["release"],
+        ["plan"],
+        ["inspect"],
+        ["demo"],
+        ["reproduce"],
+        ["ledger", "init"],
+        ["ledger", "show"],
+    ):
+        code, out, _ = sfumato(*command, "--help")
+        assert code == 0
+        assert f"Example: sfumato {' '.join(command)}" in out
+
+
+def test_debug_shows_the_traceback(sfumato, wings):
+    with pytest.raises(FileNotFoundError):
+        sfumato("--debug", "release", "missing.tps", *wings[2:], "--out", "m.json")
+
+
+@pytest.mark.parametrize("space", ["shapes", "sphere", "spd"])
+def test_predicted_errors_cover_real_ones(space):
+    """`plan` promises 95%; releases of data unlike its worst case may only do better."""
+    made = {"shapes": sf.PlanarShapes(5), "sphere": sf.Sphere(2), "spd": sf.SPD(2)}[space]
+    rng = np.random.default_rng(3)
+    ball = sf.Ball(made, made.present(made.origin()), 0.3)
+    directions = made.random_directions(ball.center, 60, rng)
+    points = made.exp(ball.center, directions * (0.3 * rng.random(60)).reshape(-1, *(1,) * len(made.point_shape)))
+    row = sf.plan(made, 0.3, 60, 1.0)[0]
+    mechanism = {"kng": sf.KNG, "laplace": sf.ManifoldLaplace}[row.mechanism](ball, 1.0)
+    mean = made.validate(sf.frechet_mean(made, made.present(points)).point[None])[0]
+    errors = made.distance(mean, made.validate(mechanism.sample(made.present(points), 4000, rng)))
+    assert 0.93 <= np.mean(errors <= row.error_95) <= 1

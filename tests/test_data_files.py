@@ -1,0 +1,977 @@
+"""Files in and out.  Every fixture is made here; the helper ``cuts`` holds each format to coming out whole or not at all."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import struct
+import zipfile
+import zlib
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.data import FileError, read, write_points
+from sfumato.data.files import allowed
+
+RNG = np.random.default_rng(20221)
+LANDMARKS = RNG.normal(size=(4, 5, 2))
+MATRICES = (lambda a: a @ a.swapaxes(1, 2) + np.eye(3))(RNG.normal(size=(6, 3, 3)))
+VECTORS = (lambda a: a / np.linalg.norm(a, axis=1, keepdims=True))(RNG.normal(size=(7, 3)))
+IDS = ["a", "b", "c", "d"]
+
+
+@pytest.fixture
+def load(tmp_path):
+    """Write text or bytes to a file and read that."""
+
+    def load(content, space=None, name="file.dat"):
+        path = tmp_path / name
+        path.write_bytes(content if isinstance(content, bytes) else content.encode())
+        return read(path, space)
+
+    return load
+
+
+def tps(points=LANDMARKS, end="\n", ids=IDS):
+    rows = [
+        [f"LM={len(p)}", *(f"{x!r} {y!r}" for x, y in p.tolist()), f"ID={i}", ""]
+        for p, i in zip(points, ids, strict=True)
+    ]
+    return end.join(line for row in rows for line in row) + end
+
+
+def morphologika(points=LANDMARKS):
+    n, k, d = points.shape
+    text = (
+        f"[individuals]\n{n}\n[landmarks]\n{k}\n[dimensions]\n{d}\n[names]\n" + "\n".join(IDS[:n]) + "\n\n[rawpoints]\n"
+    )
+    for i, specimen in enumerate(points.tolist()):
+        text += f"\n'{i + 1}\n" + "".join(" ".join(map(repr, row)) + "\n" for row in specimen)
+    return text
+
+
+def nts(points=LANDMARKS, header="1 4L 10 0 DIM=2", labels="a b c d\n"):
+    return f'"made by a test\n{header}\n{labels}' + "".join(
+        " ".join(map(repr, p.ravel().tolist())) + "\n" for p in points
+    )
+
+
+def csv(header, rows, mark=","):
+    return "".join(mark.join(map(str, row)) + "\n" for row in [header, *rows])
+
+
+def wide(points=LANDMARKS):
+    names = [f"{axis}{i}" for i in range(1, points.shape[1] + 1) for axis in "xy"]
+    return csv(["id", *names], [[i, *map(repr, p.ravel().tolist())] for i, p in zip(IDS, points, strict=True)])
+
+
+def npy(array, **options):
+    buffer = io.BytesIO()
+    np.save(buffer, array, **options)
+    return buffer.getvalue()
+
+
+def npz(save=np.savez, **arrays):
+    buffer = io.BytesIO()
+    save(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def mat(compressed=True, **arrays):
+    from scipy.io import savemat
+
+    buffer = io.BytesIO()
+    savemat(buffer, arrays, do_compression=compressed)
+    return buffer.getvalue()
+
+
+def mat73(fill):
+    """What MATLAB writes: HDF5 behind 512 bytes of its own."""
+    import h5py
+
+    buffer = io.BytesIO()
+    with h5py.File(buffer, "w", userblock_size=512) as file:
+        fill(file)
+    return b"MATLAB 7.3 MAT-file, made by a test".ljust(512) + buffer.getvalue()[512:]
+
+
+def mat73_of(**arrays):
+    def fill(file):
+        for name, array in arrays.items():
+            file.create_dataset(name, data=np.asarray(array).T).attrs["MATLAB_class"] = np.bytes_("double")
+
+    return mat73(fill)
+
+
+def rds(tmp_path, value, compression="gzip", file_format="xdr"):
+    import rdata
+
+    rdata.write_rds(tmp_path / "made.rds", value, compression=compression, file_format=file_format)
+    return (tmp_path / "made.rds").read_bytes()
+
+
+def parquet(columns, **options):
+    import pyarrow
+    import pyarrow.parquet
+
+    buffer = io.BytesIO()
+    pyarrow.parquet.write_table(pyarrow.table(columns), buffer, **options)
+    return buffer.getvalue()
+
+
+def parquet_of(points=LANDMARKS):
+    names = [f"{axis}{i}" for i in range(1, points.shape[1] + 1) for axis in "xy"]
+    return parquet({"id": IDS, **dict(zip(names, points.reshape(len(points), -1).T, strict=True))})
+
+
+# -- TPS -------------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("name", ["a.tps", "a.txt", "a.csv", "a.npy", "a"])
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_tps_is_told_by_its_content(load, name, end):
+    data = load(tps(end=end), name=name)
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.kind, len(data), data.path.name) == ("TPS", "landmarks", 4, name)
+    assert data.labels["ID"].tolist() == IDS
+    assert data.points.dtype == np.float64
+    sf.PlanarShapes(5).validate(data.points)
+
+
+def test_tps_with_everything_that_real_files_have(load):
+    text = "\ufeffLM=1\n -1.5 2e2\n\nCURVES=2\nPOINTS=1\n3 4\nPOINTS=2\n5 6\nNA nan\nOUTLINES=1\nPOINTS=1\n.5 7.\n"
+    text += "IMAGE=../../etc/passwd\nID=007\nSCALE=0.25\nCOMMENT=one\nCOMMENT=two=2\n\n   \x1a"
+    data = load(text, sf.PlanarShapes(5))
+    np.testing.assert_array_equal(data.points, [[[-1.5, 200], [3, 4], [5, 6], [np.nan, np.nan], [0.5, 7]]])
+    assert data.labels["ID"].tolist() == ["007"]
+    assert data.labels["SCALE"].tolist() == [0.25]
+    assert data.labels["COMMENT"].tolist() == ["one; two=2"]
+    with pytest.raises(sf.InvalidPointError, match="record 0: holds NaN"):
+        sf.PlanarShapes(5).validate(data.points)
+
+
+def test_tps_of_curves_alone_and_without_ids(load):
+    data = load("lm = 0\nCURVES=1\nPOINTS=3\n0 0\n1 0\n0 1\n" * 2)
+    assert data.points.shape == (2, 3, 2)
+    assert data.labels == {}
+
+
+def test_tps_labels_that_only_some_records_have(load):
+    text = "LM=3\n0 0\n1 0\n0 1\n{}LM=3\n0 0\n1 0\n0 1\nID=b\n"
+    data = load(text.format("SCALE=2\nCOMMENT=x\nID=ü\n") + "LM=3\n0 0\n1 0\n0 1\nID=c\n")
+    np.testing.assert_array_equal(data.labels["SCALE"], [2, np.nan, np.nan])
+    assert data.labels["COMMENT"].tolist() == ["x", "", ""]
+
+
+def test_text_in_other_encodings(load):
+    for encoding in ("cp1252", "utf-16", "utf-8-sig"):
+        data = load(tps(ids=["é", "ö", "c", "d"]).encode(encoding))
+        assert data.labels["ID"].tolist() == ["é", "ö", "c", "d"]
+
+
+TRIANGLE = "0 0\n1 0\n0 1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("LM3=3\n0 0 0\n1 0 0\n0 1 0\n", r"line 1: LM3= are landmarks in three dimensions"),
+        ("LM=3\n0 0 0\n1 0 0\n0 1 0\n", r"line 2: three coordinates, '0 0 0'"),
+        ("LM=1000000000000\n" + TRIANGLE, r"line 1: 'LM=1000000000000', but only 3 lines follow"),
+        ("LM=" + "9" * 5000 + "\n" + TRIANGLE, r"line 1: LM='9{40}…' is not a count"),
+        ("LM=-3\n" + TRIANGLE, r"line 1: LM='-3' is not a count"),
+        ("LM=x\n" + TRIANGLE, r"line 1: LM='x' is not a count"),
+        ("LM=4\n" + TRIANGLE + "ID=1\n", r"line 5: 'ID=1' after 3 points of the 4 that line 1 announces"),
+        ("LM=2\n" + TRIANGLE, r"line 4: expected KEYWORD=value, found '0 1'; is a count too small"),
+        ("LM=3\n0 0\n1 zero\n0 1\n", r"line 3: 'zero' is not a number"),
+        ("LM=3\n0 0\n1 1_0\n0 1\n", r"line 3: '1_0' is not a number"),
+        ("LM=3\n0 0\n1,5 0\n0 1\n", r"line 3: '1,5' has a decimal comma; write 1\.5"),
+        ("LM=3\n0 0\n1\n0 1\n", r"line 3: expected two coordinates, found '1'"),
+        ("ID=1\nLM=3\n" + TRIANGLE, r"line 1: 'ID=1' comes before the first LM="),
+        (
+            "LM=3\n" + TRIANGLE + "LM=4\n1 1\n" + TRIANGLE,
+            r"record 1 \(line 5\): 4 points, but record 0 \(line 1\) has 3",
+        ),
+        ("LM=0\nID=1\n", r"record 0 \(line 1\): has no points"),
+        ("LM=2\n0 0\n1 1\n", r"2 landmarks per specimen; a shape needs at least 3"),
+        ("LM=3\n" + TRIANGLE + "POINTS=1\n1 1\n", r"line 5: a POINTS= that no CURVES= or OUTLINES= announces"),
+        ("LM=3\n" + TRIANGLE + "CURVES=2\nPOINTS=1\n1 1\n", r"line 5: CURVES= announces 1 more POINTS= than follow"),
+        ("LM=3\n" + TRIANGLE + "CURVES=1\nLM=3\n" + TRIANGLE, r"line 5: CURVES= announces 1 more"),
+        ("LM=3\n" + TRIANGLE + "SCALE=big\n", r"line 5: SCALE 'big' is not a number"),
+        ("LM=3\n" + TRIANGLE + "ID=1\nID=2\n", r"line 6: a second ID= in the record of line 1"),
+        (
+            2 * ("LM=3\n" + TRIANGLE + "ID=1\n") + "LM=3\n" + TRIANGLE,
+            r"record 2 \(line 11\): the last record has no ID=",
+        ),
+        ("LM=3\n" + TRIANGLE + "ID=1", r"line 5: the last line, 'ID=1', has no line end"),
+        ("", r"the file is empty"),
+    ],
+)
+def test_malformed_tps(load, text, message):
+    with pytest.raises(FileError, match=r"file\.dat: " + message):
+        load(text)
+
+
+def test_a_tps_name_without_tps_inside(load):
+    with pytest.raises(FileError, match="line 1: expected LM=, found 'hello'"):
+        load("hello\n", name="a.tps")
+
+
+def test_landmarks_that_do_not_fit_the_space(load):
+    with pytest.raises(
+        FileError, match=r"holds 5 landmarks .* PlanarShapes\(landmarks=6\) needs landmarks of shape \(6, 2\)"
+    ):
+        load(tps(), sf.PlanarShapes(6))
+    with pytest.raises(FileError, match=r"SPD\(size=5\) needs matrices"):
+        load(tps(), sf.SPD(5))
+
+
+# -- NTS and Morphologika --------------------------------------------------------------------------------------------------
+def test_nts(load):
+    data = load(nts())
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.labels["ID"].tolist()) == ("NTS", IDS)
+    columns = " ".join(f"c{i}" for i in range(10)) + "\n"
+    np.testing.assert_array_equal(load(nts(header="1 4L 10L 0 dim=2", labels="a b c d\n" + columns)).points, LANDMARKS)
+
+
+@pytest.mark.parametrize("letter", ["B", "E"])
+def test_nts_with_labels_in_the_rows_and_missing_values(load, letter):
+    rows = ["0 0 1 0 -999 1", "0 0 2 0 0 1"]
+    rows = [f"{i} {row}" if letter == "B" else f"{row} {i}" for i, row in zip("ab", rows, strict=True)]
+    data = load(f'" comment\n" another\n1 2{letter} 6 1 -999 DIM=2\n' + "\n".join(rows) + "\n")
+    np.testing.assert_array_equal(data.points[0], [[0, 0], [1, 0], [np.nan, 1]])
+    assert data.labels["ID"].tolist() == ["a", "b"]
+
+
+def test_nts_of_one_specimen_and_without_dimensions(load):
+    assert load("1 3 2 0 DIM=2\n" + TRIANGLE).points.shape == (1, 3, 2)
+    text = nts(header="1 4 10 0", labels="")
+    assert load(text, name="a.nts").kind == "vectors"
+    np.testing.assert_array_equal(load(text, sf.PlanarShapes(5), name="a.nts").points, LANDMARKS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("1 2 6 0 DIM=2\n0 0 1 0 0 1\n", "line 1: the header announces 12 numbers and labels, the file holds 6"),
+        ("1 100000000000 1000000 0 DIM=2\n1\n", "line 1: the header announces 100000000000000000 numbers"),
+        ("1 1 6 0 DIM=2\n0 0 1 0 0 1 5\n", "announces 6 numbers and labels, the file holds 7"),
+        ("1 1 6 0 DIM=2\n0 0 1 0\n0 one\n", "line 3: 'one' is not a number"),
+        ("1 1 9 0 DIM=3\n0 0 1 0 0 1 0 0 0\n", "line 1: DIM=3; sfumato reads planar landmarks"),
+        ("1 1 7 0 DIM=2\n0 0 1 0 0 1 0\n", "line 1: 7 columns, an odd number"),
+        ("2 3 3 0 DIM=2\n1 2 3\n", "line 1: matrix type 2"),
+        ("1 1 6 1 DIM=2\n0 0 1 0 0 1\n", "line 1: missing values are announced, but not the number"),
+        ("1 1 6 0 9 DIM=2\n0 0 1 0 0 1\n", "line 1: '9' after 0"),
+        ("1 1 x 0 DIM=2\n0 0 1 0 0 1\n", "line 1: '1 1 x 0 DIM=2' is not an NTS header"),
+        ('" only a comment\n', "comments only"),
+    ],
+)
+def test_malformed_nts(load, text, message):
+    with pytest.raises(FileError, match=message):
+        load(text, name="a.nts")
+
+
+def test_morphologika(load):
+    data = load(morphologika())
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.labels["ID"].tolist()) == ("Morphologika", IDS)
+    text = morphologika().replace("[names]\na\nb\nc\nd\n", "[labels]\nsex age\n[labelvalues]\nf 1\nm 2\nf 3\nm 4\n")
+    labels = load(text + "[wireframe]\n1 2\n").labels
+    assert {name: column.tolist() for name, column in labels.items()} == {
+        "ID": ["1", "2", "3", "4"],
+        "sex": ["f", "m", "f", "m"],
+        "age": [1, 2, 3, 4],
+    }
+    no_marks = "\n".join(line for line in morphologika().split("\n") if not line.startswith("'"))
+    np.testing.assert_array_equal(load(no_marks).points, LANDMARKS)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        (
+            "[individuals]\n4",
+            "[individuals]\n5",
+            r"\[rawpoints\] holds 20 points, but 5 individuals of 5 landmarks are 25",
+        ),
+        ("[landmarks]\n5", "[landmarks]\n1000000000000", r"but 4 individuals of 1000000000000 landmarks"),
+        ("[dimensions]\n2", "[dimensions]\n3", r"\[dimensions\] is 3; sfumato reads planar landmarks"),
+        ("[dimensions]\n2\n", "", r"the section \[dimensions\] must hold one number, not 0 lines"),
+        ("[landmarks]\n5", "[landmarks]\nfive", r"line 4: \[landmarks\] ='five' is not a count"),
+        ("\nd\n", "\n", r"\[names\] holds 3 lines, but \[individuals\] says 4"),
+        ("[individuals]", "[names]\n[individuals]", r"the heading '\[names\]' is cut or repeated"),
+        ("'2\n", "", r"line 22: .*expected a 'specimen line"),
+        ("[individuals]", "x\n[individuals]", r"line 1: 'x' comes before the first \[section\]"),
+        ("[names]\na", "[labels]\nsex\n[labelvalues]\na b", r"line 10: 2 label values for the 1 labels"),
+    ],
+)
+def test_malformed_morphologika(load, old, new, message):
+    assert old in morphologika()
+    with pytest.raises(FileError, match=message):
+        load(morphologika().replace(old, new))
+
+
+# -- tables ----------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    "naming", ["x{}|y{}", "X.{}|Y.{}", "{}.X|{}.Y", "lm{}_x|lm{}_y", "part{} x|part{} y", "LM{}X|LM{}Y"]
+)
+@pytest.mark.parametrize("mark", [",", ";", "\t"])
+def test_wide_tables(load, naming, mark):
+    names = [axis.format(i) for i in range(1, 6) for axis in naming.split("|")]
+    shuffled = RNG.permutation(10) if "part" not in naming else np.arange(10)
+    rows = [
+        [i, *map(repr, p.ravel()[shuffled].tolist()), n] for n, (i, p) in enumerate(zip(IDS, LANDMARKS, strict=True))
+    ]
+    data = load(csv(["subject", *(names[i] for i in shuffled), "visit"], rows, mark))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert data.format == ("TSV" if mark == "\t" else "CSV")
+    assert data.labels["subject"].tolist() == IDS
+    assert data.labels["visit"].tolist() == [0, 1, 2, 3]
+
+
+def test_ten_landmarks_are_in_the_order_of_their_numbers(load):
+    points = RNG.normal(size=(1, 12, 2))
+    names = [f"{axis}{i}" for axis in "xy" for i in range(1, 13)]
+    data = load(csv(names, [map(repr, points[0].T.ravel().tolist())]))
+    np.testing.assert_array_equal(data.points, points)
+
+
+def test_decimal_commas_quotes_and_blanks(load):
+    assert load("a;b;c\n1,5;2;3\n").points.tolist() == [[1.5, 2, 3]]
+    assert load('"my, name","a","b"\n"x, y",1,2\n').points.tolist() == [[1, 2]]
+    assert load("# note\na  b\n 1 2\n3   4\n").points.tolist() == [[1, 2], [3, 4]]
+    assert load("1,2,3\n4,5,NA\n").points[1, :2].tolist() == [4, 5]
+    r_table = '"x" "y"\n"1" 0.5 1\n"2" 0.25 2\n'  # R's write.table: row names without a name
+    assert load(r_table).points.tolist() == [[0.5, 1], [0.25, 2]]
+    assert load(r_table).labels["row"].tolist() == [1, 2]
+
+
+def long_rows(points=LANDMARKS, landmarks="12345"):
+    return [
+        [i, m, repr(x), repr(y), i * 2]
+        for i, p in zip(IDS, points, strict=True)
+        for m, (x, y) in zip(landmarks, p.tolist(), strict=True)
+    ]
+
+
+LONG = ["specimen", "landmark", "x", "y", "group"]
+
+
+@pytest.mark.parametrize("landmarks", ["12345", "vwxyz"])
+def test_long_tables(load, landmarks):
+    rows = long_rows(landmarks=landmarks)
+    data = load(csv(LONG, rows))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert data.labels["specimen"].tolist() == IDS
+    assert data.labels["group"].tolist() == ["aa", "bb", "cc", "dd"]
+    assert set(data.labels) == {"specimen", "group"}
+    mixed = rows[:5] + [rows[i] for i in 5 + RNG.permutation(15)]  # the first specimen sets the order of names
+    by_id = dict(zip(*(lambda d: (d.labels["specimen"].tolist(), d.points))(load(csv(LONG, mixed))), strict=True))
+    np.testing.assert_array_equal([by_id[i] for i in IDS], LANDMARKS)
+    without = csv(["ID", "x", "y"], [[row[0], *row[2:4]] for row in rows])
+    np.testing.assert_array_equal(load(without, sf.PlanarShapes(5)).points, LANDMARKS)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (csv(LONG, long_rows()[:-1]), "record 3 .line 17.: specimen 'd' has 4 landmarks, but specimen 'a' has 5"),
+        (csv(LONG, [*long_rows()[:-1], long_rows()[-2]]), "line 21: a second landmark '4' in one specimen .record 3."),
+        (
+            csv(LONG, [*long_rows()[:-1], ["d", 9, 1, 1, 1]]),
+            "line 21: record 3 has landmark '9' where the first .* '5'",
+        ),
+        (csv([*LONG, "z"], [[*row, 1] for row in long_rows()]), "landmarks in three dimensions"),
+        ("x1,y1,x2,y2,x3,y3,x4\n1,2,3,4,5,6,7\n", "column 'x4' has no y beside it"),
+        ("x1,y1,z1,x2,y2,z2,x3,y3,z3\n1,2,3,4,5,6,7,8,9\n", "landmarks in three dimensions"),
+        ("x1,y1,x2,y2,x3,y3,X.1\n1,2,3,4,5,6,7\n", "two columns hold the same coordinate"),
+        ("x1,y1,x2,y2,x3,y3\n1,2,3,4,5,6\n1,2,3,4,5,six\n", "line 3: column 'y3': 'six' is not a number"),
+        ("x1,y1,x2,y2,x3,y3\n1,2,3,4,5,6\n1,2,3,4,5\n", "line 3: 5 values in a table of 6 columns"),
+        ("a,b,a\n1,2,3\n", "two columns are named 'a'"),
+        ("a,b\n", "holds a header and no records"),
+        ('a,b\n1,"2\n', "line 2: unexpected end of data"),
+        ("name,colour\nu,red\n", "holds no columns of numbers, only name, colour"),
+        ("a,b\n1,2", "line 2: the last line, '1,2', has no line end"),
+    ],
+)
+def test_malformed_tables(load, text, message):
+    with pytest.raises(FileError, match=message):
+        load(text)
+
+
+def test_the_space_settles_a_table(load):
+    flat = csv(["id", *"abcdefghij"], [[i, *map(repr, p.ravel().tolist())] for i, p in enumerate(LANDMARKS)])
+    np.testing.assert_array_equal(load(flat, sf.PlanarShapes(5)).points, LANDMARKS)
+    assert load(flat, sf.PlanarShapes(5)).labels["id"].tolist() == [0, 1, 2, 3]
+    assert load(flat, sf.Euclidean(11)).points.shape == (4, 11)
+    assert load(flat).kind == "vectors"
+    with pytest.raises(
+        FileError, match=r"holds 10 columns of numbers \(a, b, .*…\); PlanarShapes\(landmarks=6\) needs 12"
+    ):
+        load(flat, sf.PlanarShapes(6))
+    with pytest.raises(FileError, match="needs 3; line 3: column 'c': 'x' is not a number"):
+        load("a,b,c\n1,2,3\n1,2,x\n", sf.Euclidean(3))
+
+
+def test_components_among_other_numbers(load):
+    data = load("subject,age,x,y,z\n1,30,1,0,0\n1,31,0,1,0\n", sf.Sphere(2))
+    assert data.points.tolist() == [[1, 0, 0], [0, 1, 0]]
+    assert {name: column.tolist() for name, column in data.labels.items()} == {"subject": [1, 1], "age": [30, 31]}
+    assert load("age,V1,V2\n30,1,2\n", sf.Euclidean(2)).points.tolist() == [[1, 2]]
+
+
+def test_no_record_is_lost_because_it_is_empty(load):
+    assert np.isnan(load("a,b\n1,2\n,\n3,4\n").points[1]).all()
+    assert len(load("a,b\n\n1,2\n\n3,4\n\n")) == 2
+    assert len(load("a\n1\nNA\n3\n\n")) == 3
+    with pytest.raises(FileError, match="line 3: a blank line in a table of one column; write NA"):
+        load("a\n1\n\n3\n")
+
+
+def test_latitude_and_longitude(load):
+    data = load("site,Latitude,lng\np,90,10\nq,0,0\nr,-30,90\n", sf.Sphere(2))
+    np.testing.assert_allclose(data.points, [[0, 0, 1], [1, 0, 0], [0, 3**0.5 / 2, -0.5]], atol=1e-15)
+    assert data.labels["site"].tolist() == ["p", "q", "r"]
+    sf.Sphere(2, curvature=4.0).validate(load("lat,lon\n1,2\n", sf.Sphere(2, curvature=4.0)).points)
+    assert load("lat,lon\n1,2\n", sf.Euclidean(2)).points.tolist() == [[1, 2]]
+    with pytest.raises(FileError, match="line 3: column 'lat': 91 is beyond ±90 degrees"):
+        load("lat,lon\n1,2\n91,2\n", sf.Sphere(2))
+    with pytest.raises(FileError, match="needs 3, or two named lat and lon"):
+        load("a,b\n1,2\n", sf.Sphere(2))
+
+
+def test_tensors_by_their_names(load):
+    entry = {a + b: MATRICES[:, i, j] for i, a in enumerate("xyz") for j, b in enumerate("xyz")}
+    orders = {
+        "FSL": ["xx", "xy", "xz", "yy", "yz", "zz"],
+        "DIPY": ["xx", "xy", "yy", "xz", "yz", "zz"],
+        "full": list(entry),
+    }
+    for order in orders.values():
+        rows = np.stack([entry[name] for name in order], axis=1).tolist()
+        for space in (None, sf.SPD(3)):
+            data = load(csv([f"D{name}" for name in order], [map(repr, row) for row in rows]), space)
+            np.testing.assert_array_equal(data.points, MATRICES)
+            assert data.kind == "matrices"
+    bare = csv([f"t{i}" for i in range(6)], np.stack([entry[n] for n in orders["FSL"]], axis=1).tolist())
+    np.testing.assert_array_equal(load(bare, sf.SPD(3)).points, MATRICES)
+    short = csv([f"c{i}{j}" for i in range(3) for j in range(3)], MATRICES.reshape(6, 9).tolist())
+    np.testing.assert_array_equal(load(short, sf.SPD(3)).points, MATRICES)
+    np.testing.assert_array_equal(
+        load(csv([f"v{i}" for i in range(9)], MATRICES.reshape(6, 9).tolist()), sf.SPD(3)).points, MATRICES
+    )
+    with pytest.raises(FileError, match=r"holds matrices \(3, 3\)"):
+        load(short.replace("c", "D_"), sf.SPD(4))
+
+
+def test_parquet(load):
+    data = load(parquet_of())
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.labels["id"].tolist()) == ("Parquet", IDS)
+    rows = list(zip(*long_rows(), strict=True))
+    columns = {
+        "specimen": rows[0],
+        "landmark": list(map(int, rows[1])),
+        "x": list(map(float, rows[2])),
+        "y": list(map(float, rows[3])),
+    }
+    np.testing.assert_array_equal(load(parquet(columns)).points, LANDMARKS)
+    typed = load(parquet({"code": ["001", "002"], "a": [1.0, 2.0], "b": [3, 4]}))  # texts stay texts
+    assert (typed.points.tolist(), typed.labels["code"].tolist()) == ([[1, 3], [2, 4]], ["001", "002"])
+    with pytest.raises(FileError, match="record 0: column 'x1': the text '1' is not a number"):
+        load(parquet({"x1": ["1"], **{name: [1.0] for name in ("y1", "x2", "y2", "x3", "y3")}}))
+    missing = load(parquet({"a": [1.0, None], "b": [1, None], "when": [None, "x"]}))
+    np.testing.assert_array_equal(missing.points, [[1, 1], [np.nan, np.nan]])
+
+
+def test_malformed_parquet(load):
+    with pytest.raises(FileError, match=r"column 'points' holds (fixed_size_)?list"):
+        load(parquet({"points": [[1.0, 2.0]]}))
+    with pytest.raises(FileError, match="holds no records"):
+        load(parquet({"a": np.zeros(0)}))
+    with pytest.raises(FileError, match="the Parquet file is damaged or cut"):
+        load(b"PAR1" + bytes(40) + b"PAR1")
+    bomb = parquet({"a": np.zeros(20_000_000)}, compression="zstd")
+    assert len(bomb) < 100_000
+    with pytest.raises(FileError, match="would unpack to 160000000 bytes, over the limit"):
+        load(bomb)
+
+
+# -- arrays ----------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("dtype", ["<f8", ">f8"])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_npy(load, dtype, order):
+    for array, kind in ((LANDMARKS, "landmarks"), (MATRICES, "matrices"), (VECTORS, "vectors")):
+        data = load(npy(np.asarray(array, dtype=dtype, order=order)))
+        np.testing.assert_array_equal(data.points, array)
+        assert (data.format, data.kind, data.points.dtype) == ("NPY", kind, np.dtype(np.float64))
+
+
+UPPER = np.triu_indices(3)
+
+
+@pytest.mark.parametrize(
+    ("array", "space", "points"),
+    [
+        (LANDMARKS[..., 0] + 1j * LANDMARKS[..., 1], None, LANDMARKS),
+        ((LANDMARKS[..., 0] + 1j * LANDMARKS[..., 1]).T, sf.PlanarShapes(5), LANDMARKS),
+        (LANDMARKS[0, :, 0] + 1j * LANDMARKS[0, :, 1], sf.PlanarShapes(5), LANDMARKS[:1]),
+        (np.moveaxis(LANDMARKS, 0, -1), None, LANDMARKS),
+        (LANDMARKS.reshape(4, 10), sf.PlanarShapes(5), LANDMARKS),
+        (LANDMARKS[0], sf.PlanarShapes(5), LANDMARKS[:1]),
+        (np.moveaxis(MATRICES, 0, -1), sf.SPD(3), MATRICES),
+        (MATRICES[:3], sf.SPD(3), MATRICES[:3]),
+        (MATRICES.reshape(6, 9), sf.SPD(3), MATRICES),
+        (MATRICES[:, UPPER[0], UPPER[1]], sf.SPD(3), MATRICES),
+        (MATRICES[0], sf.SPD(3), MATRICES[:1]),
+        (VECTORS, sf.Sphere(2), VECTORS),
+        (VECTORS[0], sf.Sphere(2), VECTORS[:1]),
+        (MATRICES[:, :2, :2], None, MATRICES[:, :2, :2]),
+        (np.arange(6).reshape(2, 3), sf.Euclidean(3), np.arange(6).reshape(2, 3)),
+    ],
+)
+def test_layouts_of_arrays(load, array, space, points):
+    np.testing.assert_array_equal(load(npy(array), space).points, points)
+
+
+@pytest.mark.parametrize(
+    ("array", "space", "message"),
+    [
+        (np.zeros((4, 5, 3)), None, "looks like landmarks in three dimensions"),
+        (np.zeros((4, 5, 6)), None, r"the real array \(4, 5, 6\) is neither landmarks \(n, k, 2\)"),
+        (np.zeros(4), None, r"the real array \(4,\) is neither"),
+        (np.zeros((4, 5, 2)), sf.PlanarShapes(6), r"needs landmarks of shape \(6, 2\)"),
+        (np.zeros((4, 2), complex), sf.Sphere(1), r"the complex array \(4, 2\) does not hold points"),
+        (np.zeros((0, 5, 2)), None, r"holds no records: the array has shape \(0, 5, 2\)"),
+        (np.array([["a"]]), None, "holds values of type <U1, not numbers"),
+    ],
+)
+def test_arrays_that_are_refused(load, array, space, message):
+    with pytest.raises(FileError, match=message):
+        load(npy(array), space)
+
+
+def test_an_array_that_can_be_read_in_two_ways_needs_a_space(load):
+    content = mat(a=np.zeros((5, 5, 2)))
+    with pytest.raises(
+        FileError, match=r"can be read as matrices \(2, 5, 5\) \(n last\) or landmarks \(5, 5, 2\) \(n first\)"
+    ):
+        load(content)
+    assert load(content, sf.PlanarShapes(5)).points.shape == (5, 5, 2)
+    assert load(content, sf.SPD(5)).points.shape == (2, 5, 5)
+
+
+def header(shape, descr="<f8"):
+    buffer = io.BytesIO()
+    np.lib.format.write_array_header_1_0(buffer, {"descr": descr, "fortran_order": False, "shape": shape})
+    return buffer.getvalue()
+
+
+class Pickled:
+    """Unpickling one fails the test."""
+
+    def __reduce__(self):
+        return pytest.fail, ("a pickle was opened",)
+
+
+def test_npy_headers_are_not_believed(load):
+    with pytest.raises(
+        FileError, match=r"the header says \(1000000000000, 5, 2\) values of 8 bytes, but 80 bytes follow"
+    ):
+        load(header((10**12, 5, 2)) + bytes(80))
+    with pytest.raises(FileError, match="but 88 bytes follow"):
+        load(header((1, 5, 2)) + bytes(88))
+    with pytest.raises(FileError, match="the header says"):
+        load(header((-1, -5, 2)) + bytes(80))
+    with pytest.raises(FileError, match="holds no records"):
+        load(header((10**12, 0)))
+    with pytest.raises(FileError, match="holds Python objects or structures"):
+        load(npy(np.array([[Pickled()]], dtype=object), allow_pickle=True))
+    with pytest.raises(FileError, match="holds Python objects or structures"):
+        load(npy(np.zeros(3, dtype=[("x", float), ("y", float)])))
+    with pytest.raises(FileError, match="the NPY header is damaged, cut or of an unknown version"):
+        load(b"\x93NUMPY\x09\x00" + bytes(200))
+
+
+@pytest.mark.parametrize("save", [np.savez, np.savez_compressed])
+def test_npz(load, save):
+    data = load(
+        npz(
+            save,
+            coords=LANDMARKS,
+            subject=np.array(IDS),
+            age=np.arange(4),
+            edges=np.zeros((7, 2)),
+            code=np.array([b"x"] * 4),
+        )
+    )
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert {name: column.tolist() for name, column in data.labels.items()} == {
+        "subject": IDS,
+        "age": [0, 1, 2, 3],
+        "code": ["x"] * 4,
+    }
+    assert load(npz(save, anything=MATRICES, y=np.arange(6))).kind == "matrices"
+
+
+def test_npz_that_are_refused(load):
+    with pytest.raises(
+        FileError, match=r"more than one array could be the records \(it holds a \(4, 5, 2\) float64, b"
+    ):
+        load(npz(a=LANDMARKS, b=LANDMARKS))
+    with pytest.raises(FileError, match="more than one array"):
+        load(npz(points=LANDMARKS, coords=LANDMARKS))
+    with pytest.raises(FileError, match="no array could be the records"):
+        load(npz(y=np.arange(3)))
+    with pytest.raises(FileError, match="array 'a': holds Python objects"):
+        load(npz(a=np.array([[Pickled()]], dtype=object)))
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<x/>")
+    with pytest.raises(FileError, match="a zip archive without NumPy arrays"):
+        load(other.getvalue())
+    damaged = bytearray(npz(a=LANDMARKS))
+    damaged[300] ^= 1
+    with pytest.raises(FileError, match="the archive is damaged or cut: Bad CRC"):
+        load(bytes(damaged))
+
+
+def test_zip_bombs_are_refused_before_they_are_unpacked(load):
+    bomb = io.BytesIO()
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("points.npy", "w") as member:
+        member.write(header((10 << 17, 8)))
+        for _ in range(10):
+            member.write(bytes(8 << 20))
+    content = bomb.getvalue()
+    assert len(content) < 1 << 20
+    with pytest.raises(FileError, match="the archive would unpack to 83886208 bytes, over the limit"):
+        load(content)
+    lying = bytearray(content)  # claims a small size in the directory and in the member
+    at = content.rindex(b"PK\x01\x02")
+    lying[at + 24 : at + 28] = struct.pack("<I", 1000)
+    with pytest.raises(FileError):
+        load(bytes(lying))
+    assert allowed(1 << 40) == 4 << 30
+
+
+# -- MATLAB ----------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("compressed", [True, False])
+def test_mat(load, compressed):
+    arrays = {"coords": np.moveaxis(LANDMARKS, 0, -1), "age": np.arange(4), "id": np.array(IDS, dtype=object)}
+    data = load(mat(compressed, **arrays, info={"a": 1}))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.labels["age"].tolist(), data.labels["id"].tolist()) == ("MATLAB", [0, 1, 2, 3], IDS)
+    np.testing.assert_array_equal(load(mat(compressed, c=MATRICES), sf.SPD(3)).points, MATRICES)
+    np.testing.assert_array_equal(
+        load(mat(compressed, c=np.moveaxis(MATRICES[:3], 0, -1)), sf.SPD(3)).points, MATRICES[:3]
+    )
+    np.testing.assert_array_equal(load(mat(compressed, v=VECTORS[:1])).points, VECTORS[:1])
+
+
+def test_malformed_mat(load):
+    content = mat(False, a=LANDMARKS)
+    with pytest.raises(FileError, match=r"the element at byte 128 says \d+ bytes, more than follow"):
+        load(content[:-8])
+    with pytest.raises(FileError, match="the MATLAB header is damaged or cut"):
+        load(content[:100])
+    with pytest.raises(FileError, match="of kind 99, not a variable"):
+        load(content[:128] + struct.pack("<II", 99, 0) + content[136:])
+    with pytest.raises(FileError, match="no array could be the records"):
+        load(mat(s={"a": 1}))
+    element = struct.pack("<II", 14, 80 << 20) + bytes(80 << 20)
+    packed = zlib.compress(element, 9)
+    with pytest.raises(FileError, match="would unpack to more than the limit"):
+        load(content[:128] + struct.pack("<II", 15, len(packed)) + packed)
+
+
+def test_mat73(load):
+    data = load(mat73_of(coords=np.moveaxis(LANDMARKS, 0, -1), age=np.arange(4.0)[:, None]))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.labels["age"].tolist()) == ("MATLAB 7.3", [0, 1, 2, 3])
+    pairs = np.empty(LANDMARKS.shape[:2], dtype=[("real", float), ("imag", float)])
+    pairs["real"], pairs["imag"] = LANDMARKS[..., 0], LANDMARKS[..., 1]
+    np.testing.assert_array_equal(load(mat73(lambda f: f.update(z=pairs.T)), sf.PlanarShapes(5)).points, LANDMARKS)
+
+
+def test_mat73_follows_no_links(load, tmp_path):
+    import h5py
+
+    with h5py.File(tmp_path / "secret.h5", "w") as secret:
+        secret["points"] = LANDMARKS
+    link = mat73(lambda f: f.update(points=h5py.ExternalLink(str(tmp_path / "secret.h5"), "points")))
+    with pytest.raises(FileError, match="no array could be the records"):
+        load(link)
+    (tmp_path / "raw").write_bytes(bytes(320))
+    raw = mat73(lambda f: f.create_dataset("a", (4, 5, 2), "f8", external=[(str(tmp_path / "raw"), 0, 320)]))
+    with pytest.raises(FileError, match="keeps its data in other files"):
+        load(raw)
+
+    def virtual(file):
+        layout = h5py.VirtualLayout((4, 5, 2), "f8")
+        layout[...] = h5py.VirtualSource(str(tmp_path / "secret.h5"), "points", (4, 5, 2))
+        file.create_virtual_dataset("a", layout)
+
+    with pytest.raises(FileError, match="keeps its data in other files"):
+        load(mat73(virtual))
+
+
+def test_malformed_mat73(load):
+    huge = mat73(lambda f: f.create_dataset("a", (10**9, 10), "f8", chunks=(1000, 10)))
+    with pytest.raises(FileError, match=r"variable '/a' says \(1000000000, 10\) values, over the limit"):
+        load(huge)
+    with pytest.raises(FileError, match=r"the MATLAB 7.3 file is damaged or cut"):
+        load(b"MATLAB 7.3 MAT-file".ljust(600))
+    plain = mat73_of(a=LANDMARKS)[512:]
+    with pytest.raises(FileError, match="an HDF5 file that MATLAB did not write"):
+        load(plain)
+
+
+# -- R ---------------------------------------------------------------------------------------------------------------------
+GEOMORPH = np.moveaxis(LANDMARKS, 0, -1)
+
+
+@pytest.mark.parametrize("compression", ["gzip", "bzip2", "xz", None])
+@pytest.mark.parametrize("file_format", ["xdr", "ascii"])
+def test_rds(load, tmp_path, compression, file_format):
+    data = load(rds(tmp_path, GEOMORPH, compression, file_format))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert (data.format, data.kind) == ("R", "landmarks")
+
+
+def test_rdata(load, tmp_path):
+    import rdata
+
+    path = tmp_path / "made.RData"
+    rdata.write_rda(path, {"coords": GEOMORPH, "age": np.arange(4), "note": "x"})
+    data = load(path.read_bytes())
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert data.labels["age"].tolist() == [0, 1, 2, 3]
+    rdata.write_rda(path, {"gpa": {"coords": GEOMORPH, "Csize": np.arange(4.0), "tan": np.zeros((4, 4))}})
+    data = load(path.read_bytes())
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert data.labels["Csize"].tolist() == [0, 1, 2, 3]
+
+
+def test_r_matrices(load, tmp_path):
+    np.testing.assert_array_equal(load(rds(tmp_path, np.moveaxis(MATRICES[:3], 0, -1)), sf.SPD(3)).points, MATRICES[:3])
+
+
+def r_int(*values):
+    return struct.pack(f">{len(values)}i", *values)
+
+
+def r_text(text):
+    return r_int(9) + r_int(len(text)) + text.encode()
+
+
+R_HEADER = b"X\n" + r_int(2, 0x030602, 0x020300)
+R_NIL = r_int(254)
+
+
+def r_array(shape, data, dimnames=b""):
+    """By hand, what R's serialize() writes: a double vector with attributes dim and dimnames."""
+    values = r_int(0x20E) + r_int(len(data)) + np.asarray(data, ">f8").tobytes()
+    dim = r_int(0x402, 1) + r_text("dim") + r_int(13, len(shape), *shape)
+    return R_HEADER + values + dim + dimnames + R_NIL
+
+
+def test_r_dimnames_are_ids(load):
+    names = r_int(0x402, 1) + r_text("dimnames") + r_int(19, 3) + R_NIL * 2 + r_int(16, 4) + b"".join(map(r_text, IDS))
+    data = load(r_array((5, 2, 4), GEOMORPH.ravel(order="F"), names))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert data.labels["ID"].tolist() == IDS
+
+
+def r_attribute(name, value):
+    return r_int(0x402, 1) + r_text(name) + value
+
+
+def r_strings(*texts):
+    return r_int(16, len(texts)) + b"".join(map(r_text, texts))
+
+
+def r_sequence(n):
+    """R writes 1:n as three numbers."""
+    name = r_int(2, 1) + r_text("compact_intseq") + R_NIL
+    return r_int(238) + name + r_int(14, 3) + np.array([n, 1, 1], ">f8").tobytes() + R_NIL
+
+
+def test_r_data_frames(load):
+    factor = r_int(0x30D, 4, 1, 2, -(2**31), 2) + r_attribute("levels", r_strings("f", "m"))
+    columns = {
+        "id": r_strings(*IDS),
+        "sex": factor + r_attribute("class", r_strings("factor")) + R_NIL,
+        "age": r_sequence(4),
+    }
+    for i, column in enumerate(LANDMARKS.reshape(4, 10).T):
+        columns[f"{'xy'[i % 2]}{i // 2 + 1}"] = r_int(14, 4) + column.astype(">f8").tobytes()
+    frame = r_int(0x313, len(columns)) + b"".join(columns.values())
+    frame += r_attribute("names", r_strings(*columns)) + r_attribute("class", r_strings("data.frame"))
+    content = R_HEADER + frame + r_attribute("row.names", r_int(13, 2, -(2**31), -4)) + R_NIL
+    data = load(content)
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert {name: column.tolist() for name, column in data.labels.items()} == {
+        "id": IDS,
+        "sex": ["f", "m", "NA", "m"],
+        "age": [1, 2, 3, 4],
+    }
+    for offset in range(len(content)):
+        with pytest.raises(FileError):
+            load(content[:offset])
+
+
+def test_malformed_r(load):
+    with pytest.raises(FileError, match=r"an array of dimensions \(5, 2, 5\) holds 40 values"):
+        load(r_array((5, 2, 5), GEOMORPH.ravel()))
+    with pytest.raises(FileError, match="a compressed file that R did not write; unpack it first"):
+        load(gzip.compress(b"x1,y1\n1,2\n"))
+    with pytest.raises(FileError, match="a compressed file that R did not write"):
+        load(gzip.compress(gzip.compress(R_HEADER)))
+    with pytest.raises(FileError, match="no array could be the records"):
+        load(R_HEADER + R_NIL)
+    for compress in (gzip.compress, bz2.compress, lzma.compress):
+        bomb = compress(R_HEADER + bytes(80 << 20))
+        with pytest.raises(FileError, match="would unpack to more than the limit"):
+            load(bomb)
+    with pytest.raises(FileError, match="a sequence of 1000000000000000 numbers, over the limit"):
+        load(R_HEADER + r_sequence(1e15))
+    with pytest.raises(FileError, match="the R file is damaged, cut or of an unknown kind"):
+        load(R_HEADER + r_int(0x402) * 100_000)
+
+
+# -- whole or not at all -----------------------------------------------------------------------------------------------------
+COUNTED = {
+    "NTS": lambda tmp: nts().encode(),
+    "NTS, labels at the end": lambda tmp: b"1 2E 6 0 DIM=2\n0 0 1 0 0 1 a\n0 0 2 0 0 1 b\n",
+    "Morphologika": lambda tmp: morphologika().encode(),
+    "Parquet": lambda tmp: parquet_of(),
+    "NPY": lambda tmp: npy(LANDMARKS),
+    "NPZ": lambda tmp: npz(coords=LANDMARKS, subject=np.array(IDS)),
+    "NPZ, compressed": lambda tmp: npz(np.savez_compressed, coords=LANDMARKS),
+    "MATLAB": lambda tmp: mat(False, coords=LANDMARKS),
+    "MATLAB, compressed": lambda tmp: mat(True, coords=LANDMARKS),
+    "MATLAB 7.3": lambda tmp: mat73_of(coords=LANDMARKS),
+    "RDS": lambda tmp: rds(tmp, GEOMORPH),
+    "RDS, plain": lambda tmp: rds(tmp, GEOMORPH, None),
+    "RDS, ASCII": lambda tmp: rds(tmp, GEOMORPH, None, "ascii"),
+    "RDS, a list": lambda tmp: rds(tmp, {"coords": GEOMORPH, "age": np.arange(4.0)}, None),
+}
+
+
+@pytest.mark.parametrize("format", COUNTED)
+def test_a_cut_file_is_complete_or_refused(load, tmp_path, format):
+    content = COUNTED[format](tmp_path)
+    whole = load(content)
+    offsets = (
+        range(len(content))
+        if len(content) < 1500
+        else sorted({*range(0, len(content), len(content) // 1000), *range(len(content) - 50, len(content))})
+    )
+    for offset in offsets:
+        try:
+            data = load(content[:offset])
+        except FileError:
+            continue
+        np.testing.assert_array_equal(data.points, whole.points, err_msg=f"cut at byte {offset}")
+        assert data.labels.keys() == whole.labels.keys()
+
+
+@pytest.mark.parametrize(
+    "content", [tps().encode(), tps(end="\r\n").encode(), wide().encode(), csv(LONG, long_rows()).encode()]
+)
+def test_a_cut_file_without_a_count_ends_between_records_or_is_refused(load, content):
+    """TPS and CSV do not say how many records they hold.  A cut elsewhere than behind a record is always noticed."""
+    space = sf.PlanarShapes(5)  # without it, a long table cut in its first specimen has fewer landmarks
+    whole, shorter = load(content, space), {}
+    for offset in range(len(content)):
+        try:
+            data = load(content[:offset], space)
+        except FileError:
+            continue
+        np.testing.assert_array_equal(data.points, whole.points[: len(data)])
+        rest = content[offset:].strip()
+        if len(data) < len(whole):
+            shorter[len(data)] = offset
+            assert content[:offset].endswith((b"\n", b"\r"))
+            behind = rest.startswith((b"LM=", *(f"{i},".encode() for i in IDS)))
+            assert behind or (len(data) == 1 and rest.startswith(b"ID="))  # of one record, the ID may be missing
+    assert sorted(shorter) == [1, 2, 3]
+
+
+@pytest.mark.parametrize("format", [*COUNTED, "TPS", "CSV"])
+def test_a_damaged_file_raises_nothing_else(load, tmp_path, format):
+    """Random bytes put into a file: it is read or refused, and nothing else happens."""
+    rng = np.random.default_rng(7)
+    content = {"TPS": lambda tmp: tps().encode(), "CSV": lambda tmp: wide().encode(), **COUNTED}[format](tmp_path)
+    for _ in range(150):
+        damaged = bytearray(content)
+        for at in rng.integers(0, len(content), size=rng.integers(1, 6)):
+            damaged[at] = rng.integers(0, 256)
+        try:
+            load(bytes(damaged))
+        except FileError:
+            continue
+
+
+def test_what_is_no_data(load, tmp_path):
+    with pytest.raises(FileError, match="not a regular file"):
+        read(tmp_path)
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none.tps")
+    with pytest.raises(FileError, match="not a file that sfumato reads"):
+        load(b"\x00\x01\x02" * 100)
+    with pytest.raises(FileError, match="column 'note' holds a text of 100000 characters"):
+        load("note,a,b\n" + "x" * 100_000 + ",1,2\n" + "y,1,2\n" * 3000)
+
+
+def test_a_missing_package_is_named(load, monkeypatch):
+    import sys
+
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    with pytest.raises(FileError, match=r"reading MATLAB 7.3 files needs the package h5py: pip install h5py"):
+        load(b"MATLAB 7.3 MAT-file".ljust(600))
+
+
+# -- writing -----------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("value", "kind", "space", "endings"),
+    [
+        (LANDMARKS[0] / 3, "landmarks", sf.PlanarShapes(5), (".tps", ".csv", ".npy", ".CSV")),
+        (MATRICES[0] / 3, "matrices", sf.SPD(3), (".csv", ".npy")),
+        (np.diag(np.arange(1.0, 13.0)), "matrices", sf.SPD(12), (".csv", ".npy")),
+        (VECTORS[0], "vectors", sf.Sphere(2), (".csv", ".npy")),
+    ],
+)
+def test_a_value_is_written_to_the_last_bit(tmp_path, value, kind, space, endings):
+    for ending in endings:
+        path = tmp_path / f"mean{ending}"
+        path.write_text("old")
+        write_points(path, value, kind)
+        data = read(path, space)
+        np.testing.assert_array_equal(data.points, value[None])
+        assert data.kind == kind
+        if ending != ".npy":
+            assert read(path).kind == kind
+    assert sorted(p.name for p in tmp_path.iterdir()) == sorted(f"mean{ending}" for ending in endings)
+
+
+def test_values_that_are_not_written(tmp_path, monkeypatch):
+    with pytest.raises(ValueError, match=r"a TPS file holds landmarks, not matrices"):
+        write_points(tmp_path / "a.tps", np.eye(2), "matrices")
+    with pytest.raises(ValueError, match=r"cannot write \.json; choose \.tps, \.csv or \.npy"):
+        write_points(tmp_path / "a.json", np.eye(2), "matrices")
+    with pytest.raises(ValueError, match=r"shape \(2, 3\) is not one value of kind 'matrices'"):
+        write_points(tmp_path / "a.csv", np.zeros((2, 3)), "matrices")
+    with pytest.raises(ValueError, match="kind must be"):
+        write_points(tmp_path / "a.csv", np.zeros(3), "points")
+    with pytest.raises(ValueError, match="holds NaN"):
+        write_points(tmp_path / "a.csv", [np.nan], "vectors")
+    (tmp_path / "a.csv").write_text("old")
+    monkeypatch.setattr("os.replace", lambda *paths: (_ for _ in ()).throw(OSError("full")))
+    with pytest.raises(OSError, match="full"):
+        write_points(tmp_path / "a.csv", [1.0], "vectors")
+    assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
+    assert (tmp_path / "a.csv").read_text() == "old"
