@@ -211,7 +211,81 @@ def test_auto_takes_the_smallest_predicted_error():
 
 
 def test_auto_takes_kng_where_the_laplace_does_not_exist():
-    assert choose(ball_of(sf.SPD(size=5), 2.0), 100, 0.1).name != "laplace"
+    assert choose(ball_of(sf.SPD(size=2), 2.0), 20, 0.1).name != "laplace"
+
+
+# -- what is refused before anything is spent -------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("space", "center", "radius", "n", "epsilon"),
+    [
+        (sf.SPD(size=2), np.eye(2), 20.0, 50, 1.0),  # condition numbers beyond double precision
+        (sf.Euclidean(dim=2), np.full(2, 1e12), 1.0, 50, 1.0),  # coordinates with no digits left for the noise
+        (sf.Sphere(dim=2), np.array([0, 0, 1.0]), 1e-9, 50, 1.0),
+    ],
+)
+def test_releases_that_rounding_would_void_are_refused(space, center, radius, n, epsilon):
+    ball = sf.Ball(space, center, radius)
+    for kind in (sf.KNG, sf.Exponential, sf.AmbientLaplace):
+        mechanism = kind(ball, epsilon)
+        losses = mechanism.losses(n)
+        if losses.numerical_delta > 1e-4:
+            with pytest.raises(ValueError, match="rounding in double precision would add"):
+                mechanism.release(np.stack([center] * n))
+    with pytest.raises(ValueError, match="no mechanism can release this mean"):
+        sf.private_mean(np.stack([center] * n), ball, epsilon)
+
+
+def test_noise_wider_than_the_ball_is_refused_before_it_takes_for_ever():
+    ball = ball_of(sf.PlanarShapes(landmarks=42), 0.2)
+    points = np.stack([ball.space.present(ball.center)] * 188)
+    for kind in (sf.KNG, sf.Exponential):
+        with pytest.raises(ValueError, match="as wide as the ball"):
+            kind(ball, 1.0).release(points)
+    assert sf.private_mean(points, ball, 1.0).record["mechanism"]["name"] == "laplace"
+
+
+@pytest.mark.parametrize(
+    "points", [None, 3.0, "abc", [[1, 2], [3]], [["a", "b", "c"]], np.zeros((2, 3), dtype="M8[s]")]
+)
+def test_what_is_no_array_of_numbers_is_refused_in_words(points):
+    with pytest.raises(ValueError, match=r"the points are not|points have shape"):
+        sf.private_mean(points, ball_of(SPHERE, 0.4), 1.0)
+
+
+@pytest.mark.parametrize("wrong", ["1", None, [1.0], 1j])
+def test_what_is_no_number_is_refused_in_words(wrong):
+    with pytest.raises(ValueError, match="epsilon must be a positive number"):
+        sf.KNG(ball_of(SPHERE, 0.4), wrong)
+    with pytest.raises(ValueError, match="radius of the ball must be a positive number"):
+        sf.Ball(SPHERE, [0, 0, 1.0], wrong)
+    with pytest.raises(ValueError, match=r"must be a whole number|must be a positive number"):
+        sf.Sphere(wrong)
+    for mechanism in (sf.AmbientLaplace(ball_of(SPHERE, 0.4), 1.0), sf.PointwiseLaplace(ball_of(SHAPES, 0.2), 1.0)):
+        with pytest.raises(ValueError, match="a probability must lie between 0 and 1"):
+            mechanism.error_quantile(10, wrong)
+
+
+def test_wrong_arguments_are_named():
+    with pytest.raises(TypeError, match=r"second argument of private_mean is a sfumato\.Ball"):
+        sf.private_mean([[0, 0, 1.0]], SPHERE, 1.0)
+    with pytest.raises(TypeError, match="first argument of Ball is a space"):
+        sf.Ball(sf.Sphere, [0, 0, 1.0], 0.3)
+    with pytest.raises(ValueError, match="centre of the ball is not a single point"):
+        sf.Ball(SPHERE, [0, 1.0], 0.3)
+    with pytest.raises(ValueError, match="number of draws"):
+        sf.KNG(ball_of(SPHERE, 0.4), 1.0).sample([[0, 0, 1.0]], 0, np.random.default_rng(0))
+
+
+def test_numpy_integers_and_single_precision_are_fine(rng):
+    release = sf.private_mean([[0, 0, 1.0]] * 20, sf.Ball(sf.Sphere(np.int64(2)), [0, 0, 1], 0.4), np.float32(1.0))
+    assert sf.Release.from_json(release.to_json()).record["space"]["parameters"] == {"dim": 2, "curvature": 1.0}
+    matrices = cloud(sf.SPD(size=3), np.eye(3), 1.0, 20, rng).astype(np.float32)
+    assert sf.private_mean(matrices, ball_of(sf.SPD(size=3), 1.5), 1.0).value.shape == (3, 3)
+
+
+def test_predicted_errors_do_not_exceed_the_space():
+    assert sf.ManifoldLaplace(ball_of(SPHERE, 1.57), 1.0).release_error(20, 0.95) <= np.pi
+    assert sf.KNG(ball_of(SPD, 1.0), 1e-4).release_error(20, 0.95) < 3
 
 
 def test_nothing_left_is_an_error_with_every_reason():

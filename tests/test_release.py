@@ -180,6 +180,54 @@ def test_files_that_are_no_records_are_refused(tmp_path, text, reason):
         sf.Release.load(tmp_path / "x.json")
 
 
+@pytest.mark.parametrize("change", ["missing", "value", "epsilon"])
+def test_altered_records_are_refused(change):
+    release = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.3), 1.0).release([[0, 0, 1.0]] * 9)
+    document = json.loads(release.to_json())
+    if change == "missing":
+        del document["ball"]
+    elif change == "value":
+        document["value"] = [1.0]
+    else:
+        document["guarantee"]["epsilon"] = 99.0
+    with pytest.raises(ValueError, match="incomplete or altered"):
+        sf.Release.from_json(json.dumps(document))
+
+
+def test_a_record_can_be_read_by_others(tmp_path):
+    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 5)
+    (tmp_path / "plain").touch()
+    release.save(tmp_path / "mean.json")
+    assert (tmp_path / "mean.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
+    with pytest.raises(FileNotFoundError, match="there is no folder"):
+        release.save(tmp_path / "none" / "mean.json")
+
+
+def test_matrix_rounding_errors_are_within_what_the_record_claims(rng):
+    """SPD matrices in fifty digits: log_c(exp_x(v)) against the package's double precision."""
+    import mpmath
+
+    space = sf.SPD(size=3)
+    center, base = cloud(space, np.eye(3), 0.7, 2, rng)
+
+    def function(matrix, f):
+        values, vectors = mpmath.eighe(matrix)
+        return vectors * mpmath.diag([f(v) for v in values]) * vectors.T
+
+    with mpmath.workdps(50):
+        for vector in 2.0 * space.random_directions(base, 12, rng):
+            found = space.coordinates(center, space.log(center, space.exp(base, vector)))
+            x, c, v = (mpmath.matrix(m.tolist()) for m in (base, center, vector))
+            root, low = mpmath.cholesky(x), mpmath.cholesky(c)
+            y = root * function(root**-1 * v * (root**-1).T, mpmath.exp) * root.T
+            white = function(low**-1 * y * (low**-1).T, mpmath.log)
+            exact = [white[i, i] for i in range(3)] + [
+                mpmath.sqrt(2) * white[i, j] for i, j in ((0, 1), (0, 2), (1, 2))
+            ]
+            error = max(abs(mpmath.mpf(float(a)) - b) for a, b in zip(found, exact, strict=True))
+            assert error < space.rounding_error(center, float(space.distance(center, space.exp(base, vector))))
+
+
 def test_rounding_errors_are_within_what_the_record_claims(rng):
     """Sphere and shapes in longer arithmetic: the coordinates of a draw are as accurate as rounding_error says."""
     for space in (sf.Sphere(dim=6), sf.PlanarShapes(landmarks=12)):

@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
+    from .plots import plot_release
     from .release import Guarantee, Release
+    from .report import write_report
     from .spaces import SPD, Euclidean, InvalidPointError, PlanarShapes, Space, Sphere
 
 _HOMES = {
@@ -49,7 +51,9 @@ _HOMES = {
     ],
     "mechanisms.choice": ["plan", "private_mean"],
     "outlines": ["crosses_itself", "outline_bandwidth", "smooth_outline"],
+    "plots": ["plot_release"],
     "release": ["Guarantee", "Release"],
+    "report": ["write_report"],
     "spaces": ["SPD", "Euclidean", "InvalidPointError", "PlanarShapes", "Space", "Sphere"],
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names}
@@ -90,10 +94,12 @@ __all__ = [
     "from_geomstats",
     "outline_bandwidth",
     "plan",
+    "plot_release",
     "private_mean",
     "read",
     "smooth_outline",
     "write_points",
+    "write_report",
 ]
 
 

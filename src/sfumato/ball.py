@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from numbers import Real
 
-import numpy as np
 from numpy.typing import ArrayLike
 
-from .spaces.base import Array, InvalidPointError, Points, Space
+from .spaces.base import Array, InvalidPointError, Points, Space, as_numbers
 
 INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, so that rounding cannot put one outside
 
@@ -28,12 +28,16 @@ class Ball:
     radius: float
 
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
+        if not isinstance(space, Space):
+            raise TypeError(f"the first argument of Ball is a space such as sfumato.Sphere(dim=2), not {space!r}")
         try:
-            point = space.validate(np.asarray(center)[None])[0]
+            point = space.validate(as_numbers(center)[None])[0]
         except InvalidPointError as error:
             raise ValueError(f"the centre of the ball {error.reason}") from None
-        if not (np.isfinite(radius) and radius > 0):
-            raise ValueError(f"the radius of the ball must be a positive number, not {radius}")
+        except ValueError as error:
+            raise ValueError(f"the centre of the ball is not a single point: {error}") from None
+        if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
+            raise ValueError(f"the radius of the ball must be a positive number, not {radius!r}")
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "center", point)
         object.__setattr__(self, "radius", float(radius))

@@ -6,8 +6,6 @@ No picture touches Matplotlib's global state: figures are made without pyplot, s
 from __future__ import annotations
 
 import io
-import os
-import tempfile
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -17,7 +15,7 @@ import numpy as np
 
 from .ball import Ball
 from .outlines import crosses_itself
-from .release import Release
+from .release import Release, write_atomically
 from .spaces import SPD, PlanarShapes, Space, Sphere, space_from
 from .spaces.base import Array
 
@@ -43,6 +41,7 @@ def plot_release(
     ``on_manifold`` in the record) is drawn as what it is, and the picture says so.  ``outline`` is for shapes: see
     :func:`plot_shape`.
 
+    >>> import tempfile
     >>> import sfumato as sf
     >>> ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> release = sf.private_mean(np.tile([0.0, 0.0, 1.0], (100, 1)), ball, epsilon=1.0)
@@ -52,7 +51,7 @@ def plot_release(
     ['mean.svg']
     """
     form = _format(Path(path))
-    write_bytes_atomically(Path(path), _render(draw_release(release, title, p, outline), form))
+    write_atomically(Path(path), _render(draw_release(release, title, p, outline), form))
 
 
 def plot_shape(
@@ -66,7 +65,7 @@ def plot_shape(
     more along a curve) is drawn as one, with a band of that half-width instead of discs.
     """
     form = _format(Path(path))
-    write_bytes_atomically(Path(path), _render(_draw_shape(release, title, p, outline), form))
+    write_atomically(Path(path), _render(_draw_shape(release, title, p, outline), form))
 
 
 def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None) -> Figure:
@@ -84,7 +83,7 @@ def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Se
     return _draw_coordinates(release, title, p)
 
 
-# -- what a release says about its error ----------------------------------------------------------------------------------
+# -- what a release says about its error -------------------------------------------------------------------------------
 def error_or_none(release: Release, p: float) -> float | None:
     """The error of a release at probability p; None where nothing public is known of it."""
     return None if release.record["predicted_error"] is None else release.error(p)
@@ -136,7 +135,7 @@ def _length(vector: Array) -> float:
     return float(np.linalg.norm(vector))
 
 
-# -- shapes -----------------------------------------------------------------------------------------------------------------
+# -- shapes ------------------------------------------------------------------------------------------------------------
 def looks_like_an_outline(landmarks: Array) -> bool:
     """Whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
 
@@ -171,7 +170,9 @@ def _draw_shape(release: Release, title: str, p: float, outline: Sequence[int] |
     elif share > 0:
         for i, (x, y) in enumerate(released):
             for fraction in LAYERS:
-                axes.add_patch(Circle((x, y), share * fraction, **LAYER))
+                axes.add_artist(
+                    Circle((x, y), share * fraction, **LAYER)
+                )  # add_patch would measure each for the limits
             axes.add_patch(Circle((x, y), share, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
     ring = [*range(space.landmarks), 0] if band else [] if outline is None else [*outline, outline[0]]
     axes.plot(*reference[ring].T, color=QUIET, lw=1.0 if band else 0.8, ls=":", zorder=1)
@@ -191,7 +192,7 @@ def _draw_shape(release: Release, title: str, p: float, outline: Sequence[int] |
     axes.axis("off")
     axes.set_xlim(low[0], high[0])
     axes.set_ylim(low[1], high[1])
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=8, frameon=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9, frameon=False)
     return _captioned(figure, release, title, p, error)
 
 
@@ -206,7 +207,7 @@ def _turned(space: PlanarShapes, release: Release, ball: Ball) -> Array:
 
 def _soft_band(axes: Axes, ring: Array, width: float, low: Array, high: Array, label: str) -> None:
     """All points within ``width`` of a closed polygon, darker towards it."""
-    x, y = (np.linspace(low[i], high[i], 500) for i in (0, 1))
+    x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     distance = np.full(grid.shape[:2], np.inf)
     for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True):
@@ -219,7 +220,7 @@ def _soft_band(axes: Axes, ring: Array, width: float, low: Array, high: Array, l
     axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
 
 
-# -- directions -------------------------------------------------------------------------------------------------------------
+# -- directions --------------------------------------------------------------------------------------------------------
 def _draw_circle(release: Release, title: str, p: float) -> Figure:
     from matplotlib.patches import Wedge
 
@@ -234,7 +235,7 @@ def _draw_circle(release: Release, title: str, p: float) -> Figure:
     if error is not None:
         angle = np.degrees(cap_angle(release, error))
         for fraction in LAYERS:
-            axes.add_patch(Wedge((0, 0), 1.06, at - angle * fraction, at + angle * fraction, width=0.12, **LAYER))
+            axes.add_artist(Wedge((0, 0), 1.06, at - angle * fraction, at + angle * fraction, width=0.12, **LAYER))
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=_angle_label(release, error, p))
     reach = np.radians(centre) + np.linspace(-1, 1, 181) * min(q * ball.radius, np.pi)
     axes.plot(0.9 * np.cos(reach), 0.9 * np.sin(reach), color=QUIET, lw=1.0, ls=":", label="public ball")
@@ -242,7 +243,7 @@ def _draw_circle(release: Release, title: str, p: float) -> Figure:
     axes.plot(*zip((0, 0), direction, strict=True), color=SHARP, lw=1.2)
     axes.plot(*direction, ls="", marker="o", color=SHARP, label=_name(release))
     for x, y, text in ((1.13, 0, "+x"), (0, 1.13, "+y")):
-        axes.text(x, y, text, ha="center", va="center", fontsize=8, color=QUIET)
+        axes.text(x, y, text, ha="center", va="center", fontsize=9, color=QUIET)
     _globe_frame(axes, 1.2)
     _top_legend(axes)
     return _captioned(figure, release, title, p, error)
@@ -256,10 +257,10 @@ def _draw_globe(release: Release, title: str, p: float) -> Figure:
     panels = figure.subplots(1, 2 if closer else 1, squeeze=False)[0]
     _globe(panels[0], release, p, error, reach=1.0)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4 if closer else 2, fontsize=8, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=4 if closer else 2, fontsize=9, frameon=False)
     if closer and angle is not None:
         _globe(panels[1], release, p, error, reach=1.6 * float(np.sin(angle)))
-        panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=9, color=SHARP)
+        panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=10, color=SHARP)
     return _captioned(figure, release, title, p, error)
 
 
@@ -291,7 +292,7 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
     if error is not None:
         angle = cap_angle(release, error)
         for fraction in LAYERS:
-            axes.add_patch(Circle((0, 0), np.sin(min(angle * fraction, np.pi / 2)), zorder=2, **LAYER))
+            axes.add_artist(Circle((0, 0), np.sin(min(angle * fraction, np.pi / 2)), zorder=2, **LAYER))
         label = _angle_label(release, error, p)
         axes.add_patch(
             Circle((0, 0), np.sin(min(angle, np.pi / 2)), fill=False, ec=SOFT, lw=0.9, zorder=2, label=label)
@@ -313,7 +314,7 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
             x, y, depth = 1.03 * frame @ end
             if depth > -0.2:
                 axes.annotate(
-                    text, (x, y), xytext=(0, 5), textcoords="offset points", fontsize=8, color=QUIET, ha="center"
+                    text, (x, y), xytext=(0, 5), textcoords="offset points", fontsize=9, color=QUIET, ha="center"
                 )
     _globe_frame(axes, 1.12 if reach == 1.0 else reach)
     if reach != 1.0:
@@ -355,17 +356,19 @@ def _angle_label(release: Release, error: float, p: float) -> str:
     return f"its {p:.0%} error: {angle:.3g} rad, {np.degrees(angle):.3g}°"
 
 
-# -- matrices ---------------------------------------------------------------------------------------------------------------
+# -- matrices ----------------------------------------------------------------------------------------------------------
 def _draw_ellipses(release: Release, title: str, p: float) -> Figure:
     """{x : xᵀP⁻¹x = 1}, on each plane of two axes.  Ellipses are nested as matrices are ordered, so the band is certain, and
     the shadow of an ellipsoid is the ellipse of the submatrix."""
+    from matplotlib.patches import Polygon
+
     ball, error, size = _ball(release), error_or_none(release, p), len(release.value)
     planes = [(i, j) for i in range(size) for j in range(i + 1, size)]
     outer = [ball.center * np.exp(min(ball.radius, 300.0)), release.value]
     outer += [] if error is None else [matrix_bounds(release, error)[1]]
     extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
     figure = (
-        _figure(6.4, float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 1.7) if size == 2 else _figure(10, 4.7)
+        _figure(6.4, float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 1.7) if size == 2 else _figure(10, 4.4)
     )
     panels = figure.subplots(1, len(planes), squeeze=False)[0]
     for axes, plane in zip(panels, planes, strict=True):
@@ -374,7 +377,7 @@ def _draw_ellipses(release: Release, title: str, p: float) -> Figure:
             for fraction in LAYERS:
                 low, high = (bound[part] for bound in matrix_bounds(release, error * fraction))
                 inner = _ellipse(low) if np.linalg.eigvalsh(low)[0] > 0 else np.zeros((361, 2))
-                axes.fill(*np.vstack([_ellipse(high), inner[::-1]]).T, **LAYER)
+                axes.add_artist(Polygon(np.vstack([_ellipse(high), inner[::-1]]), **LAYER))
             for bound in matrix_bounds(release, error):
                 if np.linalg.eigvalsh(bound[part])[0] > 0:
                     axes.plot(*_ellipse(bound[part]).T, color=SOFT, lw=0.6)
@@ -391,7 +394,7 @@ def _draw_ellipses(release: Release, title: str, p: float) -> Figure:
         )
         _plain(axes)
     handles, labels = panels[0].get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=2 if size == 2 else 4, fontsize=8, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2 if size == 2 else 4, fontsize=9, frameon=False)
     return _captioned(figure, release, title, p, error)
 
 
@@ -432,7 +435,7 @@ def _log_scale(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
 
 
-# -- coordinates --------------------------------------------------------------------------------------------------------------
+# -- coordinates -------------------------------------------------------------------------------------------------------
 def _draw_coordinates(release: Release, title: str, p: float) -> Figure:
     """Every coordinate with the range that the error leaves it: on a sphere that of a cap, else ± the error."""
     space, ball, error = _space(release), _ball(release), error_or_none(release, p)
@@ -498,7 +501,7 @@ def _draw_intervals(
     return figure
 
 
-# -- figures ------------------------------------------------------------------------------------------------------------------
+# -- figures -----------------------------------------------------------------------------------------------------------
 def _name(release: Release) -> str:
     return "released mean" if "mean" in release.record["statistic"] else "released value"
 
@@ -506,13 +509,13 @@ def _name(release: Release) -> str:
 def _plain(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(QUIET)
-    axes.tick_params(colors=QUIET, labelsize=8)
-    axes.xaxis.label.set(color=QUIET, fontsize=9)
-    axes.yaxis.label.set(color=QUIET, fontsize=9)
+    axes.tick_params(colors=QUIET, labelsize=9)
+    axes.xaxis.label.set(color=QUIET, fontsize=10)
+    axes.yaxis.label.set(color=QUIET, fontsize=10)
 
 
 def _top_legend(axes: Axes) -> None:
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=8, frameon=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9, frameon=False)
 
 
 def _figure(width: float, height: float) -> Figure:
@@ -531,8 +534,8 @@ def _captioned(figure: Figure, release: Release, title: str, p: float, error: fl
     sentences = [f"ε = {g.epsilon:g}, n = {r['n']}, mechanism {r['mechanism']['name']}; {known}"]
     sentences += [] if r["on_manifold"] else [_off_manifold(release)]
     sentences += [] if g.private else ["made for study: this is not a private release"]
-    columns = int(14 * figure.get_figwidth())
-    figure.supxlabel("\n".join(line for s in sentences for line in _balanced(s, columns)), fontsize=9)
+    columns = int(12.8 * figure.get_figwidth())
+    figure.supxlabel("\n".join(line for s in sentences for line in _balanced(s, columns)), fontsize=10)
     if title:
         figure.suptitle(title, fontsize=12)
     return figure
@@ -569,17 +572,3 @@ def _render(figure: Figure, form: str = "png") -> bytes:
 def picture(release: Release, p: float = 0.95) -> bytes:
     """A release drawn as PNG, in memory."""
     return _render(draw_release(release, p=p))
-
-
-def write_bytes_atomically(path: Path, data: bytes) -> None:
-    """A temporary file beside the target, flushed to disk, then renamed over it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

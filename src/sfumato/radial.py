@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from numbers import Real
 
 import numpy as np
 
@@ -16,6 +17,11 @@ from .spaces.base import Array, Space
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 CENTRAL, OUTER = 512, 128  # cells where the mass is, and between there and the limit
+
+
+def check_probability(p: float) -> None:
+    if not (isinstance(p, Real) and 0 < float(p) < 1):
+        raise ValueError(f"a probability must lie between 0 and 1, not {p!r}")
 
 
 def central_range(space: Space, rate: float) -> float:
@@ -100,8 +106,7 @@ class RadialLaw:
 
     def quantile(self, p: float) -> float:
         """The distance that is not exceeded with probability p, rounded up."""
-        if not 0 < p < 1:
-            raise ValueError(f"a probability must lie between 0 and 1, not {p}")
+        check_probability(p)
         after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
         if after[-1] > 1 - p:
             raise ValueError(f"the {p} quantile lies beyond the range of this law")
@@ -134,8 +139,11 @@ class RadialLaw:
     def sample(self, size: int, rng: np.random.Generator) -> Array:
         """Exact draws: a cell by its bound, a uniform point in it, kept with probability density/bound."""
         caps, cumulative = self._caps
-        drawn, missing = [], size
-        while missing > 0:
+        drawn: list[Array] = []
+        missing = size
+        for _ in range(5000):
+            if missing == 0:
+                return np.concatenate(drawn) if drawn else np.zeros(0)
             count = missing + missing // 16 + 8
             cell = np.searchsorted(cumulative, rng.random(count), side="right")
             tail = cell >= len(caps)
@@ -150,7 +158,7 @@ class RadialLaw:
             keep = -rng.standard_exponential(count) <= self.log_density(u) - bound
             drawn.append(u[keep][:missing])
             missing -= len(drawn[-1])
-        return np.concatenate(drawn) if drawn else np.zeros(0)
+        raise RuntimeError("the radius could not be drawn: the law is too narrow for its range")
 
 
 def radial_edges(space: Space, rate: float, limit: float) -> Array:

@@ -16,6 +16,10 @@ from .spaces import space_from
 from .spaces.base import Array
 
 FORMAT = "sfumato release 1"
+KEYS = {
+    "statistic", "space", "ball", "n", "mechanism", "calibration", "sampler", "lattice_spacing", "generator", "on_manifold",
+    "predicted_error", "version", "time",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,8 +51,9 @@ class Release:
     def error(self, p: float) -> float:
         """A radius that holds the non-private statistic, about the released value, with probability at least p.
 
-        From public numbers only: the quantile of the mechanism (exact for the Laplace, proven for KNG) plus what the
-        lattice can move a point.
+        From public numbers only: the quantile of the mechanism (exact for the Laplace mechanisms, a proven bound for KNG and
+        the exponential mechanism) plus what the lattice can move a point.  ``record["predicted_error"]`` says in which
+        distance, and from which statistic.
         """
         from .mechanisms import mechanism_from
 
@@ -67,17 +72,18 @@ class Release:
         warning = "" if r["on_manifold"] else "Note: the released value is not a point of this space.\n"
         space = ", ".join(f"{k} {v}" for k, v in r["space"]["parameters"].items())
         clock = (
-            "The running time of the sampler is not bounded to be independent of the data."
+            "The running time of the sampler may depend on the data."
             if g.clock_delta is None
-            else f"Its running time depends on the data with probability at most {g.clock_delta:.1e}."
+            else f"The sampler's number of proposals depends on the data with probability at most {g.clock_delta:.1e}."
         )
+        factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
         return (
             f"Released: {r['statistic']} of {r['n']} units ({g.unit}) in the space '{r['space']['name']}' ({space}; metric: "
             f"{r['space']['metric']}). Every record was first clipped to the public ball of radius {ball['radius']:g} about a "
             f"public centre, so the released statistic is that of the clipped records.\n"
             f"Promise: the release is {g.epsilon:g}-differentially private. Whatever anyone knows or learns elsewhere, "
             f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
-            f"e^{g.epsilon:g} = {np.exp(g.epsilon):.3g}. Repeated releases add up their epsilons.\n"
+            f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
             f"{accuracy}{warning}"
             f"How: mechanism '{r['mechanism']['name']}' with scale {r['calibration']['sigma']:.6g} = "
             f"{r['calibration']['formula']}; {r['sampler']}; randomness from {r['generator']}; rounded to a public lattice "
@@ -105,7 +111,13 @@ class Release:
         try:
             value = np.asarray(document.pop("value"), dtype=np.float64)
             guarantee = Guarantee(**document.pop("guarantee"))
-            space_from(document["space"]["name"], document["space"]["parameters"])
+            if missing := KEYS - document.keys():
+                raise ValueError(f"{', '.join(sorted(missing))} missing")
+            space = space_from(document["space"]["name"], document["space"]["parameters"])
+            if value.shape != space.present(space.origin()).shape:
+                raise ValueError(f"a value of shape {value.shape} is not a point of {space}")
+            if guarantee.epsilon != document["calibration"]["epsilon"]:
+                raise ValueError("the guarantee and the calibration state different epsilons")
         except (KeyError, TypeError, ValueError) as error:
             raise ValueError(f"this release record is incomplete or altered: {error}") from None
         return cls(value, guarantee, document)
@@ -123,12 +135,17 @@ class Release:
             raise ValueError(f"{path}: {error}") from None
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """A temporary file beside the target, flushed to disk, then renamed over it."""
+def write_atomically(path: Path, content: str | bytes) -> None:
+    """A temporary file beside the target, flushed to disk, then renamed over it: the whole content or nothing."""
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.fchmod(file.fileno(), 0o666 & ~mask)  # what any new file gets; temporary files are the owner's alone
+            file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)

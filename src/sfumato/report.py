@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from .plots import cap_angle, error_or_none, picture, write_bytes_atomically
+from .plots import cap_angle, error_or_none, picture
 from .release import FORMAT, Release, write_atomically
 from .spaces import SPD, PlanarShapes, Sphere, space_from
 
@@ -47,7 +47,7 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     elif path.suffix.lower() == ".md":
         image = path.with_suffix(".png")
         text = to_markdown(release, image.name)
-        write_bytes_atomically(image, picture(release))
+        write_atomically(image, picture(release))
         write_atomically(path, text)
     else:
         raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
@@ -130,12 +130,17 @@ def _things(release: Release) -> str:
 def _glance(release: Release) -> Table:
     r, g = release.record, release.guarantee
     error = error_or_none(release, 0.95)
+    stated = (
+        "not predicted"
+        if error is None
+        else f"within {_short(error)} with probability 95% ({r['predicted_error']['distance']})"
+    )
     return Table(
         [
             ("Privacy", f"ε = {g.epsilon:g}, for replacing {g.unit}" if g.private else "none: made for study"),
-            ("Error", "not predicted" if error is None else f"within {error:.4g} with probability 95%"),
+            ("Error", stated),
             ("Mechanism", f"{r['mechanism']['name']}, scale σ = {r['calibration']['sigma']:.6g}"),
-            ("Made", f"{r['time']} with sfumato {r['version']}"),
+            ("Made", f"{r['time'].replace('T', ' ').replace('+00:00', ' UTC')} with sfumato {r['version']}"),
         ]
     )
 
@@ -148,21 +153,16 @@ def _picture(release: Release) -> Picture:
 
 def _promise(release: Release) -> list[Block]:
     g, r = release.guarantee, release.record
-    factor = np.exp(min(g.epsilon, 700.0))
-    blocks: list[Block] = []
     if not g.private:
-        blocks.append(
-            Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")
-        )
-    sure = 1 / (1 + 1 / factor)
-    known = f"{sure:.0%}" if sure < 0.995 else "almost wholly"
+        return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
+    factor = float(np.exp(min(g.epsilon, 700.0)))
+    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "all but wholly"
     return [
-        *blocks,
         Paragraph(
             f"The release is ε-differentially private with ε = {g.epsilon:g}. Replacing one unit's value by any other changes "
-            f"the probability of any outcome by a factor of at most e^ε = {_powers(f'{factor:.4g}')}, whatever else is known or becomes "
+            f"the probability of any outcome by a factor of at most e^ε = {_short(factor)}, whatever else is known or becomes "
             f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
-            f"records, and held two guesses about this one to be equally likely, can afterwards be at most {known} sure."
+            f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
         ),
         Points(
             [
@@ -205,10 +205,10 @@ def _delta(delta: float) -> str:
 
 def _clock(delta: float | None) -> str:
     if delta is None:
-        return "may tell of the data: the running time of the sampler is not bounded to be independent of them"
+        return "may tell of the data: the running time of the sampler may depend on them"
     before = "The time to read and average the records is not hidden"
     if delta == 0:
-        return f"tells nothing through the sampler, whose work does not depend on the data. {before}"
+        return f"tells nothing through the sampler, whose number of proposals does not depend on the data. {before}"
     return f"tells nothing through the sampler, except with probability at most {_tiny(delta)}. {before}"
 
 
@@ -225,7 +225,7 @@ def _accuracy(release: Release) -> list[Block]:
     errors = [release.error(p) for p in PROBABILITIES]
     meanings = [_meaning_of_error(release, error) for error in errors]
     rows = [
-        (f"{p:.0%}", f"{error:.4g}", *([meaning] if meaning else []))
+        (f"{p:.0%}", _short(error), *([meaning] if meaning else []))
         for p, error, meaning in zip(PROBABILITIES, errors, meanings, strict=True)
     ]
     header = ("With probability", "the error is at most", *(["that is"] if meanings[0] else []))
@@ -249,7 +249,7 @@ def _meaning_of_error(release: Release, error: float) -> str:
     if isinstance(space, Sphere) and np.linalg.norm(release.value) > 0:
         return f"an angle of {np.degrees(cap_angle(release, error)):.3g}°"
     if isinstance(space, SPD) and geodesic:
-        return f"every variance within a factor of {np.exp(min(error, 700.0)):.4g}"
+        return f"every variance within a factor of {_short(float(np.exp(min(error, 700.0))))}"
     if isinstance(space, PlanarShapes):
         return f"{error / np.sqrt(space.landmarks):.3g} a landmark if all share it, in shapes of size one"
     return ""
@@ -431,6 +431,10 @@ def _exact(x: float) -> str:
     return _powers(f"{x:.10g}")
 
 
+def _short(x: float) -> str:
+    return _powers(f"{x:.4g}")
+
+
 def _tiny(x: float) -> str:
     return "0" if x == 0 else _powers(f"{x:.1e}")
 
@@ -459,6 +463,7 @@ main { max-width: 46rem; margin: 0 auto; padding: 2.5rem 1.25rem 4rem; }
 h1 { font-size: 1.9rem; line-height: 1.2; font-weight: 600; margin: 0 0 1.2rem; text-wrap: balance; }
 h2 { font-size: 1.25rem; font-weight: 600; color: var(--accent); margin: 2.6rem 0 .6rem; }
 p { margin: .7rem 0; }
+sup { line-height: 0; font-size: .75em; }
 ul { margin: .7rem 0; padding-left: 1.2rem; }
 li { margin: .35rem 0; }
 figure { margin: 1.6rem 0; }
@@ -499,16 +504,18 @@ def to_html(release: Release) -> str:
 
 
 def _html_section(section: Section, image: str) -> str:
-    heading = f"<h2>{escape(section.heading)}</h2>\n" if section.heading else ""
+    heading = f"<h2>{_html_text(section.heading)}</h2>\n" if section.heading else ""
     return f"<section>\n{heading}" + "\n".join(_html_block(block, image) for block in section.blocks) + "\n</section>"
 
 
 def _html_block(block: Block, image: str) -> str:
     match block:
         case Paragraph(text):
-            return f"<p>{escape(text)}</p>"
+            return f"<p>{_html_text(text)}</p>"
         case Points(items):
-            return "<ul>\n" + "\n".join(f"<li><b>{escape(a)}</b> {escape(b)}</li>" for a, b in items) + "\n</ul>"
+            return (
+                "<ul>\n" + "\n".join(f"<li><b>{_html_text(a)}</b> {_html_text(b)}</li>" for a, b in items) + "\n</ul>"
+            )
         case Picture(description):
             text = escape(description)
             return f'<figure>\n<img src="{image}" alt="{text}">\n<figcaption>{text}</figcaption>\n</figure>'
@@ -530,7 +537,12 @@ def _html_table(table: Table) -> str:
 
 
 def _html_cell(text: str) -> str:
-    return f"<code>{escape(text)}</code>" if isinstance(text, Code) else escape(text)
+    return f"<code>{escape(text)}</code>" if isinstance(text, Code) else _html_text(text)
+
+
+def _html_text(text: str) -> str:
+    """Text with nothing in it that HTML would take for its own; equations stay on one line."""
+    return escape(text).replace(" = ", "\u00a0=\u00a0").replace("e^ε", "e<sup>ε</sup>")
 
 
 # -- as Markdown -------------------------------------------------------------------------------------------------------

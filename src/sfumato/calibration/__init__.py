@@ -3,6 +3,7 @@
 from .error import exponential_error_law, kng_error_quantile, laplace_error_law
 from .scale import (
     Calibration,
+    PrecisionError,
     RadiusError,
     Scale,
     exponential_scale,
@@ -13,6 +14,7 @@ from .scale import (
 
 __all__ = [
     "Calibration",
+    "PrecisionError",
     "RadiusError",
     "Scale",
     "exponential_error_law",

@@ -143,8 +143,8 @@ def _localised(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
         log_cells = fine_volume - fine_energy / sigma
         log_z = _log_sum(log_cells[within[fine]])  # a lower bound: coarse cells are left out
         mass = np.empty(len(right))
-        mass[fine] = np.exp(np.minimum(log_cells - log_z, 700.0)).sum(axis=1)
-        mass[~fine] = np.exp(np.minimum(coarse_volume - coarse_energy / sigma - log_z, 700.0))
+        mass[fine] = np.exp(np.minimum(log_cells - log_z, 500.0)).sum(axis=1)
+        mass[~fine] = np.exp(np.minimum(coarse_volume - coarse_energy / sigma - log_z, 500.0))
         flux = A / lam * _exp(log_rim - rim_energy / sigma - log_z)
         return float(mass[within] @ beta), flux, A / sigma * float(mass[~within].sum())
 
@@ -157,4 +157,4 @@ def _log_sum(log_values: Array) -> float:
 
 
 def _exp(x: float) -> float:
-    return float(np.exp(min(x, 700.0)))
+    return float(np.exp(min(x, 500.0)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
@@ -17,6 +18,10 @@ CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
 
 class RadiusError(ValueError):
     """The public radius is too large for a mechanism on a space."""
+
+
+class PrecisionError(ValueError):
+    """Rounding errors would eat into the promise: the record could not state a small numerical loss."""
 
 
 @dataclass(frozen=True)
@@ -36,10 +41,10 @@ def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str)
 
 
 def check_request(n: int, epsilon: float) -> None:
-    if n < 1:
-        raise ValueError(f"a release needs at least one record, not {n}")
-    if not (np.isfinite(epsilon) and epsilon > 0):
-        raise ValueError(f"epsilon must be a positive number, not {epsilon}")
+    if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
+        raise ValueError(f"a release needs at least one record, a whole number, not {n!r}")
+    if not (isinstance(epsilon, Real) and 1e-100 < float(epsilon) < 1e100):
+        raise ValueError(f"epsilon must be a positive number, not {epsilon!r}")
 
 
 def assumption_1(space: Space, r: float, mechanism: str) -> None:
@@ -114,6 +119,10 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
         formula = f"Δ/ε, Δ = {'2·tan(√κ·r)/(√κ·n)' if positive else '2r/n'} (result 2)"
     sigma = (delta + slack) / epsilon
     growth = space.radial_growth
+    if sigma * growth >= 1 > delta * growth / epsilon:
+        raise PrecisionError(
+            f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
+        )
     if sigma * growth >= 1:
         raise ValueError(
             f"the Laplace distribution on {space} does not exist at this scale: n·ε must exceed "

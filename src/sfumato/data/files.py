@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import io
 import os
-import re
-import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +17,7 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..release import write_atomically
 from ..spaces.base import Array, Space
 
 Kind = Literal["landmarks", "matrices", "vectors"]
@@ -121,15 +120,15 @@ def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) ->
     if suffix == ".npy":
         buffer = io.BytesIO()
         np.save(buffer, value, allow_pickle=False)
-        _replace(path, buffer.getvalue())
+        write_atomically(path, buffer.getvalue())
     elif suffix == ".csv":
         numbers = ",".join(map(repr, value.ravel().tolist()))
-        _replace(path, f"{','.join(_column_names(value, kind))}\n{numbers}\n".encode())
+        write_atomically(path, f"{','.join(_column_names(value, kind))}\n{numbers}\n".encode())
     elif suffix == ".tps":
         if kind != "landmarks":
             raise ValueError(f"{path}: a TPS file holds landmarks, not {kind}; write a .csv or .npy file")
         rows = "".join(f"{x!r} {y!r}\n" for x, y in value.tolist())
-        _replace(path, f"LM={len(value)}\n{rows}ID=0\n".encode())
+        write_atomically(path, f"LM={len(value)}\n{rows}ID=0\n".encode())
     else:
         raise ValueError(f"{path}: cannot write {suffix or 'a file without an ending'}; choose .tps, .csv or .npy")
 
@@ -213,14 +212,7 @@ def _recognise(content: bytes, suffix: str) -> tuple[str, Reader]:
 
 def _of_text(reader: Callable[[str, Space | None], Records]) -> Reader:
     def of_bytes(content: bytes, space: Space | None) -> Records:
-        text = decode(content).rstrip(" \t\x1a")  # DOS ended files with a Ctrl-Z
-        if not text.endswith(("\n", "\r")):
-            last = re.split(r"\r\n|\r|\n", text)
-            raise FileError(
-                f"line {len(last)}: the last line, {shown(last[-1])}, has no line end, so the file may have been cut "
-                "short; if it is whole, add the line end"
-            )
-        return reader(text, space)
+        return reader(decode(content).rstrip(" \t\x1a"), space)  # DOS ended files with a Ctrl-Z
 
     return of_bytes
 
@@ -260,17 +252,3 @@ def _column_names(value: Array, kind: Kind) -> list[str]:
     if kind == "matrices":
         return [f"m{i}_{j}" for i in range(1, len(value) + 1) for j in range(1, len(value) + 1)]
     return [f"v{i}" for i in range(1, len(value) + 1)]
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """As release.write_atomically, for bytes: a temporary file beside the target, flushed, then renamed over it."""
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(content)
-            file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise

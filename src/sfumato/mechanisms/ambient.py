@@ -11,10 +11,11 @@ from scipy.special import gammaincinv
 
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
+from ..radial import check_probability
 from ..sampling import lattice_spacing
 from ..spaces import SPD, Euclidean, Sphere
 from ..spaces.base import Array, Points, uniform_weights
-from .base import Mechanism, Private
+from .base import Losses, Mechanism, check_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,7 +38,6 @@ class AmbientLaplace(Mechanism):
     project: bool = False
     name: ClassVar[str] = "ambient-laplace"
     statistic: ClassVar[str] = "arithmetic mean in the ambient space"
-    distance: ClassVar[str] = "Euclidean distance in the ambient space, to the arithmetic mean"
     sampler: ClassVar[str] = "exact: uniform direction, Gamma radius"
 
     def __post_init__(self) -> None:
@@ -47,6 +47,13 @@ class AmbientLaplace(Mechanism):
 
     def options(self) -> dict[str, Any]:
         return {"project": self.project}
+
+    @property
+    def distance(self) -> str:  # type: ignore[override]
+        if isinstance(self.space, SPD):
+            return "Euclidean norm of the upper triangle (vech) of the difference from the arithmetic mean"
+        scaled = " scaled to the sphere" if self.project and isinstance(self.space, Sphere) else ""
+        return f"Euclidean distance from the arithmetic mean{scaled}"
 
     @property
     def ambient_dim(self) -> int:
@@ -59,7 +66,7 @@ class AmbientLaplace(Mechanism):
             q = np.sqrt(space.curvature)
             return float(2 * np.sin(min(q * r, np.pi / 2)) / q)
         if isinstance(space, SPD):
-            return float(2 * np.linalg.eigvalsh(self.ball.center)[-1] * np.expm1(r))
+            return float(2 * np.linalg.eigvalsh(self.ball.center)[-1] * np.expm1(min(r, 300.0)))
         return 2 * r
 
     def calibrate(self, n: int) -> Scale:
@@ -74,11 +81,14 @@ class AmbientLaplace(Mechanism):
         return Scale(delta / self.epsilon, formula, {"delta": delta})
 
     def error_quantile(self, n: int, p: float) -> float:
-        noise = self.scale(n) * float(gammaincinv(self.ambient_dim, p))
-        return self._after_projection(noise)
+        return self._after_projection(self._noise_quantile(n, p))
+
+    def _noise_quantile(self, n: int, p: float) -> float:
+        check_probability(p)
+        return self.scale(n) * float(gammaincinv(self.ambient_dim, p))
 
     def release_error(self, n: int, p: float) -> float:
-        noise = self.scale(n) * float(gammaincinv(self.ambient_dim, p))
+        noise = self._noise_quantile(n, p)
         return self._after_projection(noise + np.sqrt(self.ambient_dim) / 2 * lattice_spacing(self.scale(n)))
 
     def _after_projection(self, noise: float) -> float:
@@ -136,14 +146,16 @@ class AmbientLaplace(Mechanism):
         return np.asarray(sigma * rng.standard_gamma(self.ambient_dim, size)[:, None] * direction)
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
+        check_size(size)
         clipped = self.ball.clip(points)
         return self._present(self._statistic(clipped) + self._noise(size, self.scale(len(clipped)), rng))
 
-    def _private(self, points: Points, scale: Scale, rng: np.random.Generator) -> Private:
+    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
         noisy = self._statistic(points) + self._noise(1, scale.sigma, rng)[0]
         spacing = lattice_spacing(scale.sigma)
-        value = self._present(np.rint(noisy / spacing) * spacing)
-        largest = (
-            float(np.abs(self._embed(self.ball.center)).max()) + self.diameter() + 40 * self.ambient_dim * scale.sigma
-        )
-        return Private(value, numerical_delta=float(min(1.0, 2 * self.ambient_dim * 8 * 2.0**-53 * largest / spacing)))
+        return self._present(np.rint(noisy / spacing) * spacing)
+
+    def losses(self, n: int) -> Losses:
+        dim, sigma = self.ambient_dim, self.scale(n)
+        largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter() + 40 * dim * sigma
+        return Losses(numerical_delta=float(min(1.0, 2 * dim * 8 * 2.0**-53 * largest / lattice_spacing(sigma))))

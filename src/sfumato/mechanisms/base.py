@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .. import _version
 from ..ball import Ball
-from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
+from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, lattice_spacing, round_to_lattice, secure_generator
 from ..spaces.base import Array, Points, Space
@@ -22,6 +22,9 @@ from ..units import reduce_to_units
 PREDICTED = 0.95  # the probability at which a record states its error
 FAIL = 1e-9  # the chance that a fixed batch of proposals holds no accepted one,
 LARGEST_BATCH = 1024  # unless that would take more proposals than this
+LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
+MOST_DELTA, MOST_SHARE = 1e-4, 0.01  # the largest numerical losses that a release is made with: δ, and a share of ε
+PERSON = "one person: all records with the same label"
 
 
 class Budget(Protocol):
@@ -32,10 +35,9 @@ class Budget(Protocol):
 
 
 @dataclass(frozen=True)
-class Private:
-    """A value made of lattice points, and what its computation adds to the promise."""
+class Losses:
+    """What computing a release adds to the promise; from public numbers only."""
 
-    value: Array
     numerical_delta: float
     numerical_epsilon: float = 0.0
     clock_delta: float | None = 0.0
@@ -60,6 +62,8 @@ class Mechanism(ABC):
 
     def __post_init__(self) -> None:
         check_request(1, self.epsilon)
+        if not isinstance(self.ball, Ball):
+            raise TypeError(f"the first argument of {type(self).__name__} is a sfumato.Ball, not {self.ball!r}")
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}")
 
@@ -87,6 +91,10 @@ class Mechanism(ABC):
     def release_error(self, n: int, p: float) -> float:
         """The same for a release: plus what the lattice can move a point."""
 
+    def spacing(self, n: int) -> float:
+        """Spacing of the public lattice, or the largest where coordinates have their own."""
+        return lattice_spacing(self.scale(n))
+
     def predicted_error(self, n: int) -> dict[str, Any] | None:
         """The error that a record states; None where nothing public is known of it."""
         return {
@@ -104,8 +112,23 @@ class Mechanism(ABC):
         """Draws for study.  They are neither rounded nor made with a secure generator: not releases."""
 
     @abstractmethod
-    def _private(self, points: Points, scale: Scale, rng: np.random.Generator) -> Private:
+    def losses(self, n: int) -> Losses:
+        """What rounding and the clock would add to the promise, from public numbers only."""
+
+    @abstractmethod
+    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
         """One draw on the lattice, of canonical clipped points."""
+
+    def check(self, n: int) -> Losses:
+        """The losses, or an error if a release of n records cannot be made well: before any budget is spent."""
+        losses = self.losses(n)
+        if losses.numerical_delta > MOST_DELTA or losses.numerical_epsilon > MOST_SHARE * self.epsilon:
+            raise PrecisionError(
+                f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
+                f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
+                f"{self.ball.radius:g}; a radius, an epsilon or coordinates of more ordinary size would do"
+            )
+        return losses
 
     def release(
         self,
@@ -129,20 +152,25 @@ class Mechanism(ABC):
             )
         clipped = self.ball.clip(points, invalid)
         if not isinstance(unit, str):
-            clipped, unit = reduce_to_units(self.ball, clipped, unit), "one person: all records with the same label"
-        scale = self.calibrate(len(clipped))
-        record = self._record(scale, len(clipped))
+            clipped, unit = reduce_to_units(self.ball, clipped, unit), PERSON
+        return self._release(clipped, unit, budget)
+
+    def _release(self, clipped: Points, unit: str, budget: Budget | None) -> Release:
+        n = len(clipped)
+        scale = self.calibrate(n)
+        losses = self.check(n)
+        record = self._record(scale, n)
         if budget is not None:
             budget.charge(float(self.epsilon), {**record, "unit": unit})
-        private = self._private(clipped, scale, secure_generator())
+        value = self._draw(clipped, scale, secure_generator())
         guarantee = Guarantee(
             epsilon=float(self.epsilon),
             unit=unit,
-            numerical_delta=private.numerical_delta,
-            numerical_epsilon=private.numerical_epsilon,
-            clock_delta=private.clock_delta,
+            numerical_delta=losses.numerical_delta,
+            numerical_epsilon=losses.numerical_epsilon,
+            clock_delta=losses.clock_delta,
         )
-        return Release(private.value, guarantee, {**record, "on_manifold": self.is_on_manifold(private.value)})
+        return Release(value, guarantee, {**record, "on_manifold": self.is_on_manifold(value)})
 
     def _record(self, scale: Scale, n: int) -> dict[str, Any]:
         """Everything public about a release, known before it is made."""
@@ -166,7 +194,7 @@ class Mechanism(ABC):
                 "numbers": numbers,
             },
             "sampler": self.sampler,
-            "lattice_spacing": lattice_spacing(scale.sigma),
+            "lattice_spacing": self.spacing(n),
             "generator": GENERATOR,
             "predicted_error": self.predicted_error(n),
             "version": _version.__version__,
@@ -186,38 +214,74 @@ class ManifoldMechanism(Mechanism):
         """A lower bound on the share of proposals that are accepted, from public numbers only; None if there is none."""
         return None
 
+    def noise_length(self, n: int) -> float:
+        """The length that sets the size of the noise."""
+        return self.scale(n)
+
+    def _energy_error(self, error: float) -> float:
+        """What an error in logarithms does to the utility that σ divides."""
+        return error
+
+    def spacing(self, n: int) -> float:
+        return lattice_spacing(min(self.noise_length(n), self.calibrate(n).region))
+
     def release_error(self, n: int, p: float) -> float:
-        ideal = self.error_quantile(n, p)
-        return ideal + self._lattice_shift(n, min(self.ball.radius + ideal, self.calibrate(n).region))
+        ideal, region = self.error_quantile(n, p), self.calibrate(n).region
+        shift = self._lattice_shift(n, min(self.ball.radius + ideal, region))
+        # no two points of the space, and none of the region and the ball, are farther apart than this
+        return min(ideal + shift, self.space.injectivity_radius, self.ball.radius + region + shift)
 
     def _lattice_shift(self, n: int, reach: float) -> float:
         """Most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell, times the
         stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
-        half_diagonal = np.sqrt(self.space.dim) / 2 * lattice_spacing(self.scale(n))
+        half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing(n)
         s = np.sqrt(max(0.0, -self.space.curvature_bounds[0])) * (reach + half_diagonal)
-        return float(half_diagonal * (np.sinh(min(s, 700.0)) / s if s > 0 else 1.0))
+        return float(half_diagonal * (np.sinh(min(s, 300.0)) / s if s > 0 else 1.0))
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
+        check_size(size)
         clipped = self.ball.clip(points)
         return self.space.present(self.target(clipped, self.calibrate(len(clipped))).draw(size, rng).points)
 
-    def _private(self, points: Points, scale: Scale, rng: np.random.Generator) -> Private:
-        n, space, sigma = len(points), self.space, scale.sigma
-        share = self.acceptance(n)
-        batch = LARGEST_BATCH // 4 if share is None else int(np.ceil(np.log(FAIL) / np.log1p(-min(share, 0.9))))
-        batch = min(batch, LARGEST_BATCH)
-        draw = self.target(points, scale).draw_one(batch, rng)
-        spacing = lattice_spacing(sigma)
-        value = round_to_lattice(space, self.ball.center, draw, spacing)
-        beyond = 0.0
-        reach = scale.region
+    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
+        draw = self.target(points, scale).draw_one(self._batch(len(points)), rng)
+        return self.space.present(round_to_lattice(self.space, self.ball.center, draw, self.spacing(len(points))))
+
+    def losses(self, n: int) -> Losses:
+        space, scale, share, batch = self.space, self.calibrate(n), self.acceptance(n), self._batch(n)
+        beyond, reach = 0.0, scale.region
         if np.isinf(reach):
             beyond = 1e-12  # draws farther out than `reach` are that unlikely
             reach = self.ball.radius + self.error_quantile(n, 1 - beyond)
-        error = space.rounding_error(self.ball.center, self.ball.radius + reach)
-        return Private(
-            value=space.present(value),
-            numerical_delta=float(min(1.0, 2 * space.dim * error / spacing + beyond)),
-            numerical_epsilon=float(2 * error / sigma),
+        error = space.rounding_error(self.ball.center, reach)
+        gradient_error = space.rounding_error(self.ball.center, self.ball.radius + reach)
+        return Losses(
+            numerical_delta=float(min(1.0, 2 * space.dim * error / self.spacing(n) + beyond)),
+            numerical_epsilon=float(2 * self._energy_error(gradient_error) / scale.sigma),
             clock_delta=None if share is None else float((1 - share) ** batch),
         )
+
+    def _batch(self, n: int) -> int:
+        """How many proposals are evaluated at once: so many that one is accepted but for a chance of FAIL."""
+        share = self.acceptance(n)
+        if share is None:
+            share = self._rough_acceptance(n)
+            if share < LEAST_SHARE:
+                raise ValueError(
+                    f"the noise of {self.name} on {self.space} would be as wide as the ball of radius {self.ball.radius:g}: "
+                    "a draw would say nothing and take very long; use more records, a larger epsilon or another mechanism"
+                )
+        return min(LARGEST_BATCH, int(np.ceil(np.log(FAIL) / np.log1p(-min(share, 0.9)))))
+
+    def _rough_acceptance(self, n: int) -> float:
+        """The share of directions that stay in the region from a mean at its edge, as if the space were flat, at the distance
+        of a median draw.  Not proven: it decides what to refuse and how much work to do, never what is promised."""
+        from scipy.special import betainc
+
+        cosine = self.error_quantile(n, 0.5) / (2 * self.calibrate(n).region)
+        return 0.0 if cosine >= 1 else 0.5 * float(betainc((self.space.dim - 1) / 2 + 1e-9, 0.5, 1 - cosine**2))
+
+
+def check_size(size: int) -> None:
+    if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
+        raise ValueError(f"the number of draws must be a whole number of at least 1, not {size!r}")

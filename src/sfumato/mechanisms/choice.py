@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sized
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
-import numpy as np
 from numpy.typing import ArrayLike
 
 from ..ball import Ball
+from ..calibration.scale import check_request
 from ..release import Release
 from ..spaces import Space, space_from
+from ..units import reduce_to_units
 from .ambient import AmbientLaplace
-from .base import PREDICTED, Budget, Mechanism
+from .base import PERSON, PREDICTED, Budget, Mechanism
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
@@ -42,10 +43,12 @@ class Forecast:
 
 def forecast(ball: Ball, n: int, epsilon: float) -> list[Forecast]:
     """The mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
+    check_request(n, epsilon)
     rows = []
     for kind in INTRINSIC:
         try:
             m = kind(ball, epsilon)
+            m.check(n)
             rows.append(Forecast(kind.name, m.scale(n), m.release_error(n, 0.5), m.release_error(n, PREDICTED)))
         except ValueError as error:
             rows.append(Forecast(kind.name, None, None, None, str(error)))
@@ -56,8 +59,11 @@ def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
     """What each mechanism's error would be, before any budget is spent: touches no data.
 
     >>> from sfumato import PlanarShapes
-    >>> [(row.mechanism, round(row.error_95, 4)) for row in plan(PlanarShapes(landmarks=50), 0.125, n=409, epsilon=1.0)]
-    [('laplace', 0.0704), ('kng', 0.0738), ('exponential', 0.1372)]
+    >>> rows = plan(PlanarShapes(landmarks=50), 0.125, n=409, epsilon=1.0)
+    >>> [(row.mechanism, round(row.error_95, 4)) for row in rows if row.refusal is None]
+    [('laplace', 0.0704), ('kng', 0.0738)]
+    >>> rows[2].mechanism, rows[2].refusal[:55]
+    ('exponential', 'the noise of exponential on PlanarShapes(landmarks=50) ')
     """
     return forecast(Ball(space, space.present(space.origin()), radius), n, epsilon)
 
@@ -71,6 +77,7 @@ def choose(ball: Ball, n: int, epsilon: float, mechanism: str = "auto") -> Mecha
                 "no mechanism can release this mean:\n" + "\n".join(f"- {r.mechanism}: {r.refusal}" for r in rows)
             )
         mechanism = rows[0].mechanism
+    mechanism = {kind.__name__: name for name, kind in MECHANISMS.items()}.get(mechanism, mechanism)
     if mechanism not in MECHANISMS:
         raise ValueError(f"unknown mechanism {mechanism!r}; known: auto, {', '.join(MECHANISMS)}")
     return MECHANISMS[mechanism](ball, epsilon)
@@ -99,8 +106,12 @@ def private_mean(
     >>> release.value.shape, release.guarantee.epsilon, release.error(0.95) < 0.03
     ((3,), 1.0, True)
     """
-    n = len(cast(Sized, points)) if isinstance(unit, str) else len(np.unique(np.asarray(unit)))
-    return choose(ball, n, epsilon, mechanism).release(points, unit=unit, invalid=invalid, budget=budget)
+    if not isinstance(ball, Ball):
+        raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
+    clipped = ball.clip(points, invalid)
+    if not isinstance(unit, str):
+        clipped, unit = reduce_to_units(ball, clipped, unit), PERSON
+    return choose(ball, len(clipped), epsilon, mechanism)._release(clipped, unit, budget)
 
 
 def mechanism_from(record: Mapping[str, Any]) -> Mechanism:

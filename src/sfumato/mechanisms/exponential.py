@@ -54,5 +54,11 @@ class Exponential(ManifoldMechanism):
                 total[some] += np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1)
         return total / (2 * len(points))
 
+    def noise_length(self, n: int) -> float:
+        return float(np.sqrt(self.scale(n)))  # near the mean the density is Gaussian with variance σ
+
+    def _energy_error(self, error: float) -> float:
+        return 2 * self.ball.radius * error  # F is half a mean of squared distances, each at most 2r
+
     def error_quantile(self, n: int, p: float) -> float:
         return exponential_error_law(self.space, self.ball.radius, self.scale(n)).quantile(p)

@@ -108,6 +108,9 @@ class KNG(ManifoldMechanism):
         scale = self.calibrate(n)
         return kng_error_quantile(self.space, self.ball.radius, scale.region, scale.sigma, p)
 
+    def _rough_acceptance(self, n: int) -> float:
+        return 0.05 if self.objective is not None else super()._rough_acceptance(n)
+
     def acceptance(self, n: int) -> float | None:
         """∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the public bounds Λ and G on the mean Hessian."""
         if self.objective is not None:

@@ -10,10 +10,11 @@ from numpy.typing import ArrayLike
 
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
+from ..radial import check_probability
 from ..sampling import lattice_spacing
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points, uniform_weights
-from .base import Mechanism, Private
+from .base import Losses, Mechanism, check_size
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,6 +84,7 @@ class PointwiseLaplace(Mechanism):
 
     def error_quantile(self, n: int, p: float) -> float:
         """From the law of Σ(Laplace)², each square rounded up to a grid and the sums found by convolution."""
+        check_probability(p)
         scales = self._scales(n).ravel()
         count, cells = len(scales), 1 << 14
         # most that a square is allowed to be; the chance that any is larger is added to the failure
@@ -129,15 +131,17 @@ class PointwiseLaplace(Mechanism):
         return np.asarray(clipped.mean(axis=0)), self.half_widths
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
+        check_size(size)
         clipped = self.ball.clip(points)
         value, half = self._statistic(clipped)
         scales = 2 * half / len(clipped) * (2 * self._shape[0]) / self.epsilon
         return np.asarray(value + scales * rng.laplace(size=(size, *self._shape)))
 
-    def _private(self, points: Points, scale: Scale, rng: np.random.Generator) -> Private:
-        value, _ = self._statistic(points)
+    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
         scales, spacing = self._scales(len(points)), self._spacings(len(points))
-        noisy = value + scales * rng.laplace(size=self._shape)
-        largest = 2 + 40 * scales
-        delta = float(np.sum(2 * 8 * 2.0**-53 * largest / spacing))
-        return Private(np.rint(noisy / spacing) * spacing, numerical_delta=min(1.0, delta))
+        noisy = self._statistic(points)[0] + scales * rng.laplace(size=self._shape)
+        return np.asarray(np.rint(noisy / spacing) * spacing)
+
+    def losses(self, n: int) -> Losses:
+        largest = 2 + 40 * self._scales(n)
+        return Losses(numerical_delta=float(min(1.0, np.sum(2 * 8 * 2.0**-53 * largest / self._spacings(n)))))

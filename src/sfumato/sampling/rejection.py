@@ -10,6 +10,8 @@ import numpy as np
 from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
 
+PATIENCE = 2000  # batches of proposals, after which a sampler gives up
+
 
 class EnvelopeError(RuntimeError):
     """The radial envelope was above the energy somewhere: a draw would not be exact.  Nothing was released."""
@@ -69,7 +71,9 @@ class Target:
         """Many draws, evaluating the energy only where the volume and the region leave a proposal standing."""
         accepted: list[Points] = []
         missing, evaluations, proposed = size, 0, 0
-        while missing > 0:
+        for _ in range(PATIENCE):
+            if missing == 0:
+                return Draws(np.concatenate(accepted), evaluations)
             # as many as are missing, then what the share accepted so far suggests
             rate = (size - missing + 1) / (proposed + 1)
             count = min(1 << 18, int(np.ceil(missing / max(rate, 1e-3))))
@@ -82,14 +86,17 @@ class Target:
             kept = standing[slack <= self.log_acceptance(x[standing], envelope[standing])]
             accepted.append(x[kept[:missing]])
             missing -= len(accepted[-1])
-        return Draws(np.concatenate(accepted), evaluations)
+        raise RuntimeError(
+            f"of {proposed} proposals only {size - missing} were accepted: the noise is wider than the ball"
+        )
 
     def draw_one(self, batch: int, rng: np.random.Generator) -> Points:
         """One draw with a fixed amount of work: a whole batch is proposed and evaluated whatever happens, and the first
         accepted point is kept.  That a second batch is needed is a rare event; see ``clock_delta`` in a record."""
-        while True:
+        for _ in range(PATIENCE):
             x, log_ratio, envelope = self.propose(batch, rng)
             threshold = -rng.standard_exponential(batch)
             kept = np.flatnonzero(threshold <= log_ratio + self.log_acceptance(x, envelope))
             if len(kept):
                 return np.asarray(x[kept[0]])
+        raise RuntimeError(f"none of {PATIENCE * batch} proposals was accepted; nothing was released")

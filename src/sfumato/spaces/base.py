@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
@@ -78,7 +79,7 @@ class Space(ABC):
 
     def _real_batch(self, points: ArrayLike) -> tuple[Array, dict[int, str]]:
         """A float64 copy of a batch of real points, with the rows that hold NaN or infinity."""
-        array = np.asarray(points)
+        array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
         array = np.array(array, dtype=np.float64)
@@ -222,8 +223,32 @@ class Space(ABC):
         return repr(self)
 
 
+def whole_number(space: str, name: str, value: object, least: int) -> int:
+    """A parameter as a plain int, or an error that names it."""
+    try:
+        number = operator.index(value)  # type: ignore[arg-type]
+    except TypeError:
+        number = -1
+    if isinstance(value, bool) or number < least:
+        raise ValueError(f"{space}: {name} must be a whole number of at least {least}, not {value!r}")
+    return number
+
+
 def _shape(shape: tuple[int, ...]) -> str:
     return ", ".join(map(str, shape))
+
+
+def as_numbers(points: ArrayLike) -> NDArray[Any]:
+    """An array of numbers, or an error in words."""
+    try:
+        array = np.asarray(points)
+    except ValueError:
+        raise ValueError("the points are not an array: all records must have the same shape") from None
+    if array.dtype.kind not in "fiuc":
+        raise ValueError(
+            f"the points are not numbers but {array.dtype.name}; give an array of numbers, one row a record"
+        )
+    return array
 
 
 def _not_finite(array: Points) -> dict[int, str]:

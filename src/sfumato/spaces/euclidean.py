@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, uniform_weights
+from .base import Array, Points, Space, uniform_weights, whole_number
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,7 @@ class Euclidean(Space):
     metric: ClassVar[str] = "Euclidean"
 
     def __post_init__(self) -> None:
-        if self.dim < 1:
-            raise ValueError(f"Euclidean: dim must be at least 1, not {self.dim}")
+        object.__setattr__(self, "dim", whole_number("Euclidean", "dim", self.dim, 1))
 
     @property
     def point_shape(self) -> tuple[int, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._curvature import angle_over_sine, chi, cot_defect, log_sinc, psi, unit_log_spread
-from .base import Array, Points, Space, _not_finite, blocks, uniform_weights
+from .base import Array, Points, Space, _not_finite, as_numbers, blocks, uniform_weights, whole_number
 from .sphere import local_log_spread, psi_max
 
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
@@ -36,8 +36,7 @@ class PlanarShapes(Space):
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
 
     def __post_init__(self) -> None:
-        if self.landmarks < 3:
-            raise ValueError(f"PlanarShapes: a shape needs at least 3 landmarks, not {self.landmarks}")
+        object.__setattr__(self, "landmarks", whole_number("PlanarShapes", "landmarks", self.landmarks, 3))
         object.__setattr__(self, "dim", 2 * self.landmarks - 4)
 
     @property
@@ -64,7 +63,8 @@ class PlanarShapes(Space):
             raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
         reasons = _not_finite(z)
         z = np.where(np.isfinite(z), z, 0.0)
-        largest = np.abs(z).max(axis=1, keepdims=True)
+        largest = np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=1, keepdims=True)
+        largest = np.where(largest < 1e-300, 0.0, largest)
         z = z / np.where(largest > 0, largest, 1.0)  # no overflow, no underflow
         z = z - z.mean(axis=1, keepdims=True)
         size = np.linalg.norm(z, axis=1, keepdims=True)
@@ -77,7 +77,7 @@ class PlanarShapes(Space):
         return np.stack([points.real, points.imag], axis=-1)
 
     def _complex(self, points: ArrayLike) -> Points:
-        array = np.asarray(points)
+        array = as_numbers(points)
         if np.iscomplexobj(array):
             if array.shape[-1:] != (self.landmarks,):
                 raise ValueError(
@@ -197,7 +197,7 @@ class PlanarShapes(Space):
 
     def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
         """As on the sphere of curvature 4: 1 − 2s·cot 2s is s² times a rising function."""
-        reach = np.asarray(reach, dtype=np.float64)
+        reach = np.maximum(reach, 1e-150)  # all records in one place
         lower = 1 - np.minimum(1.0, np.asarray(second_moment) / reach**2) * cot_defect(2 * reach)
         return lower, np.ones_like(lower)
 

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._curvature import coth_excess, coth_slope, log_sinhc
-from .base import Array, Points, Space, blocks, uniform_weights
+from .base import Array, Points, Space, blocks, uniform_weights, whole_number
 
-ASYMMETRY = 1e-8  # relative; what single-precision pipelines leave
+ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,7 @@ class SPD(Space):
     metric: ClassVar[str] = "affine-invariant"
 
     def __post_init__(self) -> None:
-        if self.size < 1:
-            raise ValueError(f"SPD: size must be at least 1, not {self.size}")
+        object.__setattr__(self, "size", whole_number("SPD", "size", self.size, 1))
         object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
 
     @property
@@ -63,7 +62,8 @@ class SPD(Space):
         for row in np.flatnonzero(skew > ASYMMETRY * largest):
             reasons.setdefault(
                 int(row),
-                f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}",
+                f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}, the largest entry "
+                f"being {largest[row]:.3g}; average the matrix with its transpose if that is what you mean",
             )
         array = (array + _t(array)) / 2
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
@@ -257,7 +257,8 @@ class SPD(Space):
         """SPD(2) is a line times the hyperbolic plane of curvature −½: the sphere's bound, continued to −1."""
         r, S = r / np.sqrt(2), S / np.sqrt(2)
         t = np.linspace(0.0, S, 2049)[1:]
-        chi = 1 / np.tanh(t) - t / np.sinh(t) ** 2  # (t·coth t)′; (t·coth t − 1)·coth t equals t − chi and rises
+        chi = 1 / np.tanh(t) - t / np.sinh(np.minimum(t, 300.0)) ** 2
+        # chi = (t·coth t)′, and (t·coth t − 1)·coth t equals t − chi and rises
         # 2·chi − t has a slope between −1 and 1/3: what the grid can miss is at most one cell
         across = np.abs(2 * chi - t).max() + S / 2048
         excess = float(coth_excess(S))
@@ -279,8 +280,8 @@ class SPD(Space):
         return np.inf
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Whitening multiplies by the condition number, which is at most exp(√2·reach)."""
-        return 16 * self.size * 2.0**-53 * float(np.exp(min(700.0, np.sqrt(2) * reach)))
+        """Whitening multiplies errors by the condition number, which is at most exp(√2·reach)."""
+        return 8 * float(np.sqrt(self.size)) * 2.0**-53 * float(np.exp(min(300.0, np.sqrt(2) * reach)))
 
 
 def _on_interval(end: float, count: int) -> tuple[Array, Array]:

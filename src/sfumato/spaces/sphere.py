@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
+from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ._curvature import angle_over_sine, chi, cot_defect, log_sinc, psi, unit_log_spread
-from .base import Array, Points, Space, blocks, uniform_weights
+from .base import Array, Points, Space, blocks, uniform_weights, whole_number
 
 DRIFT = 1e-6  # a norm this close to the right one (single precision is ten times closer) is drift, and is put right
 
@@ -31,10 +32,10 @@ class Sphere(Space):
     metric: ClassVar[str] = "geodesic distance on the sphere"
 
     def __post_init__(self) -> None:
-        if self.dim < 1:
-            raise ValueError(f"Sphere: dim must be at least 1, not {self.dim}")
-        if not (np.isfinite(self.curvature) and self.curvature > 0):
-            raise ValueError(f"Sphere: curvature must be a positive number, not {self.curvature}")
+        object.__setattr__(self, "dim", whole_number("Sphere", "dim", self.dim, 1))
+        if not (isinstance(self.curvature, Real) and 0 < float(self.curvature) < np.inf):
+            raise ValueError(f"Sphere: curvature must be a positive number, not {self.curvature!r}")
+        object.__setattr__(self, "curvature", float(self.curvature))
 
     @property
     def _q(self) -> float:
@@ -154,7 +155,7 @@ class Sphere(Space):
 
     def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
         """1 − s·cot s is s² times a rising function, so its mean is at most E s²·(1 − S·cot S)/S²."""
-        reach = np.asarray(reach, dtype=np.float64)
+        reach = np.maximum(reach, 1e-150)  # all records in one place
         share = np.minimum(1.0, np.asarray(second_moment) / reach**2)
         lower = 1 - share * cot_defect(self._q * reach)
         return lower, np.ones_like(lower)
