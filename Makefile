@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint agreement clean
+.PHONY: demo test lint docs tutorials agreement clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -22,7 +22,14 @@ lint: $(VENV)/installed
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-test: lint
+# the pages that the tutorials quote are made by their scripts; a site must build before it lands
+docs: $(VENV)/installed
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
+
+tutorials: $(VENV)/installed
+	for t in morphometrics covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
+
+test: lint docs
 	$(BIN)/python -m pytest
 
 # Fréchet means against geomstats and pyRiemann, which the script installs in .venv-peers

@@ -38,7 +38,7 @@ def test_n_counts_people_and_the_record_names_the_unit(rng):
     points = cloud(space, space.origin(), 0.4, 60, rng)
     release = sf.private_mean(points, ball, 1.0, unit=np.repeat(np.arange(20), 3))
     assert release.record["n"] == 20
-    assert "one person" in release.guarantee.unit
+    assert "same label" in release.guarantee.unit
     assert (
         release.record["calibration"]["sigma"] == sf.private_mean(points[:20], ball, 1.0).record["calibration"]["sigma"]
     )

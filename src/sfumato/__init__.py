@@ -19,7 +19,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .adapters import as_opendp, from_geomstats
     from .ball import Ball
-    from .calibration import Calibration, RadiusError, Scale
+    from .calibration import Calibration, PrecisionError, RadiusError, Scale
     from .data import Dataset, FileError, read, write_points
     from .estimator import PrivateFrechetMean, PrivateTangentSpace
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
+    from .planning import needed_epsilon, needed_n
     from .plots import plot_release
     from .release import Guarantee, Release
     from .report import write_report
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "adapters": ["as_opendp", "from_geomstats"],
     "ball": ["Ball"],
-    "calibration": ["Calibration", "RadiusError", "Scale"],
+    "calibration": ["Calibration", "PrecisionError", "RadiusError", "Scale"],
     "estimator": ["PrivateFrechetMean", "PrivateTangentSpace"],
     "frechet": ["ConvergenceWarning", "FrechetMean", "frechet_mean"],
     "data": ["Dataset", "FileError", "read", "write_points"],
@@ -51,6 +52,7 @@ _HOMES = {
     ],
     "mechanisms.choice": ["plan", "private_mean"],
     "outlines": ["crosses_itself", "outline_bandwidth", "smooth_outline"],
+    "planning": ["needed_epsilon", "needed_n"],
     "plots": ["plot_release"],
     "release": ["Guarantee", "Release"],
     "report": ["write_report"],
@@ -80,6 +82,7 @@ __all__ = [
     "Objective",
     "PlanarShapes",
     "PointwiseLaplace",
+    "PrecisionError",
     "PrivateFrechetMean",
     "PrivateTangentSpace",
     "RadiusError",
@@ -92,6 +95,8 @@ __all__ = [
     "crosses_itself",
     "frechet_mean",
     "from_geomstats",
+    "needed_epsilon",
+    "needed_n",
     "outline_bandwidth",
     "plan",
     "plot_release",

@@ -46,9 +46,12 @@ def needed_n(ball: Ball, epsilon: float, error: float) -> int | None:
 def _least(
     function: Callable[[float], float], wanted: float, low: float, high: float, tolerance: float
 ) -> float | None:
-    """The least argument at which a falling function is at most ``wanted``."""
-    if not function(high) <= wanted:
+    """The least argument at which a function that falls to ``wanted`` gets there (far out, rounding may refuse it again)."""
+    grid = np.linspace(low, high, round(high - low) + 1)
+    reached = next((i for i, x in enumerate(grid) if function(float(x)) <= wanted), None)
+    if reached is None:
         return None
+    low, high = float(grid[max(reached - 1, 0)]), float(grid[reached])
     while high - low > tolerance:
         middle = (low + high) / 2
         low, high = (low, middle) if function(middle) <= wanted else (middle, high)

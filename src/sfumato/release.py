@@ -74,6 +74,8 @@ class Release:
         clock = (
             "The running time of the sampler may depend on the data."
             if g.clock_delta is None
+            else "The sampler's number of proposals does not depend on the data."
+            if g.clock_delta == 0
             else f"The sampler's number of proposals depends on the data with probability at most {g.clock_delta:.1e}."
         )
         factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""

@@ -24,7 +24,7 @@ FAIL = 1e-9  # the chance that a fixed batch of proposals holds no accepted one,
 LARGEST_BATCH = 1024  # unless that would take more proposals than this
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
 MOST_DELTA, MOST_SHARE = 1e-4, 0.01  # the largest numerical losses that a release is made with: δ, and a share of ε
-PERSON = "one person: all records with the same label"
+PERSON = "one unit: all records with the same label"
 
 
 class Budget(Protocol):
@@ -126,7 +126,7 @@ class Mechanism(ABC):
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.ball.radius:g}; a radius, an epsilon or coordinates of more ordinary size would do"
+                f"{self.ball.radius:g}; more records, or a radius, an epsilon or coordinates of more ordinary size would do"
             )
         return losses
 
