@@ -226,6 +226,13 @@ def test_wrong_shapes_and_kinds_are_refused(space, points, reason):
         space.validate(points)
 
 
+def test_all_bad_rows_are_counted():
+    points = np.tile([0.0, 0.0, 1.0], (30, 1))
+    points[[3, 7, 8, 20]] = np.nan
+    with pytest.raises(sf.InvalidPointError, match=r"record 3: holds NaN .* \(3 more are bad: 7, 8, 20\)"):
+        sf.Sphere(dim=2).validate(points)
+
+
 def test_tiny_drift_is_put_right():
     points = sf.Sphere(dim=2).validate(np.array([[0.0, 0.0, 1.0 + 3e-7]], dtype=np.float32).astype(float))
     assert np.linalg.norm(points[0]) == pytest.approx(1.0, abs=1e-15)

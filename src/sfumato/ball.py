@@ -52,8 +52,7 @@ class Ball:
             raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")
         canonical, reasons = self.space.diagnose(points)
         if reasons and invalid == "raise":
-            row = min(reasons)
-            raise InvalidPointError(row, reasons[row])
+            raise InvalidPointError(reasons)
         canonical[list(reasons)] = self.center
         distance = self.distances(canonical)
         outside = distance > INSIDE * self.radius

@@ -105,13 +105,16 @@ def release(
     data, manifold = load(file, space, landmarks, size, dim)
     ball = Ball(manifold, load_center(center, manifold), radius)
     labels: Any = unit
+    name = f"one {unit_column}: all its records" if unit == "one record" else unit
     if unit_column is not None:
         if unit_column not in data.labels:
             known = ", ".join(data.labels) or "none"
             raise ValueError(f"{file}: there is no column {unit_column!r}; columns beside the points: {known}")
         labels = data.labels[unit_column]
     try:
-        done = private_mean(data.points, ball, epsilon, mechanism, unit=labels, invalid=invalid, budget=budget)
+        done = private_mean(
+            data.points, ball, epsilon, mechanism, unit=labels, unit_name=name, invalid=invalid, budget=budget
+        )
     except InvalidPointError as error:
         raise ValueError(f"{file}: {error}. Mend the record, or give --invalid center") from None
     done.save(out)
@@ -300,6 +303,9 @@ def _simulate(ball: Any, n: int, epsilon: float, path: Path) -> None:
 @app.command()
 def inspect(
     file: Annotated[Path, typer.Argument(help="The curator's records.")],
+    space: Annotated[
+        SpaceName | None, typer.Option("--space", help="What the records are, if the file does not say.")
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a file holds.  For the curator's eyes: not private.
@@ -309,16 +315,14 @@ def inspect(
     import numpy as np
 
     from .data import read
-    from .spaces import SPD, Euclidean, PlanarShapes
 
-    data = read(file)
+    name = space
+    if name is None:
+        kind = read(file).kind
+        name = {"landmarks": SpaceName.shapes, "matrices": SpaceName.spd}.get(kind, SpaceName.euclidean)
+    data, manifold = load(file, name, None, None, None)
     n, shape = len(data), data.points.shape
-    space: Space = Euclidean(shape[1])
-    if data.kind == "landmarks":
-        space = PlanarShapes(max(3, shape[1]))
-    elif data.kind == "matrices":
-        space = SPD(shape[1])
-    bad = space.diagnose(data.points)[1] if n else {}
+    bad = manifold.diagnose(data.points)[1] if n else {}
     repeated = {name: len(np.unique(column)) for name, column in data.labels.items() if 1 < len(np.unique(column)) < n}
     copies = n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0
     if as_json:
@@ -331,9 +335,9 @@ def inspect(
     typer.echo(f"Bad records: {len(bad) or 'none'}")
     for row, reason in sorted(bad.items())[:20]:
         typer.echo(f"  record {row}: {reason}")
-    for name, distinct in repeated.items():
+    for column, distinct in repeated.items():
         typer.echo(
-            f"Column {name!r} has {distinct} values for {n} records: if these are people, use --unit-column {name}"
+            f"Column {column!r} has {distinct} values for {n} records: if these are people, use --unit-column {column}"
         )
     if copies:
         typer.echo(f"{copies} records are exact copies of others")

@@ -194,7 +194,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(
         prog="python -m sfumato.audit.adversary", description="Search for counterexamples to the proven bounds."
     )
-    parser.add_argument("--restarts", type=int, default=8, help="random starts for each search (default: 8)")
+    parser.add_argument("--restarts", type=int, default=3, help="random starts for each search (default: 3)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
     arguments = parser.parse_args()
     k, rng = arguments.restarts, np.random.default_rng(arguments.seed)

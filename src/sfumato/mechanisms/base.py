@@ -135,15 +135,16 @@ class Mechanism(ABC):
         points: ArrayLike,
         *,
         unit: str | ArrayLike = "one record",
+        unit_name: str = PERSON,
         invalid: str = "raise",
         budget: Budget | None = None,
     ) -> Release:
         """One private value: records are checked and clipped, the scale computed, a draw made and put on the lattice.
 
         ``unit`` says in words what one row stands for; or it labels each row with the person it belongs to, and the rows of
-        one person are first reduced to their own Fréchet mean.  ``invalid="center"`` replaces records that are not points
-        of the space by the public centre instead of raising.  A ``budget`` is charged, durably, after the records were
-        found good and before anything is computed from them.
+        one person are first reduced to their own Fréchet mean (``unit_name`` then says what a label stands for).
+        ``invalid="center"`` replaces records that are not points of the space by the public centre instead of raising.  A
+        ``budget`` is charged, durably, after the records were found good and before anything is computed from them.
         """
         if self.calibration == "as run":
             raise ValueError(
@@ -152,7 +153,7 @@ class Mechanism(ABC):
             )
         clipped = self.ball.clip(points, invalid)
         if not isinstance(unit, str):
-            clipped, unit = reduce_to_units(self.ball, clipped, unit), PERSON
+            clipped, unit = reduce_to_units(self.ball, clipped, unit), unit_name
         return self._release(clipped, unit, budget)
 
     def _release(self, clipped: Points, unit: str, budget: Budget | None) -> Release:

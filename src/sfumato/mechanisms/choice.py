@@ -90,13 +90,14 @@ def private_mean(
     mechanism: str = "auto",
     *,
     unit: str | ArrayLike = "one record",
+    unit_name: str = PERSON,
     invalid: str = "raise",
     budget: Budget | None = None,
 ) -> Release:
     """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
 
     "auto" takes the mechanism with the smallest predicted 95% error among those that are proven, stay on the manifold and
-    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).  ``unit``, ``invalid`` and ``budget``
+    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).  The other arguments
     are as in :meth:`Mechanism.release`.
 
     >>> import numpy as np
@@ -110,7 +111,7 @@ def private_mean(
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
     clipped = ball.clip(points, invalid)
     if not isinstance(unit, str):
-        clipped, unit = reduce_to_units(ball, clipped, unit), PERSON
+        clipped, unit = reduce_to_units(ball, clipped, unit), unit_name
     return choose(ball, len(clipped), epsilon, mechanism)._release(clipped, unit, budget)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -16,12 +17,16 @@ BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB
 
 
 class InvalidPointError(ValueError):
-    """A record that is not a point of the space; ``row`` is its position in the batch."""
+    """Records that are not points of the space: the first one's ``row`` and ``reason``, and how many there are."""
 
-    def __init__(self, row: int, reason: str) -> None:
-        super().__init__(f"record {row}: {reason}")
-        self.row = row
-        self.reason = reason
+    def __init__(self, reasons: Mapping[int, str]) -> None:
+        self.row = min(reasons)
+        self.reason = reasons[self.row]
+        others = sorted(reasons)[1:]
+        listed = ", ".join(map(str, others[:8])) + (", …" if len(others) > 8 else "")
+        super().__init__(
+            f"record {self.row}: {self.reason}" + (f" ({len(others)} more are bad: {listed})" if others else "")
+        )
 
 
 class Space(ABC):
@@ -69,8 +74,7 @@ class Space(ABC):
         """Canonical points, or an :class:`InvalidPointError` that names the first bad row and the reason."""
         canonical, reasons = self.diagnose(points)
         if reasons:
-            row = min(reasons)
-            raise InvalidPointError(row, reasons[row])
+            raise InvalidPointError(reasons)
         return canonical
 
     def present(self, points: Points) -> Array:
