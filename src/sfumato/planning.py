@@ -10,8 +10,6 @@ import numpy as np
 from .ball import Ball
 from .mechanisms.choice import forecast
 
-MOST = 10**9  # records; beyond that a plan is no plan
-
 
 def best_error(ball: Ball, n: int, epsilon: float) -> float:
     """The smallest predicted 95% error of any mechanism; infinite where none can be used."""

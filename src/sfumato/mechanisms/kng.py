@@ -11,7 +11,7 @@ import numpy as np
 from ..calibration.error import kng_error_quantile, public_hessian
 from ..calibration.scale import Scale, check_request, kng_scale
 from ..frechet import solve
-from ..radial import RadialLaw, gauss_legendre
+from ..radial import RadialLaw, gauss_legendre, spread_edges
 from ..sampling import Target
 from ..spaces.base import Array, Points, Space, uniform_weights
 from .base import ManifoldMechanism
@@ -81,18 +81,13 @@ class KNG(ManifoldMechanism):
     def _custom_target(self, objective: Objective, points: Points, scale: Scale) -> Target:
         space, R = self.space, scale.region
         base = objective.start(points)
-        edges = np.linspace(0.0, _span(space, self.ball.center, base, R), 1025)
+        span = _span(space, self.ball.center, base, R)
+        edges = spread_edges(space, span, span)
         floor = np.asarray(objective.envelope(edges[:-1], points), dtype=np.float64) / scale.sigma
         if (np.diff(floor) < 0).any():
             raise ValueError("the envelope of an objective must not fall as the radius grows")
-        # a staircase below the envelope: rise by a steep line at the very start of each cell, then flat
-        knots = np.concatenate([edges[:-1], edges[:-1] + 1e-9 * edges[1], edges[-1:]])
-        order = np.argsort(knots, kind="stable")
-        values = np.concatenate(
-            [np.concatenate([[0.0], floor[:-1] - floor[0]]), floor - floor[0], floor[-1:] - floor[0]]
-        )[order]
-        knots = knots[order]
-        law = RadialLaw(space, knots, np.diff(values) / np.diff(knots))
+        # at each edge the envelope's value one cell before: a line between two such values stays below the envelope
+        law = RadialLaw(space, edges, np.diff(np.concatenate([floor[:1], floor])) / np.diff(edges))
 
         def energy(x: Points) -> Array:
             return space.norm(x, objective.gradient(x, points)) / scale.sigma
@@ -128,8 +123,8 @@ class KNG(ManifoldMechanism):
             return None
         nodes, weights = gauss_legendre(inner)
         steepest = public_hessian(space, r, scale.region, nodes)[1] * nodes / scale.sigma
-        mass = np.sum(weights * np.exp(space.log_radial_bounds(nodes)[0] - steepest - envelope._peak))
-        return float(mass / envelope._cell_masses.sum())
+        log_mass = np.logaddexp.reduce((np.log(weights) + space.log_radial_bounds(nodes)[0] - steepest).ravel())
+        return float(np.exp(log_mass - np.logaddexp.reduce(envelope.log_masses())))
 
 
 def mean_envelope(
