@@ -231,3 +231,62 @@ def test_predicted_errors_cover_real_ones(space):
     mean = made.validate(sf.frechet_mean(made, made.present(points)).point[None])[0]
     errors = made.distance(mean, made.validate(mechanism.sample(made.present(points), 4000, rng)))
     assert 0.93 <= np.mean(errors <= row.error_95) <= 1
+
+
+def test_outputs_are_checked_before_anything_is_spent(sfumato, wings, tmp_path):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    (tmp_path / "folder.json").mkdir()
+    paid = ("--ledger", "study.ledger")
+    for arguments, words in [
+        (["--out", "folder.json"], "is not a regular file"),
+        (["--out", "wings.tps"], "would replace wings.tps"),
+        (["--out", "reference.tps"], "would replace reference.tps"),
+        (["--out", "study.ledger"], "would replace study.ledger"),
+        (["--out", "m.html", "--report", "m.html"], "would replace --out m.html"),
+        (["--out", "m.json", "--plot", "m.jpg"], "the ending must be .png or .svg"),
+        (["--out", "m.json", "--report", "m.txt"], "the ending must be .html or .md"),
+    ]:
+        code, _, err = sfumato(*wings, *arguments, *paid)
+        assert (code, words in err) == (2, True), err
+    assert "2 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert sf.read("wings.tps").points.shape == (40, 6, 2)
+    code, _, err = sfumato(*wings, "--out", "m.json", "--dataset", "wings")
+    assert code == 2
+    assert "give --ledger too" in err
+    code, _, err = sfumato(*wings[:-1], "nan", "--out", "m.json", *paid)
+    assert code == 2
+    assert "epsilon must be a positive number" in err
+
+
+def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
+    def full(self, path):
+        raise OSError(28, "No space left on device", str(path))
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sf.Release, "save", full)
+        code, out, err = sfumato(*wings, "--out", "m.json")
+    assert code == 2
+    assert "the release is printed above: keep it" in err
+    assert sf.Release.from_json(out).record["n"] == 40
+    monkeypatch.setattr("sfumato.plots.plot_release", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left")))
+    code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png")
+    assert code == 2
+    assert "the release is made and is in m.json; do not release again" in err
+    assert sf.Release.load("m.json").record["n"] == 40
+
+
+def test_a_record_without_a_unit_is_refused(sfumato, tmp_path):
+    rows = "".join(f"{who},{x},{y}\n" for who, x, y in [("a", 0.1, 0.2), ("", 0.3, 0.1), ("b", 0.2, 0.2)])
+    (tmp_path / "people.csv").write_text("who,x,y\n" + rows)
+    arguments = ("--space", "euclidean", "--center", "origin", "--radius", "1", "--epsilon", "1", "--out", "m.json")
+    code, _, err = sfumato("release", "people.csv", *arguments, "--unit-column", "who")
+    assert code == 2
+    assert "1 records have no unit, the first being record 1" in err
+
+
+def test_a_latitude_out_of_range_is_named(sfumato, tmp_path):
+    (tmp_path / "quakes.csv").write_text("lat,lon\n50,10\n95,10\n51,11\n")
+    code, _, err = sfumato("inspect", "quakes.csv", "--space", "sphere")
+    assert code == 2
+    assert "quakes.csv" in err
+    assert "95" in err

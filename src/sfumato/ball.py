@@ -37,7 +37,9 @@ class Ball:
         except ValueError as error:
             raise ValueError(f"the centre of the ball is not a single point: {error}") from None
         if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
-            raise ValueError(f"the radius of the ball must be a positive number, not {radius!r}")
+            raise ValueError(
+                f"the radius of the ball must be a positive number, between 1e-100 and 1e100, not {radius!r}"
+            )
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "center", point)
         object.__setattr__(self, "radius", float(radius))

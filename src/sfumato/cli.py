@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import sys
 from dataclasses import asdict
 from decimal import Decimal
@@ -96,9 +97,10 @@ def release(
     from .ledger import Ledger
     from .spaces import InvalidPointError
 
-    for path in (out, plot, report, value):
-        if path is not None and not path.parent.is_dir():
-            raise ValueError(f"{path}: there is no folder {path.parent}; make it first")
+    inputs = [file, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
+    check_outputs({"--out": out, "--plot": plot, "--report": report, "--value": value}, inputs)
+    if dataset is not None and ledger is None:
+        raise ValueError("--dataset names a budget in a ledger: give --ledger too, or nothing would be charged")
     budget = None if ledger is None else Charged(Ledger(ledger, dataset))
     if budget is not None:
         budget.expect(epsilon)  # before any record is read
@@ -117,25 +119,62 @@ def release(
         )
     except InvalidPointError as error:
         raise ValueError(f"{file}: {error}. Mend the record, or give --invalid center") from None
-    done.save(out)
+    try:
+        done.save(out)
+    except OSError as error:  # it may be paid for: it must not be lost
+        typer.echo(done.to_json(), nl=False)
+        raise ValueError(
+            f"{out} could not be written ({error.strerror}); the release is printed above: keep it"
+        ) from None
     if budget is not None:
         budget.complete(out)
-    if plot is not None:
-        from .plots import plot_release
+    try:
+        if plot is not None:
+            from .plots import plot_release
 
-        plot_release(done, plot)
-    if report is not None:
-        from .report import write_report
+            plot_release(done, plot)
+        if report is not None:
+            from .report import write_report
 
-        write_report(done, report)
-    if value is not None:
-        write_points(value, done.value, data.kind)
+            write_report(done, report)
+        if value is not None:
+            write_points(value, done.value, data.kind)
+    except (OSError, ValueError) as error:
+        raise ValueError(f"the release is made and is in {out}; do not release again. What failed: {error}") from None
     written = [str(path) for path in (out, plot, report, value) if path is not None]
     if as_json:
         typer.echo(done.to_json(), nl=False)
     else:
         typer.echo(done.describe())
         typer.echo("\nWritten: " + ", ".join(written))
+
+
+ENDINGS = {
+    "--plot": (".png", ".svg"),
+    "--simulate": (".png", ".svg"),
+    "--report": (".html", ".md"),
+    "--value": (".tps", ".csv", ".npy"),
+}
+
+
+def check_outputs(outputs: dict[str, Path | None], inputs: list[Path]) -> None:
+    """Find out before anything is spent whether all outputs can be written, and that none replaces an input or another."""
+    taken = {path.resolve(): str(path) for path in inputs}
+    for option, path in outputs.items():
+        if path is None:
+            continue
+        endings = ENDINGS.get(option, ())
+        if endings and path.suffix.lower() not in endings:
+            raise ValueError(f"{option} {path}: the ending must be {' or '.join(endings)}")
+        if not path.parent.is_dir():
+            raise ValueError(f"{path}: there is no folder {path.parent}; make it first")
+        if path.exists() and not path.is_file():
+            raise ValueError(f"{option} {path}: is not a regular file; choose another name")
+        if not os.access(path.parent, os.W_OK):
+            raise ValueError(f"{option} {path}: the folder cannot be written to; choose another")
+        if path.resolve() in taken:
+            raise ValueError(f"{option} {path}: would replace {taken[path.resolve()]}; choose another name")
+        taken[path.resolve()] = f"{option} {path}"
 
 
 class Charged:
@@ -147,8 +186,10 @@ class Charged:
 
     def expect(self, epsilon: float) -> None:
         """Refuse at once what cannot be paid."""
+        from .calibration.scale import check_request
         from .ledger import BudgetExceeded
 
+        check_request(1, epsilon)
         if Decimal(repr(epsilon)) > self.ledger.left:
             raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
 
@@ -181,21 +222,29 @@ def load(
         hint = PlanarShapes(landmarks)
     elif name is SpaceName.spd and size is not None:
         hint = SPD(size)
-    elif name is SpaceName.sphere:
-        hint = Sphere(2 if dim is None else dim)
+    elif name is SpaceName.sphere and dim is not None:
+        hint = Sphere(dim)
     elif name is SpaceName.euclidean and dim is not None:
         hint = Euclidean(dim)
     try:
         data = read(file, hint)
+        degrees = name is SpaceName.sphere and hint is None and data.points.shape[1:] == (2,)
     except FileError:
-        if hint is None or dim is not None or landmarks is not None or size is not None:
+        if name is not SpaceName.sphere or hint is not None:
             raise
-        data = read(file)  # the guess that a direction has three coordinates was wrong
+        degrees = True
+    if degrees:  # two columns, or none that say what they are: latitudes and longitudes
+        data = read(file, Sphere(2))
     kinds = {SpaceName.shapes: "landmarks", SpaceName.spd: "matrices"}
     wanted = kinds.get(name, "vectors")
     if data.kind != wanted:
+        remedy = {
+            "spd": "; if its columns are matrices, give --size",
+            "shapes": "; if they are landmarks, give --landmarks",
+        }
         raise ValueError(
             f"{file}: holds {data.kind} of shape {data.points.shape[1:]}, but --space {name} needs {wanted}"
+            + (remedy.get(name, "") if data.kind == "vectors" else "")
         )
     last = data.points.shape[-1]
     made: dict[SpaceName, Space] = {
@@ -214,6 +263,8 @@ def load_center(text: str, space: Space) -> Any:
 
     if text == "origin" or (text == "identity" and isinstance(space, SPD)):
         return space.present(space.origin())
+    if text == "identity" and not Path(text).exists():
+        raise ValueError("--center identity is for --space spd; give a file with one public record, or 'origin'")
     points = read(Path(text), space).points
     if len(points) != 1:
         raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(points)}")
@@ -245,6 +296,9 @@ def plan(
 
     manifold = named_space(space, landmarks, size, dim)
     ball = Ball(manifold, manifold.present(manifold.origin()), radius)
+    if error is not None and not 0 < error < float("inf"):
+        raise ValueError(f"--error must be a positive number, not {error}")
+    check_outputs({"--plot": plot, "--simulate": simulate}, [])
     rows = forecast(ball, n, epsilon)
     wanted = best_error(ball, n, epsilon) / 2 if error is None else error
     enough_epsilon, enough_n = needed_epsilon(ball, n, wanted), needed_n(ball, epsilon, wanted)
@@ -448,6 +502,8 @@ def reproduce(
     from .studies.reproduce import reproduce as run
 
     outlines, source = None, ""
+    if data is not None and what not in (Study.shapes, Study.all):
+        raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
     if data is not None:
         found, _ = load(data, SpaceName.shapes, None, None, None)
         outlines, source = found.points, data.name
@@ -461,10 +517,13 @@ def main() -> None:
 
     try:
         app()
-    except (ValueError, OSError, LedgerError, RuntimeError) as error:
+    except (ValueError, OSError, LedgerError, RuntimeError, ArithmeticError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise
-        typer.echo(f"sfumato: {error}", err=True)
+        words = str(error)
+        if isinstance(error, OSError) and error.filename is not None and error.strerror:
+            words = f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; check the name"
+        typer.echo(f"sfumato: {words}", err=True)
         raise SystemExit(REFUSED if isinstance(error, BudgetExceeded) else BAD_INPUT) from None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Callable
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from .ball import Ball
 from .mechanisms.choice import forecast
+from .release import write_atomically
 
 
 def best_error(ball: Ball, n: int, epsilon: float) -> float:
@@ -76,5 +78,7 @@ def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
     axes.axhline(ball.radius, color="grey", lw=0.8, ls="--", label="radius of the ball")
     axes.set(xlabel="records n", ylabel="error at 95%", title=f"{ball.space}, radius {ball.radius:g}, ε = {epsilon:g}")
     axes.legend(frameon=False)
-    figure.savefig(path, dpi=150)
+    image = io.BytesIO()
+    figure.savefig(image, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
     plt.close(figure)
+    write_atomically(path, image.getvalue())

@@ -21,6 +21,11 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     names = np.asarray(labels)
     if names.shape != (len(points),):
         raise ValueError(f"there are {len(points)} records but {names.size} labels of units: each record needs one")
+    missing = np.flatnonzero((names == "") if names.dtype.kind in "US" else names != names)
+    if len(missing):
+        raise ValueError(
+            f"{len(missing)} records have no unit, the first being record {missing[0]}: label or remove them"
+        )
     _, unit_of = np.unique(names, return_inverse=True)
     order = np.argsort(unit_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []

@@ -43,8 +43,10 @@ def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str)
 def check_request(n: int, epsilon: float) -> None:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"a release needs at least one record, a whole number, not {n!r}")
+    if n > 10**15:
+        raise ValueError(f"{n} records are more than can be counted exactly; at most 10^15 are")
     if not (isinstance(epsilon, Real) and 1e-100 < float(epsilon) < 1e100):
-        raise ValueError(f"epsilon must be a positive number, not {epsilon!r}")
+        raise ValueError(f"epsilon must be a positive number, between 1e-100 and 1e100, not {epsilon!r}")
 
 
 def assumption_1(space: Space, r: float, mechanism: str) -> None:

@@ -115,7 +115,7 @@ class Callosa:
         _coloured(panels[1], self._placed(mean[None])[0], size=8)
         panels[1].set_title("their Fréchet mean", fontsize=9)
         self._grid(right, rows)
-        figure.suptitle(f"Private means at ε = {EPSILON:g}; {self.source}", fontsize=10)
+        figure.suptitle(f"Private means at ε = {EPSILON:g}; {self.source.split(' (')[0]}", fontsize=10)
         save_figure(figure, store.folder, name)
         plt.close(figure)
 
@@ -187,5 +187,8 @@ def from_outlines(outlines: Array, source: str) -> Callosa:
     """A user's own outlines.  A study, not a release: their own mean stands in for a public reference."""
     space = PlanarShapes(landmarks=outlines.shape[1])
     mean = frechet_mean(space, outlines).point
-    note = f"{source} (their own mean stands in for a public reference: a study, not a release)"
+    note = (
+        f"{source} (their own mean stands in for a public reference: a study, not a release; keep this report, its figures "
+        "and its tables as closely as the data)"
+    )
     return Callosa(np.asarray(outlines, dtype=np.float64), mean, note)
