@@ -59,5 +59,5 @@ def test_demo_refuses_a_bad_budget_in_words(monkeypatch, capsys, tmp_path):
     with pytest.raises(SystemExit) as caught:
         demo.main()
     assert caught.value.code == 2
-    assert "epsilon must be a positive number, not -1.0" in capsys.readouterr().err
+    assert "epsilon must be a positive number, between 1e-100 and 1e100, not -1.0" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
