@@ -20,7 +20,8 @@ from .kng import _span, mean_envelope
 class Exponential(ManifoldMechanism):
     """Density ∝ exp(−F(x)/σ) on the ball, F(x) = ½·mean squared distance to the data.
 
-    Privacy: ε-DP with σ = 2Δ/ε and Δ = 2r²/n, the most that F moves on the ball when one record is replaced.
+    Privacy: ε-DP with σ = 2Δ/ε and Δ = 2r²/n, the most that F moves on the ball when one record is replaced;
+    every calibration but "as run" is this one.
 
     >>> from sfumato import Ball, Sphere
     >>> round(Exponential(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0).scale(100), 6)

@@ -12,7 +12,7 @@ from ..spaces.base import Points, Space
 
 
 def lattice_spacing(sigma: float) -> float:
-    """The power of two at or below σ/16.
+    """The power of two at or below a sixteenth of the length that sets the noise.
 
     >>> lattice_spacing(0.1)
     0.00390625
