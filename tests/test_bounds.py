@@ -7,6 +7,7 @@ import pytest
 import sfumato as sf
 from sfumato.audit import adversary
 from sfumato.calibration import certificate, kng_scale
+from sfumato.records import Records
 from sfumato.spaces import _curvature as curvature
 
 CURVED = [
@@ -80,7 +81,7 @@ def test_gradient_norm_rises_along_rays_as_fast_as_claimed(space, r, R, rng):
     for _ in range(40):
         parts = rng.normal(size=(4, space.dim)) * 2
         data, w = np.stack([adversary.in_ball(space, p0, r, z) for z in parts]), rng.dirichlet(np.ones(4) * 0.5)
-        mean = solve(space, data, w)[0]
+        mean = solve(Records(space, data, w)).point
         ray = space.random_directions(mean, 1, rng)[0]
         u = np.linspace(0.02, 0.9 * (R - r), 12)
         points = np.stack([space.exp(mean, t * ray) for t in u])

@@ -9,6 +9,7 @@ from conftest import cloud, column
 from sfumato.calibration.error import exponential_error_law
 from sfumato.calibration.scale import Scale
 from sfumato.radial import RadialLaw
+from sfumato.records import Records
 from sfumato.sampling import EnvelopeError, Target, metropolis
 
 TINY = 1e-6
@@ -108,7 +109,9 @@ def test_draws_follow_their_density(space, r, n, kind, rng):
 
     def p_values(sigma_factor=1.0):
         wrong = Scale(scale.sigma * sigma_factor, "", {}, scale.region)
-        draws = marginals(space, ball.center, mean, mechanism.target(data, wrong).draw(DRAWS, rng).points)
+        draws = marginals(
+            space, ball.center, mean, mechanism.target(Records(space, data), wrong).draw(DRAWS, rng).points
+        )
         return [weighted_ks(draws[name], expected[name], weight) for name in expected]
 
     assert min(p_values()) > TINY
@@ -126,7 +129,7 @@ class NoVolume(RadialLaw):
 def test_a_missing_volume_element_is_found(space, r, n, rng):
     ball, _, points, mean = setting(space, r, n, rng)
     mechanism = sf.ManifoldLaplace(ball, epsilon=1.0)
-    target = mechanism.target(ball.clip(space.present(points)), mechanism.calibrate(n))
+    target = mechanism.target(Records(space, ball.clip(space.present(points))), mechanism.calibrate(n))
     x, weight = reference(
         space, mean, mechanism.scale(n), lambda x, u: u / mechanism.scale(n), np.inf, ball.center, rng, size=50_000
     )
@@ -164,7 +167,11 @@ def test_exponential_draws_follow_their_density(space, r, n, rng):
     draws = mechanism.sample(space.present(points), DRAWS, rng)
     found, expected = (marginals(space, ball.center, mean, p) for p in (space.validate(draws), x))
     assert min(weighted_ks(found[name], expected[name], weight) for name in found) > TINY
-    wide = mechanism.target(ball.clip(space.present(points)), Scale(1.1 * sigma, "", {}, r)).draw(DRAWS, rng).points
+    wide = (
+        mechanism.target(Records(space, ball.clip(space.present(points))), Scale(1.1 * sigma, "", {}, r))
+        .draw(DRAWS, rng)
+        .points
+    )
     assert weighted_ks(space.distance(mean, wide), expected["radius"], weight) < TINY
 
 
@@ -173,7 +180,7 @@ def test_chain_agrees_with_exact_draws(rng):
     space = sf.Sphere(dim=2)
     ball, _, points, mean = setting(space, np.pi / 8, 50, rng)
     kng = sf.KNG(ball, 1.0)
-    target = kng.target(ball.clip(points), kng.calibrate(50))
+    target = kng.target(Records(kng.space, ball.clip(points)), kng.calibrate(50))
     exact = space.distance(mean, target.draw(20_000, rng).points)
     chain = space.distance(mean, metropolis(target, 1500, rng, step=1.5 * kng.scale(50), burn_in=200, thin=25))
     assert stats.ks_2samp(chain, exact).pvalue > TINY

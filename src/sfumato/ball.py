@@ -55,15 +55,16 @@ class Ball:
         canonical, reasons = self.space.diagnose(points)
         if reasons and invalid == "raise":
             raise InvalidPointError(reasons)
-        canonical[list(reasons)] = self.center
-        distance = self.distances(canonical)
-        outside = distance > INSIDE * self.radius
+        if reasons:
+            canonical = canonical.copy()
+            canonical[list(reasons)] = self.center
+        outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
         if outside.any():
-            vectors = self.space.log(self.center, canonical[outside])
-            shrink = INSIDE * self.radius / distance[outside]
-            canonical[outside] = self.space.exp(
-                self.center, vectors * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
-            )
+            far = canonical[outside]
+            shrink = INSIDE * self.radius / self.distances(far)
+            vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+            canonical = canonical.copy()
+            canonical[outside] = self.space.exp(self.center, vectors)
         return canonical
 
     def distances(self, points: Points) -> Array:

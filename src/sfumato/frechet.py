@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .records import Records, one_thread
 from .spaces.base import Array, Points, Space, uniform_weights
 
 MAX_ITERATIONS = 500
@@ -19,18 +20,37 @@ class ConvergenceWarning(UserWarning):
 
 @dataclass(frozen=True)
 class FrechetMean:
-    """A mean, the length of the gradient of ½·(mean squared distance) that is left there, and the steps it took."""
+    """A mean, the length of the gradient of ½·(mean squared distance) that is left there, the steps it took, and how often
+    the data were read."""
 
     point: Array
     gradient_norm: float
     iterations: int
+    passes: int
 
 
-def frechet_mean(space: Space, points: ArrayLike, weights: ArrayLike | None = None) -> FrechetMean:
-    """The minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)², by gradient steps scaled with the mean Hessian (Karcher 1977).
+@dataclass(frozen=True)
+class Solution:
+    """A canonical point, the gradient left there, the steps it took, the tolerance that was aimed at."""
 
-    Stops when ‖∇F‖ ≤ 1e-12 times the root mean square distance to the data, or where double precision ends; warns
-    with a :class:`ConvergenceWarning` otherwise.
+    point: Points
+    gradient_norm: float
+    iterations: int
+    tolerance: float
+
+
+def frechet_mean(
+    space: Space,
+    points: ArrayLike,
+    weights: ArrayLike | None = None,
+    *,
+    tolerance: float | None = None,
+    workers: int = 1,
+) -> FrechetMean:
+    """The minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)², by gradient steps scaled with the inverse mean Hessian (Karcher 1977).
+
+    Stops when ‖∇F‖ ≤ ``tolerance``: 1e-12 times the root mean square distance to the data unless told, or where double
+    precision ends.  Warns with a :class:`ConvergenceWarning` otherwise.  ``workers`` threads share each pass over the data.
 
     >>> from sfumato import Sphere
     >>> mean = frechet_mean(Sphere(dim=2), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
@@ -40,46 +60,55 @@ def frechet_mean(space: Space, points: ArrayLike, weights: ArrayLike | None = No
     canonical = space.validate(points)
     if len(canonical) == 0:
         raise ValueError("the Fréchet mean of no points is not defined")
-    w = uniform_weights(len(canonical), None if weights is None else np.asarray(weights, dtype=np.float64))
-    x, norm, iterations, tolerance = solve(space, canonical, w)
-    if norm > tolerance:
+    w = None if weights is None else uniform_weights(len(canonical), np.asarray(weights, dtype=np.float64))
+    records = Records(space, canonical, w, workers)
+    found = solve(records, tolerance=tolerance)
+    if found.gradient_norm > found.tolerance:
         warnings.warn(
-            f"the Fréchet mean reached a gradient norm of {norm:.3g} in {iterations} steps, not {tolerance:.3g}; "
-            "the points may be spread too widely for a unique mean",
+            f"the Fréchet mean reached a gradient norm of {found.gradient_norm:.3g} in {found.iterations} steps, not "
+            f"{found.tolerance:.3g}; the points may be spread too widely for a unique mean",
             ConvergenceWarning,
             stacklevel=2,
         )
-    return FrechetMean(space.present(x), norm, iterations)
+    return FrechetMean(space.present(found.point), found.gradient_norm, found.iterations, records.passes)
 
 
-def solve(
-    space: Space, points: Points, weights: Array, start: Points | None = None
-) -> tuple[Points, float, int, float]:
-    """The mean of canonical points: (point, gradient norm, iterations, tolerance it aimed at)."""
-    x = space.mean_start(points, weights) if start is None else start
-    gradient = space.mean_log(x[None], points, weights)[0]  # minus the gradient of F
-    norm = float(space.norm(x, gradient))
-    distances = space.distance(x, points)
-    floor = 4 * space.rounding_error(x, float(distances.max()))
-    damping = 1.0
-    iteration = 0
-    for iteration in range(1, MAX_ITERATIONS + 1):
-        tolerance = max(1e-12 * float(np.sqrt(weights @ distances**2)), 1e-2 * floor)
-        if norm <= tolerance:
-            return x, norm, iteration - 1, tolerance
-        step = damping * space.dim / float(weights @ space.hessian_trace(x, points))
-        candidate = space.exp(x, step * gradient)
-        next_gradient = space.mean_log(candidate[None], points, weights)[0]
-        next_norm = float(space.norm(candidate, next_gradient))
-        if next_norm < norm:
-            damping = min(1.0, 2 * damping)
+def solve(records: Records, start: Points | None = None, tolerance: float | None = None) -> Solution:
+    """The Fréchet mean of records.
+
+    Newton's method, or gradient steps divided by the mean eigenvalue of the Hessian where the space tells no more, halved
+    when the gradient does not shrink.  Logarithms are asked for no more accurately than the next step needs.
+    """
+    with one_thread():
+        return _solve(records, start, tolerance)
+
+
+def _solve(records: Records, start: Points | None, tolerance: float | None) -> Solution:
+    space = records.space
+    x = records.start() if start is None else start
+    here = records.moments(x, accuracy=1e-7)
+    norm = float(space.norm(x, here.logs))
+    damping, iteration = 1.0, 0
+    while True:
+        spread = float(np.sqrt(max(0.0, here.square)))
+        floor = 4 * space.rounding_error(x, spread)
+        goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else max(tolerance, 1e-2 * floor)
+        if norm + here.error <= goal:
+            return Solution(x, norm + here.error, iteration, goal)
+        if iteration == MAX_ITERATIONS or damping < 1e-6:
+            return Solution(x, norm + here.error, iteration, goal)
+        accuracy = max(goal / 10, 1e-5 * norm)
+        if norm <= 2 * here.error and here.error > goal / 5:  # what is left may be the series' error: look again
+            here = records.moments(x, goal / 10)
+            norm = float(space.norm(x, here.logs))
+            continue
+        iteration += 1
+        candidate = space.exp(x, damping * space.newton(x, here))
+        there = records.moments(candidate, accuracy)
+        there_norm = float(space.norm(candidate, there.logs))
+        if there_norm < norm:
+            x, here, norm, damping = candidate, there, there_norm, min(1.0, 2 * damping)
         elif norm <= floor:  # no progress at the end of double precision
-            return x, norm, iteration, max(tolerance, norm)
+            return Solution(x, norm, iteration, max(goal, norm))
         else:
             damping /= 2
-            if damping < 1e-6:
-                break
-            continue
-        x, gradient, norm = candidate, next_gradient, next_norm
-        distances = space.distance(x, points)
-    return x, norm, iteration, tolerance

@@ -95,6 +95,13 @@ class RadialLaw:
         with np.errstate(divide="ignore"):
             return np.log(self._cell_masses[: len(self.slopes)]) + self._peak
 
+    def expect(self, function: Callable[[Array], Array]) -> float:
+        """The mean of a function of the distance that lies between 0 and 1; 1 beyond the last edge."""
+        nodes, weights = gauss_legendre(self.edges)
+        part = float(np.sum(weights * np.exp(self.log_density(nodes) - self._peak) * function(nodes)))
+        beyond = float(self._cell_masses[-1]) if self.unbounded else 0.0
+        return (part + beyond) / float(self._cell_masses.sum())
+
     def survival(self, u: float) -> float:
         """P(distance > u)."""
         masses, edges = self._cell_masses, self.edges

@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 
 from .ball import Ball
 from .frechet import solve
-from .spaces.base import Points, uniform_weights
+from .records import Records
+from .spaces.base import Points
 
 
 def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
@@ -29,7 +30,5 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     _, unit_of = np.unique(names, return_inverse=True)
     order = np.argsort(unit_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
-    means = [
-        points[g[0]] if len(g) == 1 else solve(ball.space, points[g], uniform_weights(len(g), None))[0] for g in groups
-    ]
+    means = [points[g[0]] if len(g) == 1 else solve(Records(ball.space, points[g])).point for g in groups]
     return ball.clip(ball.space.present(np.stack(means))) if means else points

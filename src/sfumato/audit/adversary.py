@@ -16,6 +16,7 @@ import numpy as np
 
 from ..calibration import Calibration, kng_scale
 from ..frechet import solve
+from ..records import Records
 from ..spaces import SPD, PlanarShapes, Sphere
 from ..spaces.base import Array, Points, Space
 
@@ -99,7 +100,7 @@ def divergence_ratio(
         if u is None:
             x = in_ball(space, p0, R, parts[0])
         else:
-            mean = solve(space, data, weights)[0]
+            mean = solve(Records(space, data, weights)).point
             x = space.exp(mean, space.from_coordinates(mean, u * parts[0] / np.linalg.norm(parts[0])))
         return abs(divergence(space, x, data, weights, pair))
 
@@ -116,8 +117,8 @@ def mean_ratio(space: Space, r: float, n: int, restarts: int, rng: np.random.Gen
         data = np.stack([in_ball(space, p0, r, part) for part in parts])
         weights = np.exp(np.clip(z[(2 + clusters) * d :], -6, 6))
         weights = weights / weights.sum() * (1 - 1 / n)
-        first = solve(space, data, np.concatenate([[1 / n, 0.0], weights]))[0]
-        second = solve(space, data, np.concatenate([[0.0, 1 / n], weights]), start=first)[0]
+        first = solve(Records(space, data, np.concatenate([[1 / n, 0.0], weights]))).point
+        second = solve(Records(space, data, np.concatenate([[0.0, 1 / n], weights])), start=first).point
         return n * float(space.distance(first, second))
 
     return maximise(objective, (2 + clusters) * d + clusters, restarts, rng, steps) / space.mean_sensitivity(r)
@@ -129,7 +130,7 @@ def sphere_log_density(data: Points, weights: Array, sigma: float, R: float, x: 
     the length of σ near it."""
     space = Sphere(dim=2)
     pole = space.origin()
-    mean = solve(space, data, weights)[0]
+    mean = solve(Records(space, data, weights)).point
     theta = 2 * np.pi * (np.arange(angles) + 0.5) / angles
     directions = space.from_coordinates(mean, np.stack([np.cos(theta), np.sin(theta)], axis=1))
     # where each ray leaves the ball: cos R = ⟨m, p⟩cos t + ⟨u, p⟩sin t

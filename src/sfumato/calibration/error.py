@@ -6,8 +6,10 @@ from functools import lru_cache
 
 import numpy as np
 
-from ..radial import RadialLaw, central_range, spread_edges
+from ..radial import RadialLaw, central_range, gauss_legendre, spread_edges
 from ..spaces.base import Array, Space
+
+FAIL = 1e-9  # the chance of a rare event that a fixed amount of work allows for
 
 
 def public_hessian(space: Space, r: float, R: float, u: Array) -> tuple[Array, Array]:
@@ -30,6 +32,53 @@ def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
     return RadialLaw.from_slope(space, slope, min(r + R, space.injectivity_radius))
 
 
+@lru_cache(maxsize=256)
+def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | None:
+    """A lower bound on the share of KNG's proposals that are accepted: ∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the
+    public bounds Λ and G on the mean Hessian.  None where the region does not reach beyond the ball."""
+    if np.isinf(R):
+        return 1.0
+    envelope = _kng_envelope(space, r, R, sigma)
+    inner = envelope.edges[envelope.edges <= R - r]
+    if len(inner) < 2:
+        return None
+    nodes, weights = gauss_legendre(inner)
+    steepest = public_hessian(space, r, R, nodes)[1] * nodes / sigma
+    log_mass = np.logaddexp.reduce((np.log(weights) + space.log_radial_bounds(nodes)[0] - steepest).ravel())
+    return float(np.exp(log_mass - np.logaddexp.reduce(envelope.log_masses())))
+
+
+@lru_cache(maxsize=256)
+def kng_doubt(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> float:
+    """A bound on the probability that the squeeze cannot settle a proposal, whatever the data.
+
+    At distance u its bounds on the energy are 2e(u)/σ apart, e the bound on the error of the gradient, which grows with u;
+    and no data propose farther out than the public envelope.
+    """
+
+    def doubt(u: Array) -> Array:
+        reach = np.minimum(2 * r + u, r + R)
+        return np.minimum(1.0, 2 * (rounding + space.gradient_error(u, r * r, reach, slope)) / sigma)
+
+    return _kng_envelope(space, r, R, sigma).expect(doubt)
+
+
+def _kng_envelope(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
+    """The widest law that proposals of KNG follow, whatever the data."""
+    limit = min(r + R, space.injectivity_radius)
+    return RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, limit)
+
+
+def doubtful(proposals: int, probability: float) -> tuple[int, float]:
+    """The least number that the count of doubtful proposals exceeds with a chance of at most FAIL, and that chance."""
+    from scipy.special import bdtrc
+
+    chances = bdtrc(np.arange(proposals + 1), proposals, min(1.0, probability))
+    most = int(np.flatnonzero(chances <= FAIL)[0])
+    return most, float(chances[most])
+
+
+@lru_cache(maxsize=256)
 def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float) -> float:
     """A distance from the mean that a KNG draw exceeds with probability at most 1 − p, whatever the data.
 

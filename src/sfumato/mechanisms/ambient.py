@@ -12,9 +12,10 @@ from scipy.special import gammaincinv
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
 from ..radial import check_probability
+from ..records import Records
 from ..sampling import lattice_spacing
 from ..spaces import SPD, Euclidean, Sphere
-from ..spaces.base import Array, Points, uniform_weights
+from ..spaces.base import Array, Points
 from .base import Losses, Mechanism, check_size
 
 
@@ -135,10 +136,10 @@ class AmbientLaplace(Mechanism):
             return np.asarray(y / (np.linalg.norm(y, axis=-1, keepdims=True) * np.sqrt(space.curvature)))
         return y
 
-    def _statistic(self, points: Points) -> Array:
+    def _statistic(self, records: Records) -> Array:
         if self.calibration == "as run":
-            return self._embed(solve(self.space, points, uniform_weights(len(points), None))[0])
-        return np.asarray(self._embed(points).mean(axis=0))
+            return self._embed(solve(records).point)
+        return records.mean(self._embed)
 
     def _noise(self, size: int, sigma: float, rng: np.random.Generator) -> Array:
         direction = rng.standard_normal((size, self.ambient_dim))
@@ -147,11 +148,11 @@ class AmbientLaplace(Mechanism):
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
         check_size(size)
-        clipped = self.ball.clip(points)
-        return self._present(self._statistic(clipped) + self._noise(size, self.scale(len(clipped)), rng))
+        records = Records(self.space, self.ball.clip(points))
+        return self._present(self._statistic(records) + self._noise(size, self.scale(records.n), rng))
 
-    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
-        noisy = self._statistic(points) + self._noise(1, scale.sigma, rng)[0]
+    def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
+        noisy = self._statistic(records) + self._noise(1, scale.sigma, rng)[0]
         spacing = lattice_spacing(scale.sigma)
         return self._present(np.rint(noisy / spacing) * spacing)
 

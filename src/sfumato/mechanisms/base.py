@@ -13,15 +13,16 @@ from numpy.typing import ArrayLike
 
 from .. import _version
 from ..ball import Ball
+from ..calibration.error import FAIL
 from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
+from ..records import Records, one_thread
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, lattice_spacing, round_to_lattice, secure_generator
-from ..spaces.base import Array, Points, Space
+from ..spaces.base import Array, Space
 from ..units import reduce_to_units
 
 PREDICTED = 0.95  # the probability at which a record states its error
-FAIL = 1e-9  # the chance that a fixed batch of proposals holds no accepted one,
-LARGEST_BATCH = 1024  # unless that would take more proposals than this
+LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
 MOST_DELTA, MOST_SHARE = 1e-4, 0.01  # the largest numerical losses that a release is made with: δ, and a share of ε
 PERSON = "one unit: all records with the same label"
@@ -116,8 +117,8 @@ class Mechanism(ABC):
         """What rounding and the clock would add to the promise, from public numbers only."""
 
     @abstractmethod
-    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
-        """One draw on the lattice, of canonical clipped points."""
+    def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
+        """One draw on the lattice, of clipped records."""
 
     def check(self, n: int) -> Losses:
         """The losses, or an error if a release of n records cannot be made well: before any budget is spent."""
@@ -138,6 +139,7 @@ class Mechanism(ABC):
         unit_name: str = PERSON,
         invalid: str = "raise",
         budget: Budget | None = None,
+        workers: int = 1,
     ) -> Release:
         """One private value: records are checked and clipped, the scale computed, a draw made and put on the lattice.
 
@@ -145,25 +147,25 @@ class Mechanism(ABC):
         one person are first reduced to their own Fréchet mean (``unit_name`` then says what a label stands for).
         ``invalid="center"`` replaces records that are not points of the space by the public centre instead of raising.  A
         ``budget`` is charged, durably, after the records were found good and before anything is computed from them.
+        ``workers`` threads share each pass over the data.
         """
         if self.calibration == "as run":
             raise ValueError(
                 f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
                 "it can be sampled for study, not released"
             )
-        clipped = self.ball.clip(points, invalid)
-        if not isinstance(unit, str):
-            clipped, unit = reduce_to_units(self.ball, clipped, unit), unit_name
-        return self._release(clipped, unit, budget)
+        records, unit = gather(self.ball, points, unit, unit_name, invalid, workers)
+        return self._release(records, unit, budget)
 
-    def _release(self, clipped: Points, unit: str, budget: Budget | None) -> Release:
-        n = len(clipped)
+    def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
+        n = records.n
         scale = self.calibrate(n)
         losses = self.check(n)
         record = self._record(scale, n)
         if budget is not None:
             budget.charge(float(self.epsilon), {**record, "unit": unit})
-        value = self._draw(clipped, scale, secure_generator())
+        with one_thread():
+            value = self._draw(records, scale, secure_generator())
         guarantee = Guarantee(
             epsilon=float(self.epsilon),
             unit=unit,
@@ -208,8 +210,13 @@ class ManifoldMechanism(Mechanism):
     """A mechanism whose draws are points of the manifold with a radial envelope about the Fréchet mean."""
 
     @abstractmethod
-    def target(self, points: Points, scale: Scale) -> Target:
-        """The density to draw from, for canonical clipped points."""
+    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
+        """The density to draw from, for clipped records; made ready for about so many proposals."""
+
+    def asks(self, n: int, proposals: int) -> tuple[int, float]:
+        """About how many of so many proposals the data must be asked, but for a chance that is given too; from public numbers
+        only."""
+        return proposals, 0.0
 
     def acceptance(self, n: int) -> float | None:
         """A lower bound on the share of proposals that are accepted, from public numbers only; None if there is none."""
@@ -241,12 +248,17 @@ class ManifoldMechanism(Mechanism):
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
         check_size(size)
-        clipped = self.ball.clip(points)
-        return self.space.present(self.target(clipped, self.calibrate(len(clipped))).draw(size, rng).points)
+        records = Records(self.space, self.ball.clip(points))
+        with one_thread():
+            return self.space.present(self.target(records, self.calibrate(records.n), size).draw(size, rng).points)
 
-    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
-        draw = self.target(points, scale).draw_one(self._batch(len(points)), rng)
-        return self.space.present(round_to_lattice(self.space, self.ball.center, draw, self.spacing(len(points))))
+    def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
+        space, batch = self.space, self._batch(records.n)
+        target = self.target(records, scale, batch)
+        asks = batch if target.squeeze is None else self.asks(records.n, batch)[0]
+        coordinates = target.draw_one(batch, rng, asks)
+        draw = space.exp(target.base, space.from_coordinates(target.base, coordinates))
+        return space.present(round_to_lattice(space, self.ball.center, draw, self.spacing(records.n)))
 
     def losses(self, n: int) -> Losses:
         space, scale, share, batch = self.space, self.calibrate(n), self.acceptance(n), self._batch(n)
@@ -259,7 +271,7 @@ class ManifoldMechanism(Mechanism):
         return Losses(
             numerical_delta=float(min(1.0, 2 * space.dim * error / self.spacing(n) + beyond)),
             numerical_epsilon=float(2 * self._energy_error(gradient_error) / scale.sigma),
-            clock_delta=None if share is None else float((1 - share) ** batch),
+            clock_delta=None if share is None else float((1 - share) ** batch) + self.asks(n, batch)[1],
         )
 
     def _batch(self, n: int) -> int:
@@ -281,6 +293,16 @@ class ManifoldMechanism(Mechanism):
 
         cosine = self.error_quantile(n, 0.5) / (2 * self.calibrate(n).region)
         return 0.0 if cosine >= 1 else 0.5 * float(betainc((self.space.dim - 1) / 2 + 1e-9, 0.5, 1 - cosine**2))
+
+
+def gather(
+    ball: Ball, points: ArrayLike, unit: str | ArrayLike, unit_name: str, invalid: str, workers: int
+) -> tuple[Records, str]:
+    """Clipped records, one for each unit, and the unit in words."""
+    clipped = ball.clip(points, invalid)
+    if not isinstance(unit, str):
+        clipped, unit = reduce_to_units(ball, clipped, unit), unit_name
+    return Records(ball.space, clipped, workers=workers), unit
 
 
 def check_size(size: int) -> None:

@@ -12,9 +12,8 @@ from ..ball import Ball
 from ..calibration.scale import check_request
 from ..release import Release
 from ..spaces import Space, space_from
-from ..units import reduce_to_units
 from .ambient import AmbientLaplace
-from .base import PERSON, PREDICTED, Budget, Mechanism
+from .base import PERSON, PREDICTED, Budget, Mechanism, gather
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
@@ -93,6 +92,7 @@ def private_mean(
     unit_name: str = PERSON,
     invalid: str = "raise",
     budget: Budget | None = None,
+    workers: int = 1,
 ) -> Release:
     """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
 
@@ -109,10 +109,8 @@ def private_mean(
     """
     if not isinstance(ball, Ball):
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
-    clipped = ball.clip(points, invalid)
-    if not isinstance(unit, str):
-        clipped, unit = reduce_to_units(ball, clipped, unit), unit_name
-    return choose(ball, len(clipped), epsilon, mechanism)._release(clipped, unit, budget)
+    records, unit = gather(ball, points, unit, unit_name, invalid, workers)
+    return choose(ball, records.n, epsilon, mechanism)._release(records, unit, budget)
 
 
 def mechanism_from(record: Mapping[str, Any]) -> Mechanism:

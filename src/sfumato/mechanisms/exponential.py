@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -10,8 +11,9 @@ import numpy as np
 from ..calibration.error import exponential_error_law, gaussian_edges
 from ..calibration.scale import Scale, exponential_scale
 from ..radial import RadialLaw
+from ..records import Records
 from ..sampling import Target
-from ..spaces.base import Array, Points, blocks
+from ..spaces.base import Array, Points, Space, blocks
 from .base import ManifoldMechanism
 from .kng import _span, mean_envelope
 
@@ -33,27 +35,20 @@ class Exponential(ManifoldMechanism):
     def calibrate(self, n: int) -> Scale:
         return exponential_scale(self.space, self.ball.radius, n, self.epsilon)
 
-    def target(self, points: Points, scale: Scale) -> Target:
+    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
         space, sigma, R = self.space, scale.sigma, scale.region
-        base, eta, lower = mean_envelope(space, self.ball.center, self.ball.radius, R, points)
+        found = mean_envelope(self.ball, R, records)
+        base = found.base
         span = _span(space, self.ball.center, base, R)
         edges = gaussian_edges(space, sigma, span)
-        gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(lower(edges[1:])) * np.diff(edges))])
-        law = RadialLaw(space, edges, (gradient[:-1] - eta) / sigma)
-        least = self._half_mean_square(base[None], points)[0]
+        gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(found.lower(edges[1:])) * np.diff(edges))])
+        law = RadialLaw(space, edges, (gradient[:-1] - found.slope) / sigma)
+        least = _half_mean_square(records, base[None])[0]
 
         def energy(x: Points) -> Array:
-            return np.asarray((self._half_mean_square(x, points) - least) / sigma)
+            return np.asarray((_half_mean_square(records, x) - least) / sigma)
 
         return Target(space, base, law, energy, 1e-9, self.ball.center, R)
-
-    def _half_mean_square(self, x: Points, points: Points) -> Array:
-        space, total = self.space, np.zeros(len(x))
-        each = int(np.prod(space.point_shape)) * 4
-        for some in blocks(len(x), each * len(points)):
-            for part in blocks(len(points), each * (some.stop - some.start)):
-                total[some] += np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1)
-        return total / (2 * len(points))
 
     def noise_length(self, n: int) -> float:
         return float(np.sqrt(self.scale(n)))  # near the mean the density is Gaussian with variance σ
@@ -63,3 +58,16 @@ class Exponential(ManifoldMechanism):
 
     def error_quantile(self, n: int, p: float) -> float:
         return exponential_error_law(self.space, self.ball.radius, self.scale(n)).quantile(p)
+
+
+def _half_mean_square(records: Records, x: Points) -> Array:
+    return records.reduce(partial(_square_sums, records.space, x)) / (2 * records.n)
+
+
+def _square_sums(space: Space, x: Points, points: Points, _: Array | None) -> Array:
+    total = np.zeros(len(x))
+    each = int(np.prod(space.point_shape)) * 4
+    for some in blocks(len(x), each * len(points)):
+        for part in blocks(len(points), each * (some.stop - some.start)):
+            total[some] += np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1)
+    return total

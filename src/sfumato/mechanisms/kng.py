@@ -8,12 +8,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..calibration.error import kng_error_quantile, public_hessian
-from ..calibration.scale import Scale, check_request, kng_scale
+from ..ball import Ball
+from ..calibration.error import doubtful, kng_acceptance, kng_doubt, kng_error_quantile
+from ..calibration.scale import Scale, check_request, kng_scale, solver_tolerance
 from ..frechet import solve
-from ..radial import RadialLaw, gauss_legendre, spread_edges
+from ..radial import RadialLaw, spread_edges
+from ..records import Records
 from ..sampling import Target
-from ..spaces.base import Array, Points, Space, uniform_weights
+from ..spaces.base import Array, Points, Space
 from .base import ManifoldMechanism
 
 
@@ -66,17 +68,52 @@ class KNG(ManifoldMechanism):
             return Scale(2 * delta / self.epsilon, formula, {"delta": delta}, self.ball.radius)
         return kng_scale(self.space, self.ball.radius, n, self.epsilon, self.calibration)
 
-    def target(self, points: Points, scale: Scale) -> Target:
+    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
         space, ball, sigma, R = self.space, self.ball, scale.sigma, scale.region
         if self.objective is not None:
-            return self._custom_target(self.objective, points, scale)
-        base, eta, law = mean_envelope(space, ball.center, ball.radius, R, points)
+            return self._custom_target(self.objective, records.points, scale)
+        found = mean_envelope(ball, R, records)
 
         def energy(x: Points) -> Array:
-            return space.norm(x, space.mean_log(x, points)) / sigma
+            return space.norm(x, records.mean_log(x)) / sigma
 
-        scaled = RadialLaw.from_slope(space, lambda u: law(u) / sigma, _span(space, ball.center, base, R))
-        return Target(space, base, scaled, energy, eta / sigma, ball.center, R)
+        span = _span(space, ball.center, found.base, R)
+        scaled = RadialLaw.from_slope(space, lambda u: found.lower(u) / sigma, span)
+        squeeze = self._squeeze(records, found, scale) if self._squeezes(records.n, proposals) else None
+        return Target(space, found.base, scaled, energy, found.slope / sigma, ball.center, R, squeeze)
+
+    def _squeeze(
+        self, records: Records, found: Envelope, scale: Scale
+    ) -> Callable[[Array], tuple[Array, Array]] | None:
+        """Bounds on ‖∇F‖/σ at exp(v): the length of ∇F(x̄) + Hv, give or take what the third derivative can do."""
+        space, base, most = self.space, found.base, self.ball.radius + scale.region
+        hessian = records.hessian(base)
+        if hessian is None:
+            return None
+        gradient = -space.coordinates(base, records.mean_log(base[None])[0])
+        rounding = 2 * space.rounding_error(self.ball.center, most)
+
+        def bounds(coordinates: Array) -> tuple[Array, Array]:
+            length = np.linalg.norm(coordinates, axis=1)
+            reach = np.minimum(found.furthest + length, most)
+            error = rounding + space.gradient_error(length, found.second_moment, reach, found.slope)
+            norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
+            return np.maximum(norm - error, 0.0) / scale.sigma, (norm + error) / scale.sigma
+
+        return bounds
+
+    def asks(self, n: int, proposals: int) -> tuple[int, float]:
+        if self.objective is not None:
+            return proposals, 0.0
+        scale, r = self.calibrate(n), self.ball.radius
+        rounding = 2 * self.space.rounding_error(self.ball.center, r + min(scale.region, r))
+        slope = solver_tolerance(self.space, self.ball.center, r)
+        doubt = kng_doubt(self.space, r, scale.region, scale.sigma, rounding, slope)
+        return doubtful(proposals, doubt)
+
+    def _squeezes(self, n: int, proposals: int) -> bool:
+        """Whether the Hessian, which costs about half as many passes as it has rows, saves more than that."""
+        return self.asks(n, proposals)[0] + self.space.dim / 2 < proposals
 
     def _custom_target(self, objective: Objective, points: Points, scale: Scale) -> Target:
         space, R = self.space, scale.region
@@ -110,45 +147,43 @@ class KNG(ManifoldMechanism):
         """∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the public bounds Λ and G on the mean Hessian."""
         if self.objective is not None:
             return None
-        scale, r, space = self.calibrate(n), self.ball.radius, self.space
-        if np.isinf(scale.region):
-            return 1.0
-        envelope = RadialLaw.from_slope(
-            space,
-            lambda u: public_hessian(space, r, scale.region, u)[0] / scale.sigma,
-            min(r + scale.region, space.injectivity_radius),
-        )
-        inner = envelope.edges[envelope.edges <= scale.region - r]
-        if len(inner) < 2:
-            return None
-        nodes, weights = gauss_legendre(inner)
-        steepest = public_hessian(space, r, scale.region, nodes)[1] * nodes / scale.sigma
-        log_mass = np.logaddexp.reduce((np.log(weights) + space.log_radial_bounds(nodes)[0] - steepest).ravel())
-        return float(np.exp(log_mass - np.logaddexp.reduce(envelope.log_masses())))
+        scale = self.calibrate(n)
+        return kng_acceptance(self.space, self.ball.radius, scale.region, scale.sigma)
 
 
-def mean_envelope(
-    space: Space, center: Points, r: float, R: float, points: Points
-) -> tuple[Points, float, Callable[[Array], Array]]:
-    """The mean, the gradient η left there, and a lower bound on the mean Hessian at distance u from it.
+@dataclass(frozen=True)
+class Envelope:
+    """What the records tell of the gradient about their mean: the base, a bound on its length there, the mean squared and
+    largest distance from there, and a lower bound on the mean Hessian at distance u."""
+
+    base: Points
+    slope: float
+    second_moment: float
+    furthest: float
+    lower: Callable[[Array], Array]
+
+
+def mean_envelope(ball: Ball, R: float, records: Records) -> Envelope:
+    """The envelope about the mean of records in the ball, for draws in B_R.
 
     With 2F the mean squared distance, 2F(x) ≤ 2F(x̄) + 2ηu + u² where no curvature is negative: a bound on the second
     moment along the way, and with the largest distance one on the Hessian.  The answer of the solver only places the
     proposals: an inexact one costs speed, never privacy.
     """
-    weights = uniform_weights(len(points), None)
-    base, eta, _, _ = solve(space, points, weights)
-    if not float(space.distance(center, base)) <= R:  # a solver gone astray
-        base = center
-        eta = float(space.norm(base, space.mean_log(base[None], points)[0]))
-    distances = space.distance(base, points)
-    second_moment, furthest = float(np.mean(distances**2)), float(distances.max())
+    space, r = ball.space, ball.radius
+    found = solve(records)
+    base, eta = found.point, found.gradient_norm
+    if not float(space.distance(ball.center, base)) <= R:  # a solver gone astray
+        base = ball.center
+        eta = float(space.norm(base, records.mean_log(base[None])[0]))
+    second_moment, furthest = records.extent(base)
 
     def lower(u: Array) -> Array:
         reach = np.minimum(furthest + u, r + R)
         return space.mean_hessian_bounds(space.second_moment_at(second_moment + 2 * eta * u, u), reach)[0]
 
-    return base, eta + space.rounding_error(center, r + min(R, r + furthest)), lower
+    slope = eta + space.rounding_error(ball.center, r + min(R, r + furthest))
+    return Envelope(base, slope, second_moment, furthest, lower)
 
 
 def _span(space: Space, center: Points, base: Points, R: float) -> float:

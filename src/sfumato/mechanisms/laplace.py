@@ -9,8 +9,8 @@ from ..calibration.error import laplace_error_law
 from ..calibration.scale import Scale, laplace_scale, solver_tolerance
 from ..frechet import solve
 from ..radial import RadialLaw
+from ..records import Records
 from ..sampling import Target
-from ..spaces.base import Points, uniform_weights
 from .base import ManifoldMechanism
 
 
@@ -33,15 +33,15 @@ class ManifoldLaplace(ManifoldMechanism):
     def calibrate(self, n: int) -> Scale:
         return laplace_scale(self.space, self.ball.center, self.ball.radius, n, self.epsilon, self.calibration)
 
-    def target(self, points: Points, scale: Scale) -> Target:
-        base, gradient, _, _ = solve(self.space, points, uniform_weights(len(points), None))
+    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
+        found = solve(records)
         tolerance = solver_tolerance(self.space, self.ball.center, self.ball.radius)
-        if gradient > tolerance:
+        if found.gradient_norm > tolerance:
             raise RuntimeError(
                 f"the Fréchet mean was not found to the tolerance {tolerance:.2g} that the scale allows for; nothing was "
                 "released. KNG does not need an exact mean."
             )
-        return Target(self.space, base, self._law(scale.sigma))
+        return Target(self.space, found.point, self._law(scale.sigma))
 
     def _law(self, sigma: float) -> RadialLaw:
         return RadialLaw.from_slope(self.space, lambda u: 0 * u + 1 / sigma, self.space.injectivity_radius)

@@ -11,9 +11,10 @@ from numpy.typing import ArrayLike
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
 from ..radial import check_probability
+from ..records import Records
 from ..sampling import lattice_spacing
 from ..spaces import PlanarShapes
-from ..spaces.base import Array, Points, uniform_weights
+from ..spaces.base import Array, Points
 from .base import Losses, Mechanism, check_size
 
 
@@ -115,31 +116,35 @@ class PointwiseLaplace(Mechanism):
     def is_on_manifold(self, value: Array) -> bool:
         return not self.space.diagnose(value[None])[1]  # any landmarks that do not all coincide have a shape
 
-    def _statistic(self, points: Points) -> tuple[Array, Array]:
+    def _statistic(self, records: Records) -> tuple[Array, Array]:
         """The value that noise is added to, and the half-widths that set its size."""
         space = self.space
         assert isinstance(space, PlanarShapes)
         if self.calibration == "as run":
-            mean = solve(space, points, uniform_weights(len(points), None))[0]
-            mean = space.align(self.ball.center, mean)
-            records = space.present(space.align(mean, points) if self.align else points)
+            mean, points = space.align(self.ball.center, solve(records).point), records.points
+            aligned = space.present(space.align(mean, points) if self.align else points)
             value = space.present(mean)
-            return value, np.abs(records - value).max(axis=0)
-        records = space.present(space.align(self.ball.center, points) if self.align else points)
+            return value, np.abs(aligned - value).max(axis=0)
+        return records.mean(self._landmarks), self.half_widths
+
+    def _landmarks(self, points: Points) -> Array:
+        """Records as landmarks, each held to its box."""
+        space = self.space
+        assert isinstance(space, PlanarShapes)
+        aligned = space.present(space.align(self.ball.center, points) if self.align else points)
         middle = space.present(self.ball.center) if self.align else np.zeros(self._shape)
-        clipped = np.clip(records, middle - self.half_widths, middle + self.half_widths)
-        return np.asarray(clipped.mean(axis=0)), self.half_widths
+        return np.clip(aligned, middle - self.half_widths, middle + self.half_widths)
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
         check_size(size)
-        clipped = self.ball.clip(points)
-        value, half = self._statistic(clipped)
-        scales = 2 * half / len(clipped) * (2 * self._shape[0]) / self.epsilon
+        records = Records(self.space, self.ball.clip(points))
+        value, half = self._statistic(records)
+        scales = 2 * half / records.n * (2 * self._shape[0]) / self.epsilon
         return np.asarray(value + scales * rng.laplace(size=(size, *self._shape)))
 
-    def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
-        scales, spacing = self._scales(len(points)), self._spacings(len(points))
-        noisy = self._statistic(points)[0] + scales * rng.laplace(size=self._shape)
+    def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
+        scales, spacing = self._scales(records.n), self._spacings(records.n)
+        noisy = self._statistic(records)[0] + scales * rng.laplace(size=self._shape)
         return np.asarray(np.rint(noisy / spacing) * spacing)
 
     def losses(self, n: int) -> Losses:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
@@ -15,6 +16,16 @@ PATIENCE = 2000  # batches of proposals, after which a sampler gives up
 
 class EnvelopeError(RuntimeError):
     """The radial envelope was above the energy somewhere: a draw would not be exact.  Nothing was released."""
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """Proposed points, their coordinates at the base, the log of J/V, and the envelope at them."""
+
+    coordinates: Array
+    x: Points
+    log_ratio: Array
+    envelope: Array
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,9 @@ class Target:
 
     Propose a radius from V·exp(−envelope) and a uniform direction; accept with probability
     exp(−(energy − envelope))·J/V, and only inside the region.  Accepted points follow the target exactly.
+
+    ``squeeze`` gives bounds below and above the energy from the coordinates of a proposal at the base alone.  Where they
+    settle whether it is accepted the data need not be asked: the draw is the same.
     """
 
     space: Space
@@ -41,19 +55,22 @@ class Target:
     offset: float = 0.0
     center: Points | None = None
     region: float = np.inf
+    squeeze: Callable[[Array], tuple[Array, Array]] | None = None
 
-    def propose(self, size: int, rng: np.random.Generator) -> tuple[Points, Array, Array]:
-        """Points, the log of J/V (−∞ outside the region), and the envelope at them."""
+    def propose(self, size: int, rng: np.random.Generator) -> Proposals:
+        """Coordinates at the base, points, the log of J/V (−∞ outside the region), and the envelope at them."""
         space = self.space
         radius = self.law.sample(size, rng)
-        vectors = radius.reshape(-1, *(1,) * len(space.point_shape)) * space.random_directions(self.base, size, rng)
+        gaussian = rng.standard_normal((size, space.dim))
+        coordinates = gaussian * (radius / np.linalg.norm(gaussian, axis=1))[:, None]
+        vectors = space.from_coordinates(self.base, coordinates)
         x = space.exp(self.base, vectors)
         with np.errstate(divide="ignore"):
             log_radius = (space.dim - 1) * np.log(radius) if space.dim > 1 else 0.0
         log_ratio = space.log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
         if self.center is not None and np.isfinite(self.region):
             log_ratio = np.where(space.distance(self.center, x) <= self.region, log_ratio, -np.inf)
-        return x, log_ratio, self.law.energy(radius) - self.offset
+        return Proposals(coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
 
     def log_acceptance(self, x: Points, envelope: Array) -> Array:
         """−(energy − envelope), which must not be positive beyond rounding."""
@@ -67,36 +84,56 @@ class Target:
             )
         return -np.maximum(excess, 0.0)
 
+    def _settle(self, proposals: Proposals, slack: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which proposals the squeeze accepts, and for which it cannot tell; ``slack`` is log u − log J/V."""
+        open_ = slack <= 0
+        if self.energy is None:
+            return open_, np.zeros_like(open_)
+        if self.squeeze is None:
+            return np.zeros_like(open_), open_
+        low, high = self.squeeze(proposals.coordinates)
+        accepted = slack <= -np.maximum(high - proposals.envelope, 0.0)
+        return accepted, ~accepted & (slack <= -np.maximum(low - proposals.envelope, 0.0))
+
     def draw(self, size: int, rng: np.random.Generator) -> Draws:
-        """Many draws, evaluating the energy only where the volume and the region leave a proposal standing."""
-        accepted: list[Points] = []
+        """Many draws, evaluating the energy only where the volume, the region and the squeeze leave a doubt."""
+        kept: list[Points] = []
         missing, evaluations, proposed = size, 0, 0
         for _ in range(PATIENCE):
             if missing == 0:
-                return Draws(np.concatenate(accepted), evaluations)
+                return Draws(np.concatenate(kept), evaluations)
             # as many as are missing, then what the share accepted so far suggests
             rate = (size - missing + 1) / (proposed + 1)
             count = min(1 << 18, int(np.ceil(missing / max(rate, 1e-3))))
             proposed += count
-            x, log_ratio, envelope = self.propose(count, rng)
-            threshold = -rng.standard_exponential(count)  # log of a uniform number
-            standing = np.flatnonzero(threshold <= log_ratio)
-            evaluations += len(standing)
-            slack = threshold[standing] - log_ratio[standing]
-            kept = standing[slack <= self.log_acceptance(x[standing], envelope[standing])]
-            accepted.append(x[kept[:missing]])
-            missing -= len(accepted[-1])
+            proposals = self.propose(count, rng)
+            slack = -rng.standard_exponential(count) - proposals.log_ratio  # log of a uniform number, less log J/V
+            accepted, unsettled = self._settle(proposals, slack)
+            asked = np.flatnonzero(unsettled)
+            evaluations += len(asked)
+            if len(asked):
+                accepted[asked] = slack[asked] <= self.log_acceptance(proposals.x[asked], proposals.envelope[asked])
+            kept.append(proposals.x[np.flatnonzero(accepted)[:missing]])
+            missing -= len(kept[-1])
         raise RuntimeError(
             f"of {proposed} proposals only {size - missing} were accepted: the noise is wider than the ball"
         )
 
-    def draw_one(self, batch: int, rng: np.random.Generator) -> Points:
-        """One draw with a fixed amount of work: a whole batch is proposed and evaluated whatever happens, and the first
-        accepted point is kept.  That a second batch is needed is a rare event; see ``clock_delta`` in a record."""
+    def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array:
+        """The coordinates at the base of one draw, with a fixed amount of work: a whole batch is proposed, the data are asked
+        about ``asks`` of them (all, unless told) whatever happens, and the first accepted one is kept.  That more must be
+        asked, or a second batch is needed, is a rare event; see ``clock_delta`` in a record."""
+        asks = batch if asks is None else asks
         for _ in range(PATIENCE):
-            x, log_ratio, envelope = self.propose(batch, rng)
-            threshold = -rng.standard_exponential(batch)
-            kept = np.flatnonzero(threshold <= log_ratio + self.log_acceptance(x, envelope))
+            proposals = self.propose(batch, rng)
+            slack = -rng.standard_exponential(batch) - proposals.log_ratio
+            accepted, unsettled = self._settle(proposals, slack)
+            if self.energy is not None:
+                first = np.argsort(~unsettled, kind="stable")  # those in doubt, then others to make up the number
+                for some in np.split(first, range(asks, batch, max(1, asks)))[: 1 if asks >= unsettled.sum() else None]:
+                    exact = slack[some] <= self.log_acceptance(proposals.x[some], proposals.envelope[some])
+                    accepted[some] = np.where(unsettled[some], exact, accepted[some])
+            kept = np.flatnonzero(accepted)
             if len(kept):
-                return np.asarray(x[kept[0]])
+                return np.asarray(proposals.coordinates[kept[0]])
         raise RuntimeError(f"none of {PATIENCE * batch} proposals was accepted; nothing was released")

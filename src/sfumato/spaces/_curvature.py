@@ -7,6 +7,7 @@ hyperbolic twins follow by t → i·t.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
@@ -80,8 +81,80 @@ def log_sinhc(t: ArrayLike) -> Array:
     return _near_zero(t, series, safe + np.log1p(-np.exp(-2 * safe)) - np.log(2 * safe))
 
 
+NEAR = 0.7  # cosine down to which the series below holds: 45.6 degrees
+TERMS = 12
+
+
+def _fit(powers: Callable[[int], float], end: float) -> tuple[float, ...]:
+    """Coefficients of the polynomial with TERMS terms that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end]."""
+    from numpy.polynomial import Chebyshev, Polynomial
+
+    def function(z: Array) -> Array:
+        total = np.zeros_like(z)
+        for k in range(60, -1, -1):
+            total = total * z + powers(k)
+        return total
+
+    fitted = Chebyshev.interpolate(function, TERMS - 1, domain=[0.0, end])
+    return tuple(float(c) for c in fitted.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef)
+
+
+@lru_cache(maxsize=1)
+def angle_series() -> tuple[float, ...]:
+    """Coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR."""
+    coefficients = [1.0]
+    for k in range(60):
+        coefficients.append(coefficients[-1] * (k + 1) / (2 * k + 3))
+    return _fit(coefficients.__getitem__, 1 - NEAR)
+
+
+WIDEST = 0.9  # tanh of the half-gap up to which the next series holds
+
+
+@lru_cache(maxsize=1)
+def artanh_series() -> tuple[float, ...]:
+    """Coefficients in z of artanh(√z)/√z = Σ zᵏ/(2k+1), good to rounding for z up to tanh²(e/4) with tanh e = WIDEST."""
+    return _fit(lambda k: 1.0 / (2 * k + 1), float(np.tanh(np.arctanh(WIDEST) / 4)) ** 2)
+
+
+@lru_cache(maxsize=32)
+def log_tables(accuracy: float) -> tuple[Array, NDArray[np.int64], Array]:
+    """Chebyshev series of log(1 + δt) on [−1, 1] for widths δ, as Σ_q T_4q(t)·Σ_j b_qj·T_j(t), j < 4: the widths, how many
+    blocks q each needs for an error below ``accuracy``, and b.
+
+    The coefficient of T_m is 2(−1)^(m+1)·z^m/m, z = δ/(1 + √(1 − δ²)), and T_(4q+j) = 2·T_4q·T_j − T_(4q−j).
+    """
+    widths: Array = 1 - 0.9 * 0.8 ** np.arange(20, dtype=np.float64)
+    rows = []
+    for delta in widths:
+        z = delta / (1 + np.sqrt(1 - delta * delta))
+        count = max(2, int(np.ceil((np.log(accuracy / 4) / np.log(z) + 1) / 4)))
+        m = np.arange(1, 4 * count)
+        series = np.concatenate([[np.log(delta / (2 * z))], -2 * (-z) ** m / m])
+        table = np.zeros((count, 4))
+        for q in range(count - 1, 0, -1):
+            table[q, 0] = series[4 * q]
+            for j in (3, 2, 1):
+                table[q, j] = 2 * series[4 * q + j]
+                series[4 * q - j] -= series[4 * q + j]
+        table[0] = series[:4]
+        rows.append(table)
+    tables = np.zeros((len(rows), max(map(len, rows)), 4))
+    for table, filled in zip(tables, rows, strict=True):
+        table[: len(filled)] = filled
+    return widths, np.array([len(table) for table in rows]), tables
+
+
 def angle_over_sine(cosine: Array) -> Array:
-    """θ/sin θ from cos θ.  Both arccos c and (1−c)(1+c) are accurate for a given c, so their ratio is too."""
+    """θ/sin θ from cos θ: by the series near 1, else from arccos c and (1−c)(1+c), which are accurate for a given c."""
+    if cosine.size and cosine.min() >= NEAR:
+        z = 1.0 - cosine
+        series = angle_series()
+        result = np.full_like(z, series[-1])
+        for coefficient in series[-2::-1]:
+            result *= z
+            result += coefficient
+        return result
     c = np.minimum(cosine, 1.0)
     sine = np.sqrt((1.0 - c) * (1.0 + c))
     flat = sine == 0.0
@@ -111,3 +184,19 @@ def unit_log_spread(r: float, R: float) -> float:
         width /= 8
         low = (low[upper > found][:, None] + width * np.arange(8)).ravel()
     return max(2 * r, 2 * float(np.sin(r) * upper.max()) * (1 + 1e-14))
+
+
+def gradient_error(kappa: float, length: ArrayLike, second_moment: Array, reach: Array, slope: float) -> Array:
+    """The bound of Space.gradient_error on the sphere (κ = 1/radius²) and on CP^m (κ = 4).
+
+    For one record at distance s, (∇ᵥH)v = ⅓R(w, v)v + a rest, w = −log: linear in w, so that the mean of the first part is
+    ⅓R(g, v)v, at most ⅓κ‖g‖ with ‖g‖ ≤ slope + t along the way; and ‖rest‖ ≤ 2/√3·D(s), D(s) = √κ·(χ(x) − 2x/3), x = √κ·s.
+    D(s)/s³ rises, so the mean of D is at most D(S)/S² times the second moment.
+    """
+    u, S = np.asarray(length, dtype=np.float64), np.maximum(reach, 1e-150)
+    x = np.sqrt(kappa) * S
+    # χ(x) − 2x/3 = 4x³/45 + …: by the series where the difference would be rounding
+    small = 4 * x**3 / 45 * (1 + x * x)
+    rest = np.where(x < 0.05, small, chi(x) - 2 * x / 3)
+    share = np.minimum(1.0, second_moment / S**2)
+    return np.asarray(kappa * u * u * (slope / 6 + u / 18) + u * u / np.sqrt(3) * np.sqrt(kappa) * rest * share)

@@ -5,6 +5,9 @@ from __future__ import annotations
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +17,8 @@ Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
 
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
+CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
+MANY = 1 << 18  # numbers from which on compiled loops pay for loading them
 
 
 class InvalidPointError(ValueError):
@@ -26,6 +31,33 @@ class InvalidPointError(ValueError):
         listed = ", ".join(map(str, others[:8])) + (", …" if len(others) > 8 else "")
         super().__init__(
             f"record {self.row}: {self.reason}" + (f" ({len(others)} more are bad: {listed})" if others else "")
+        )
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Sums over records yᵢ of weight wᵢ at one point x: Σwᵢ, Σwᵢ·log_x yᵢ, Σwᵢ·Hess ½ρ(·, yᵢ)², as a matrix in the
+    coordinates at x or as its trace alone, and Σwᵢρ(x, yᵢ)², or what is of its size and not above; ``error`` bounds what a
+    series left out of the mean logarithm."""
+
+    weight: float
+    logs: Points
+    hessian: Array
+    square: float
+    error: float = 0.0
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.weight + other.weight,
+            self.logs + other.logs,
+            self.hessian + other.hessian,
+            self.square + other.square,
+            max(self.error, other.error),
+        )
+
+    def __mul__(self, factor: float) -> Moments:
+        return Moments(
+            self.weight * factor, self.logs * factor, self.hessian * factor, self.square * factor, self.error
         )
 
 
@@ -68,7 +100,10 @@ class Space(ABC):
     # -- points in and out ----------------------------------------------------------------------------------------
     @abstractmethod
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        """Canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary)."""
+        """Canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).
+
+        The points may be the array that was given, where that is canonical already: treat them as read-only.
+        """
 
     def validate(self, points: ArrayLike) -> Points:
         """Canonical points, or an :class:`InvalidPointError` that names the first bad row and the reason."""
@@ -81,15 +116,15 @@ class Space(ABC):
         """Canonical points in the layout that users read and write."""
         return np.asarray(points, dtype=np.float64)
 
-    def _real_batch(self, points: ArrayLike) -> tuple[Array, dict[int, str]]:
-        """A float64 copy of a batch of real points, with the rows that hold NaN or infinity."""
+    def _real_batch(self, points: ArrayLike) -> Array:
+        """A batch of real points as float64; not a copy where it is that already."""
         array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
-        array = np.array(array, dtype=np.float64)
+        array = np.ascontiguousarray(array, dtype=np.float64)
         if array.shape[1:] != self.point_shape:
             raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {_shape(self.point_shape)})")
-        return array, _not_finite(array)
+        return array
 
     # -- geometry --------------------------------------------------------------------------------------------------
     @abstractmethod
@@ -135,12 +170,51 @@ class Space(ABC):
         """Weighted mean of log over all points, at each of m bases: the hot kernel (m·n logarithms, in blocks)."""
 
     @abstractmethod
-    def mean_start(self, points: Points, weights: Array) -> Points:
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """A point near the Fréchet mean, in closed form."""
 
     @abstractmethod
     def hessian_trace(self, base: Points, points: Points) -> Array:
         """Trace of the Hessian of ½·distance(·, y)² at one base, for each point y."""
+
+    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        """What the solver of the Fréchet mean asks of the records, in one pass; logarithms may be off by ``accuracy``."""
+        w = np.ones(len(points)) if weights is None else weights
+        total = Moments(0.0, np.zeros(self.point_shape, dtype=points.dtype), np.zeros(()), 0.0)
+        for part in blocks(len(points), 8 * int(np.prod(self.point_shape))):
+            y, v = points[part], w[part]
+            trace, square = v @ self.hessian_trace(base, y), float(v @ self.distance(base, y) ** 2)
+            logs = np.tensordot(v, self.log(base, y), 1)
+            total += Moments(float(v.sum()), logs, np.asarray(trace), square)
+        return total
+
+    def newton(self, base: Points, moments: Moments) -> Points:
+        """The tangent vector H⁻¹·(mean log): Newton's step to the mean, with H = trace/dim where no more is known."""
+        if moments.hessian.ndim == 0:
+            return np.asarray(moments.logs * (self.dim / float(moments.hessian)))
+        step = np.linalg.solve(moments.hessian, self.coordinates(base, moments.logs))
+        return self.from_coordinates(base, np.asarray(step, dtype=np.float64))
+
+    def extent(self, base: Points, points: Points) -> tuple[float, float]:
+        """The sum of squared distances from ``base`` and the largest distance; neither too small."""
+        parts = blocks(len(points), 8 * int(np.prod(self.point_shape)))
+        distances = [self.distance(base, points[part]) for part in parts]
+        return float(sum(np.sum(d**2) for d in distances)), float(max(d.max() for d in distances))
+
+    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
+        """Which points are farther than ``radius`` from ``base``."""
+        return np.asarray(self.distance(base, points) > radius)
+
+    def hessian(self, base: Points, points: Points) -> Array | None:
+        """The sum over points y of the Hessian of ½·distance(·, y)² in the coordinates at ``base``, or None where a space
+        does not offer it; sampling then asks the data for every proposal."""
+        return None
+
+    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+        """A bound on ‖τ⁻¹∇F(exp v) − ∇F − Hv‖ for vectors of a given length at a base, τ parallel transport along exp(tv),
+        H = Hess F there: for data with that mean squared distance from the base and none farther than ``reach`` from any
+        point on the way, and a gradient of length ``slope`` at the base."""
+        return np.full(np.shape(length), np.inf)
 
     # -- volume ----------------------------------------------------------------------------------------------------
     @abstractmethod
@@ -227,6 +301,16 @@ class Space(ABC):
         return repr(self)
 
 
+@lru_cache(maxsize=1)
+def compiled() -> ModuleType | None:
+    """The compiled kernels, or None where Numba is missing."""
+    try:
+        from . import _kernels
+    except ImportError:
+        return None
+    return _kernels
+
+
 def whole_number(space: str, name: str, value: object, least: int) -> int:
     """A parameter as a plain int, or an error that names it."""
     try:
@@ -260,9 +344,9 @@ def _not_finite(array: Points) -> dict[int, str]:
     return {int(row): "holds NaN or an infinite value" for row in np.flatnonzero(~finite)}
 
 
-def blocks(count: int, numbers_each: int) -> list[slice]:
-    """Slices of range(count) such that each holds about BLOCK numbers."""
-    step = max(1, BLOCK // max(1, numbers_each))
+def blocks(count: int, numbers_each: int, most: int | None = None) -> list[slice]:
+    """Slices of range(count) such that each holds about ``most`` numbers (BLOCK unless told)."""
+    step = max(1, (BLOCK if most is None else most) // max(1, numbers_each))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, uniform_weights, whole_number
+from .base import Array, Points, Space, _not_finite, uniform_weights, whole_number
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class Euclidean(Space):
         return np.zeros(self.dim)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        return self._real_batch(points)
+        array = self._real_batch(points)
+        return array, _not_finite(array)
 
     def exp(self, base: Points, vectors: Points) -> Points:
         return base + vectors
@@ -70,8 +71,14 @@ class Euclidean(Space):
         origin = points[0]
         return np.asarray(uniform_weights(len(points), weights) @ (points - origin) + (origin - bases))
 
-    def mean_start(self, points: Points, weights: Array) -> Points:
-        return np.asarray(points[0] + weights @ (points - points[0]))
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        return np.asarray(points[0] + uniform_weights(len(points), weights) @ (points - points[0]))
+
+    def hessian(self, base: Points, points: Points) -> Array | None:
+        return len(points) * np.eye(self.dim)
+
+    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+        return np.zeros(np.shape(length))
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return np.full(len(points), float(self.dim))

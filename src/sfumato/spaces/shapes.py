@@ -7,11 +7,22 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import angle_over_sine, chi, cot_defect, log_sinc, psi, unit_log_spread
-from .base import Array, Points, Space, _not_finite, as_numbers, blocks, uniform_weights, whole_number
-from .sphere import local_log_spread, psi_max
+from ._curvature import angle_over_sine, chi, cot_defect, gradient_error, log_sinc, psi, unit_log_spread
+from .base import (
+    CACHE,
+    Array,
+    Moments,
+    Points,
+    Space,
+    _not_finite,
+    as_numbers,
+    blocks,
+    uniform_weights,
+    whole_number,
+)
+from .sphere import EXACT, local_log_spread, psi_max
 
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
 
@@ -61,6 +72,16 @@ class PlanarShapes(Space):
         z = self._complex(points)
         if z.ndim != 2:
             raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
+        with np.errstate(over="ignore", invalid="ignore"):
+            mean = z @ np.full(self.landmarks, 1 / self.landmarks)
+            centred = z - mean[:, None]
+            real = centred.view(np.float64)
+            size2 = np.vecdot(real, real)
+            shift2 = size2 + self.landmarks * np.abs(mean) ** 2
+        if ((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2)).all():
+            real *= (1 / np.sqrt(size2))[:, None]
+            return centred, {}
+        # something is unusual: very large or small numbers, or a record that is no shape
         reasons = _not_finite(z)
         z = np.where(np.isfinite(z), z, 0.0)
         largest = np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=1, keepdims=True)
@@ -83,11 +104,10 @@ class PlanarShapes(Space):
                 raise ValueError(
                     f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}) complex numbers"
                 )
-            return array.astype(np.complex128)
-        array = array.astype(np.float64)
+            return array.astype(np.complex128, copy=False)
         if array.shape[-2:] != (self.landmarks, 2):
             raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}, 2)")
-        return np.asarray(array[..., 0] + 1j * array[..., 1])
+        return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
 
     def _preshape(self, points: ArrayLike) -> Points:
         z = self._complex(points)
@@ -151,23 +171,78 @@ class PlanarShapes(Space):
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        w = uniform_weights(len(points), weights)
+        w = None if weights is None else uniform_weights(len(points), weights)
         toward, along = np.zeros(bases.shape, dtype=np.complex128), np.zeros(len(bases))
-        for part in blocks(len(points), 2 * len(bases)):
-            c = np.conj(bases) @ points[part].T
-            size = np.abs(c)
-            factor = angle_over_sine(size) * w[part]
+        for part in blocks(len(points), 2 * max(len(bases), self.landmarks), 2 * CACHE):
+            turn, size, factor = _turns(np.conj(bases) @ points[part].T)
+            factor *= 1 / len(points) if w is None else w[part]
             along += np.sum(factor * size, axis=1)
-            toward += (factor * np.conj(c) / np.where(size > 0, size, 1.0)) @ points[part]
+            turn *= factor
+            toward += turn @ points[part]
         mean = toward - along[:, None] * bases
         return np.asarray(mean - np.sum(np.conj(bases) * mean, axis=1, keepdims=True) * bases)
 
-    def mean_start(self, points: Points, weights: Array) -> Points:
-        """The full Procrustes mean: leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994)."""
-        if len(points) < self.landmarks:  # the same vector from the smaller Gram matrix
-            rows = np.sqrt(weights)[:, None] * points
-            return _unit(np.linalg.eigh(np.conj(rows) @ rows.T)[1][:, -1] @ rows)
-        return np.linalg.eigh((points * weights[:, None]).T @ np.conj(points))[1][:, -1]
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power
+        iteration; the solver takes over where they are not enough."""
+        x = points[0 if weights is None else int(np.argmax(weights))]
+        for _ in range(2):
+            c = np.conj(points @ np.conj(x))
+            x = _unit((c if weights is None else c * weights) @ points)
+        return np.asarray(x)
+
+    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        toward = np.zeros(self.landmarks, dtype=np.complex128)
+        weight, along, square, turning = 0.0, 0.0, 0.0, 0.0
+        for part in blocks(len(points), 2 * self.landmarks, 2 * CACHE):
+            z = points[part]
+            turn, size, factor = _turns(z @ np.conj(base))
+            phi, theta2 = factor * size, factor * factor * ((1 - size) * (1 + size))
+            tangent = theta2 / np.maximum(phi, 1e-3)  # θ·tan θ = φ₁ − φ₂
+            if weights is not None:
+                factor, phi, theta2, tangent = (weights[part] * a for a in (factor, phi, theta2, tangent))
+            weight += float(len(z) if weights is None else weights[part].sum())
+            along += float(phi.sum())
+            square += float(theta2.sum())
+            turning += float(tangent.sum())
+            turn *= factor
+            toward += turn @ z
+        logs = toward - along * base
+        trace = weight + (self.dim - 1) * along - turning
+        return Moments(weight, logs - np.vdot(base, logs) * base, np.asarray(trace), max(0.0, square))
+
+    def extent(self, base: Points, points: Points) -> tuple[float, float]:
+        """From cosines, as on the sphere."""
+        square, least, slack = 0.0, 1.0, 64 * EXACT
+        for part in blocks(len(points), 2 * self.landmarks, 2 * CACHE):
+            size = np.minimum(np.abs(points[part] @ np.conj(base)), 1.0)
+            square += float(np.sum(np.arccos(size) ** 2))
+            least = min(least, float(size.min()))
+        return square * (1 + slack) + len(points) * slack, float(np.sqrt(np.arccos(least) ** 2 + slack))
+
+    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
+        found = np.abs(points @ np.conj(base)) < np.cos(min(radius, np.pi)) + 1e-12
+        found[found] = self.distance(base, points[found]) > radius
+        return np.asarray(found)
+
+    def hessian(self, base: Points, points: Points) -> Array | None:
+        """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
+        k = self.landmarks
+        along, gram, turned = 0.0, np.zeros((2 * k, 2 * k)), np.zeros((2 * k, 2 * k))
+        for part in blocks(len(points), 2 * k, 2 * CACHE):
+            turn, size, factor = _turns(points[part] @ np.conj(base))
+            phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
+            rows = (points[part] * turn[:, None]).view(np.float64)
+            gram += (rows * ((1 - phi) / sine2)[:, None]).T @ rows
+            turned += (rows * (factor * factor / phi)[:, None]).T @ rows  # θ·tan θ/sin²θ
+            along += float(phi.sum())
+        basis = self.tangent_basis(base)
+        plain, quarter = (np.ascontiguousarray(v).view(np.float64) for v in (basis, -1j * basis))
+        return np.asarray(plain @ gram @ plain.T - quarter @ turned @ quarter.T + along * np.eye(self.dim))
+
+    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+        moment = self.second_moment_at(second_moment + 2 * slope * np.asarray(length), length)
+        return gradient_error(4.0, length, moment, np.asarray(reach), slope)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         s = self.distance(base, points)
@@ -252,6 +327,14 @@ def _gap_max(S: ArrayLike) -> Array:
     best = np.maximum.accumulate(2 * psi(2 * grid) - psi(grid))
     step = grid[1]
     return np.asarray(np.interp(np.minimum(np.asarray(S) + step, np.pi / 4), grid, best) + step)
+
+
+def _turns(c: Points) -> tuple[Points, Array, Array]:
+    """From ⟨x, y⟩: the rotation that aligns y to x, cos θ and θ/sin θ."""
+    size = np.abs(c)
+    turn = np.conj(c)
+    turn /= np.maximum(size, 1e-300)
+    return turn, size, angle_over_sine(size)
 
 
 def _unit(z: Points) -> Points:

@@ -10,12 +10,26 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import coth_excess, coth_slope, log_sinhc
-from .base import Array, Points, Space, blocks, uniform_weights, whole_number
+from ._curvature import WIDEST, artanh_series, coth_excess, coth_slope, log_sinhc, log_tables
+from .base import (
+    CACHE,
+    MANY,
+    Array,
+    Moments,
+    Points,
+    Space,
+    _not_finite,
+    blocks,
+    compiled,
+    uniform_weights,
+    whole_number,
+)
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
+_Sums = tuple[float, Array, Array, float, float]
+COMPILED = 16  # matrices up to this size are multiplied by our own loops, larger ones by BLAS
 
 
 @dataclass(frozen=True)
@@ -55,7 +69,37 @@ class SPD(Space):
         return np.eye(self.size)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array, reasons = self._real_batch(points)
+        array = self._real_batch(points)
+        faults = self._faults(array)
+        if not faults.any():
+            return array, {}
+        rows = np.flatnonzero(faults)
+        repaired, found = self._look(array[rows])
+        array = array.copy()
+        array[rows] = repaired
+        return array, {int(rows[row]): reason for row, reason in found.items()}
+
+    def _faults(self, array: Array) -> NDArray[np.bool_]:
+        """Which matrices need a closer look: all but those that are exactly symmetric and clearly positive definite."""
+        least = 8 * self.size * np.finfo(float).eps
+        if self.size <= COMPILED and array.size >= MANY and (kernels := compiled()):
+            if self.size == 2 and kernels.plane_faults(array, 2 * least) == 0:
+                return np.zeros(len(array), dtype=bool)
+            return np.asarray(kernels.matrix_faults(array, least) != 0)
+        diagonal = np.diagonal(array, axis1=1, axis2=2)
+        if not ((diagonal > 0) & np.isfinite(diagonal)).all() or not (array == _t(array)).all():
+            return np.ones(len(array), dtype=bool)
+        scale = 1 / np.sqrt(diagonal)
+        try:
+            np.linalg.cholesky(array * scale[:, :, None] * scale[:, None, :] - least * np.eye(self.size))
+        except np.linalg.LinAlgError:
+            return np.ones(len(array), dtype=bool)
+        return np.zeros(len(array), dtype=bool)
+
+    def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
+        """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
+        array = array.copy()
+        reasons = _not_finite(array)
         array[list(reasons)] = np.eye(self.size)
         largest = np.abs(array).max(axis=(1, 2))
         skew = np.abs(array - _t(array)).max(axis=(1, 2))
@@ -134,6 +178,8 @@ class SPD(Space):
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and self.size > 1 and len(points) * self.size**2 >= MANY:
+            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
         w, k = uniform_weights(len(points), weights), self.size
         factors = np.linalg.cholesky(bases)
         inverses = np.linalg.inv(factors)
@@ -145,12 +191,127 @@ class SPD(Space):
                 total[some] += np.einsum("n,mnij->mij", w[part], logs)
         return _symmetric(factors @ total @ _t(factors))
 
-    def mean_start(self, points: Points, weights: Array) -> Points:
-        """The log-Euclidean mean, taken in the frame of the weighted arithmetic mean."""
-        factor = np.linalg.cholesky(np.tensordot(weights, points, 1))
-        logs = np.tensordot(weights, _matrix_log(_whiten(factor, points)), 1)
-        side = factor @ _rebuild(*_exp_half(logs))
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        """The geometric mean of the arithmetic and the harmonic mean."""
+        w = uniform_weights(len(points), weights)
+        factor = np.linalg.cholesky(np.tensordot(w, points, 1))
+        inverses = np.linalg.inv(points) if self.size != 2 else _inverse_2x2(points)
+        harmonic = np.linalg.inv(_symmetric(np.tensordot(w, inverses, 1)))
+        eigenvalues, vectors = np.linalg.eigh(_whiten(factor, harmonic))
+        side = factor @ (vectors * _positive(eigenvalues) ** 0.25)
         return _symmetric(side @ side.T)
+
+    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        factor = np.linalg.cholesky(base)
+        inverse: Array = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+        total = None
+        if weights is None and self.size > 1 and points.size >= MANY:
+            total = self._fast_sums(points, inverse, accuracy)
+        if total is None:
+            total = self._sums(points, inverse, weights)
+        weight, logs, hessian, square, error = total
+        return Moments(weight, _symmetric(factor @ logs @ factor.T), hessian, square, error)
+
+    def newton(self, base: Points, moments: Moments) -> Points:
+        """Along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over the other directions."""
+        if moments.hessian.ndim or self.size == 1:
+            return super().newton(base, moments)
+        level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
+        return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
+
+    def _sums(self, points: Points, inverse: Array, weights: Array | None) -> _Sums:
+        """Of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
+        k, weight, square = self.size, 0.0, 0.0
+        logs, trace = np.zeros((k, k)), np.zeros(())
+        for part in blocks(len(points), 4 * k * k):
+            w = np.ones(len(points[part])) if weights is None else weights[part]
+            eigenvalues, vectors = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
+            logarithms = np.log(_positive(eigenvalues))
+            columns = np.ascontiguousarray(np.swapaxes(vectors, 0, 1)).reshape(k, -1)
+            logs += (columns * (w[:, None] * logarithms).ravel()) @ columns.T  # Σ w·U·diag(·)·Uᵀ as one product
+            trace += w @ np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)
+            square += float(w @ np.sum(logarithms**2, axis=1))
+            weight += float(w.sum())
+        return weight, logs, trace + weight * self.dim, square, 0.0
+
+    def _fast_sums(self, points: Points, inverse: Array, accuracy: float) -> _Sums | None:
+        """The same without eigenvectors, by series; None where a spectrum is too wide for them."""
+        n, k = len(points), self.size
+        kernels = compiled() if k <= COMPILED else None
+        if k == 2:
+            if kernels is None:
+                return None
+            first, second, square, h11, h12, h22, level, wide = kernels.plane_moments(
+                points, inverse, artanh_series(), WIDEST**2
+            )
+            if wide:
+                return None
+            alpha = level / 2
+            logs = np.array([[alpha + first, second], [second, alpha - first]])
+            # coordinates (w₀₀, w₁₁, √2·w₀₁): the trace has Hessian 1, the traceless part (half, off) that of the plane
+            turn = np.array([[0.5, -0.5, 0.0], [0.0, 0.0, np.sqrt(0.5)]]) * np.sqrt(2)
+            hessian = n * np.eye(3) + turn.T @ np.array([[h11, h12], [h12, h22]]) @ turn
+            return float(n), logs, hessian, 2 * float(square + alpha * alpha / n), 0.0
+        accuracy = max(accuracy, 1e-15 * np.sqrt(k))
+        tables = log_tables(accuracy / np.sqrt(k))
+        if kernels is not None:
+            logs, square, trace_square, furthest = kernels.matrix_moments(points, inverse, *tables)
+        else:
+            logs, square, trace_square, furthest = _series_sums(points, inverse, *tables)
+        if not np.isfinite(furthest):
+            return None
+        # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
+        pairs = (k * square - trace_square) / 4
+        trace = n * self.dim + pairs / 3 / (1 + pairs / (n * k * (k - 1) / 2) / 15)
+        return float(n), logs, np.asarray(trace), float(square), accuracy
+
+    def extent(self, base: Points, points: Points) -> tuple[float, float]:
+        square = self._squared_distances(base, points) * (1 + 1e-9) + 1e-18
+        return float(square.sum()), float(np.sqrt(square.max()))
+
+    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
+        found = self._squared_distances(base, points) > (radius * (1 - 1e-6)) ** 2
+        found[found] = self.distance(base, points[found]) > radius
+        return found
+
+    def _squared_distances(self, base: Points, points: Points) -> Array:
+        """From eigenvalues alone; distances below 1e-8 are lost in rounding."""
+        inverse = np.linalg.inv(np.linalg.cholesky(base))
+        square = np.empty(len(points))
+        for part in blocks(len(points), 4 * self.size**2):
+            white = _symmetric(inverse @ points[part] @ inverse.T)
+            if self.size == 2:
+                square[part] = np.sum(_matrix_log(white) ** 2, axis=(1, 2))
+            else:
+                square[part] = np.sum(np.log(_positive(np.linalg.eigvalsh(white))) ** 2, axis=1)
+        return square
+
+    def hessian(self, base: Points, points: Points) -> Array | None:
+        """Σ Q·diag(φ̃)·Qᵀ, Q the coordinates of the matrices U·E_pq·Uᵀ, U the eigenvectors of the whitened record."""
+        inverse, k, d = np.linalg.inv(np.linalg.cholesky(base)), self.size, self.dim
+        rows, columns = np.triu_indices(k, 1)
+        total = np.zeros((d, d))
+        for part in blocks(len(points), 4 * d * d):
+            eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
+            logarithms = np.log(_positive(eigenvalues))
+            phi = np.concatenate([np.ones(logarithms.shape), 1 + coth_excess(self._half_gaps(logarithms))], axis=1)
+            diagonal = u[:, :, None, :] * u[:, None, :, :]  # (n, i, j, p)
+            off = u[:, :, None, rows] * u[:, None, :, columns]
+            off = (off + np.swapaxes(off, 1, 2)) / np.sqrt(2)
+            q = np.concatenate([diagonal, off], axis=3)
+            index = np.arange(k)
+            coordinates = np.concatenate([q[:, index, index], np.sqrt(2) * q[:, rows, columns]], axis=1)  # (n, d, d)
+            flat = np.moveaxis(coordinates, 0, 1).reshape(d, -1)
+            total += (flat * phi.ravel()) @ flat.T
+        return total
+
+    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+        """For one record at distance s, ‖(∇ᵥH)v‖ ≤ ⅓s·Λ(s) (Result 3); Λ at the reach times the root mean square of s."""
+        u = np.asarray(length, dtype=np.float64)
+        if self.size == 1:
+            return np.zeros(u.shape)
+        spread = np.minimum(np.sqrt(second_moment) + u, reach)
+        return np.asarray(u * u / 6 * self.hessian_bounds(reach)[1] * spread)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         eigenvalues = np.log(_positive(np.linalg.eigvalsh(_whiten(np.linalg.cholesky(base), points))))
@@ -316,6 +477,69 @@ def _exp_half(matrix: Points) -> tuple[Points, Array]:
 def _positive(eigenvalues: Array) -> Array:
     """Rounding can push an eigenvalue 1e16 times below the largest one to zero or under; hold it at that ratio."""
     return np.maximum(eigenvalues, eigenvalues[..., -1:] * 1e-20)
+
+
+def _inverse_2x2(matrices: Points) -> Points:
+    a, b, c = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
+    result = np.empty(matrices.shape)
+    result[:, 0, 0], result[:, 1, 1] = c, a
+    result[:, 0, 1] = result[:, 1, 0] = -b
+    result /= (a * c - b * b)[:, None, None]
+    return result
+
+
+def _series_sums(
+    points: Points, inverse: Array, widths: Array, counts: NDArray[np.int64], tables: Array
+) -> tuple[Array, float, float, float]:
+    """As matrix_moments of the compiled kernels, a block of large matrices at a time; each is a few products of BLAS."""
+    k = inverse.shape[0]
+    identity, transposed = np.eye(k), np.ascontiguousarray(inverse.T)
+    total, square, trace_square, furthest = np.zeros((k, k)), 0.0, 0.0, 0.0
+    for part in blocks(len(points), k * k, CACHE // 8):
+        white = inverse @ (points[part].reshape(-1, k) @ transposed).reshape(-1, k, k)
+        flat = white.reshape(len(white), -1)
+        diagonal = flat[:, :: k + 1]
+        center = np.vecdot(flat, flat) / diagonal.sum(axis=1)
+        diagonal -= center[:, None]
+        d2 = white @ white
+        d4 = d2 @ d2
+        eighth = d4.reshape(len(d4), -1)
+        width = float((np.vecdot(eighth, eighth) ** 0.125 / center).max()) * (1 + 1e-12)
+        if not width <= widths[-1]:
+            return total, square, trace_square, np.inf
+        row = int(np.searchsorted(widths, width))
+        scale = (1 / (widths[row] * center))[:, None, None]
+        basis = np.empty((4, *white.shape))  # T₀ to T₃ of D/δc
+        basis[0] = identity
+        np.multiply(white, scale, out=basis[1])
+        d2 *= scale * scale
+        np.multiply(d2, 2.0, out=basis[2])
+        basis[2] -= identity
+        np.matmul(basis[1], basis[2], out=basis[3])
+        basis[3] *= 2
+        basis[3] -= basis[1]
+        d4 *= scale**4
+        d4 -= d2
+        d4 *= 16
+        d4 += 2 * identity  # 2·T₄
+        count = int(counts[row])
+        terms = (tables[row, :count] @ basis.reshape(4, -1)).reshape(count, *white.shape)
+        now, last = terms[-1], np.zeros(())
+        for q in range(count - 2, -1, -1):
+            new = d4 @ now
+            if q == 0:
+                new *= 0.5
+            new -= last
+            new += terms[q]
+            now, last = new, now
+        flat = now.reshape(len(now), -1)
+        flat[:, :: k + 1] += np.log(center)[:, None]
+        lengths = np.vecdot(flat, flat)
+        total += now.sum(axis=0)
+        square += float(lengths.sum())
+        trace_square += float(np.sum(flat[:, :: k + 1].sum(axis=1) ** 2))
+        furthest = max(furthest, float(lengths.max()))
+    return total, square, trace_square, furthest
 
 
 def _matrix_log(matrices: Points) -> Points:

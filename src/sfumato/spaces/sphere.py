@@ -8,12 +8,35 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import angle_over_sine, chi, cot_defect, log_sinc, psi, unit_log_spread
-from .base import Array, Points, Space, blocks, uniform_weights, whole_number
+from ._curvature import (
+    NEAR,
+    angle_over_sine,
+    angle_series,
+    chi,
+    cot_defect,
+    gradient_error,
+    log_sinc,
+    psi,
+    unit_log_spread,
+)
+from .base import (
+    CACHE,
+    MANY,
+    Array,
+    Moments,
+    Points,
+    Space,
+    _not_finite,
+    blocks,
+    compiled,
+    uniform_weights,
+    whole_number,
+)
 
 DRIFT = 1e-6  # a norm this close to the right one (single precision is ten times closer) is drift, and is put right
+EXACT = 2.0**-52  # times the number of coordinates: what rounding leaves in the squared norm of a normalised vector
 
 
 @dataclass(frozen=True)
@@ -60,7 +83,10 @@ class Sphere(Space):
         return np.append(np.zeros(self.dim), 1 / self._q)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array, reasons = self._real_batch(points)
+        array = self._real_batch(points)
+        if self._is_canonical(array):
+            return array, {}
+        reasons = _not_finite(array)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(array, axis=1) * self._q
         for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
@@ -71,6 +97,14 @@ class Sphere(Space):
             )
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
+
+    def _is_canonical(self, array: Array) -> bool:
+        """Whether every norm is right to the last digits."""
+        exact = EXACT * (self.dim + 1)
+        if self.dim == 2 and array.size >= MANY and (kernels := compiled()):
+            return bool(kernels.sphere_faults(array, 1 / self.curvature, DRIFT, exact)[1] == 0)
+        with np.errstate(over="ignore", invalid="ignore"):
+            return bool((np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact).all())
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
@@ -111,9 +145,11 @@ class Sphere(Space):
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and self.dim == 2 and self._compiles(points):
+            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
         x, w = bases * self._q, uniform_weights(len(points), weights)
         toward, along = np.zeros(x.shape), np.zeros(len(x))
-        for part in blocks(len(points), len(x)):
+        for part in blocks(len(points), max(len(x), self.dim), CACHE):
             y = points[part] * self._q
             cosine = x @ y.T
             factor = angle_over_sine(cosine) * w[part]
@@ -122,10 +158,86 @@ class Sphere(Space):
         mean = toward - along[:, None] * x
         return np.asarray((mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q)
 
-    def mean_start(self, points: Points, weights: Array) -> Points:
-        total = weights @ points
+    def _compiles(self, points: Points) -> bool:
+        return self.curvature == 1 and points.size >= MANY and compiled() is not None
+
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        total = np.full(len(points), 1 / len(points)) @ points if weights is None else weights @ points
         length = np.linalg.norm(total) * self._q
-        return total / length if length > 1e-9 else points[int(np.argmax(weights))]
+        return total / length if length > 1e-9 else points[0 if weights is None else int(np.argmax(weights))]
+
+    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        if weights is None and self._compiles(points) and (fast := self._compiled_moments(base, points)):
+            return fast
+        x = base * self._q
+        toward, along, square, weight = np.zeros(self.dim + 1), 0.0, 0.0, 0.0
+        for part in blocks(len(points), self.dim, CACHE):
+            y = points[part]
+            cosine = (y @ x) * self._q
+            factor = angle_over_sine(cosine)
+            theta2 = factor * factor * ((1 - cosine) * (1 + cosine))
+            if weights is not None:
+                factor, theta2 = factor * weights[part], theta2 * weights[part]
+            weight += float(len(y) if weights is None else weights[part].sum())
+            toward += factor @ y
+            along += float(factor @ cosine)
+            square += float(theta2.sum())
+        logs = toward - along / self._q * x
+        trace = weight + (self.dim - 1) * along
+        return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
+
+    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
+        """The same at unit curvature in one pass; None where some point is too far for the series."""
+        kernels, n = compiled(), float(len(points))
+        assert kernels is not None
+        if self.dim == 2:
+            frame = np.concatenate([base[None], self.tangent_basis(base)])
+            total = kernels.sphere_moments(points, frame, angle_series(), NEAR)
+            hessian = np.array([[total[4], total[5]], [total[5], total[6]]]) + total[3] * np.eye(2)
+            return Moments(n, total[:2] @ frame[1:], hessian, float(total[2])) if total[7] == 0 else None
+        toward, along, square, far = kernels.direction_moments(points, base, angle_series(), NEAR)
+        logs = toward - along * base
+        trace = np.asarray(n + (self.dim - 1) * along)
+        return Moments(n, logs - (logs @ base) * base, trace, max(0.0, square)) if far == 0 else None
+
+    def extent(self, base: Points, points: Points) -> tuple[float, float]:
+        """From cosines, which cannot tell angles below 1e-8 from zero: a little is added to what they say."""
+        square = self.moments(base, points).square
+        if self.dim == 2 and self._compiles(points) and (kernels := compiled()):
+            least = float(kernels.sphere_least(points, base))
+        else:
+            least = min(float((points[part] @ base).min()) for part in blocks(len(points), self.dim + 1, CACHE))
+        angle2 = float(np.arccos(np.clip(least * self.curvature, -1.0, 1.0))) ** 2
+        slack = 64 * EXACT
+        return square * (1 + slack) + len(points) * slack / self.curvature, float(np.sqrt(angle2 + slack)) / self._q
+
+    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
+        """By cosines first; the distance decides for those that may be outside."""
+        if radius * self._q >= 3.0:
+            return super().outside(base, points, radius)
+        found = points @ base * self.curvature < np.cos(radius * self._q) + 1e-12
+        found[found] = self.distance(base, points[found]) > radius
+        return np.asarray(found)
+
+    def hessian(self, base: Points, points: Points) -> Array | None:
+        """Σ φ + (1 − φ)·nnᵀ, φ = θ·cot θ."""
+        if self.dim == 2 and self._compiles(points) and (moments := self.moments(base, points)).hessian.ndim == 2:
+            return moments.hessian
+        x = base * self._q
+        spread, along = np.zeros((self.dim + 1, self.dim + 1)), 0.0
+        for part in blocks(len(points), self.dim + 1, CACHE):
+            y = points[part] * self._q
+            cosine = y @ x
+            phi = angle_over_sine(cosine) * cosine
+            factor = (1 - phi) / np.maximum((1 - cosine) * (1 + cosine), 1e-12)
+            spread += (y * factor[:, None]).T @ y
+            along += float(phi.sum())
+        basis = self.tangent_basis(base)
+        return np.asarray(basis @ spread @ basis.T + along * np.eye(self.dim))
+
+    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+        moment = self.second_moment_at(second_moment + 2 * slope * np.asarray(length), length)
+        return gradient_error(self.curvature, length, moment, np.asarray(reach), slope)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return 1 + (self.dim - 1) * (1 - cot_defect(self._q * self.distance(base, points)))

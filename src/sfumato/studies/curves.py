@@ -11,8 +11,9 @@ import numpy as np
 from ..ball import Ball
 from ..frechet import solve
 from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace, Mechanism
+from ..records import Records
 from ..spaces import SPD, Sphere
-from ..spaces.base import Array, Points, uniform_weights
+from ..spaces.base import Array, Points
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 
 DRAWS = 400  # draws for each data set; a run of N replicates uses N/400 data sets
@@ -61,10 +62,10 @@ class Curves:
         own, frechet, indefinite = [], [], []
         for _ in range(max(1, replicates // DRAWS)):
             points = self.data(n, rng)
-            mean = self.embed(space.present(solve(space, points, uniform_weights(n, None))[0]))
+            mean = self.embed(space.present(solve(Records(space, points)).point))
             statistic = mean
             if isinstance(mechanism, AmbientLaplace) and calibration != "as run":
-                statistic = self.embed(mechanism._present(mechanism._statistic(points)))
+                statistic = self.embed(mechanism._present(mechanism._statistic(Records(space, points))))
             draws = mechanism.sample(space.present(points), DRAWS, rng)
             embedded = self.embed(draws)
             own.append(np.linalg.norm(embedded - statistic, axis=1))

@@ -9,8 +9,8 @@ import numpy as np
 from ..ball import Ball
 from ..frechet import solve
 from ..mechanisms import KNG
+from ..records import Records
 from ..spaces import Sphere
-from ..spaces.base import uniform_weights
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 
 RADIUS = 0.2
@@ -39,7 +39,7 @@ def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator
     for _ in range(max(2, replicates // 4000)):
         lengths = RADIUS * rng.random((n, 1))
         points = space.exp(space.origin(), lengths * space.random_directions(space.origin(), n, rng))
-        mean = solve(space, points, uniform_weights(n, None))[0]
+        mean = solve(Records(space, points)).point
         squares.append(space.distance(mean, kng.sample(points, 500, rng)) ** 2)
     array = np.asarray(squares)
     return [

@@ -1,0 +1,129 @@
+"""Records: points of a space that functions are summed over, however they are stored."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import lru_cache, partial, reduce
+from itertools import pairwise
+from typing import Any, TypeVar
+
+import numpy as np
+
+from .spaces.base import Array, Moments, Points, Space
+
+T = TypeVar("T")
+SAMPLE = 1 << 18  # records that the solver's first guess is made from
+
+
+class Records:
+    """Canonical points in memory, with weights or without.
+
+    Everything that a mechanism asks of the data is a sum over records, so it is all one method, :meth:`reduce`; data
+    elsewhere (``sfumato.data.lazy``) come as a subclass with another one.
+    """
+
+    def __init__(self, space: Space, points: Points, weights: Array | None = None, workers: int = 1) -> None:
+        self.space, self.points, self.weights, self.workers = space, points, weights, workers
+        self.n = len(points)
+        self.passes = 0
+
+    def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
+        """``function(points, weights)`` over all records: over parts of them, combined in a fixed order."""
+        self.passes += 1
+        if self.workers == 1:
+            return function(self.points, self.weights)
+        edges = np.linspace(0, self.n, min(self.n, 4 * self.workers) + 1).astype(int)
+        parts = [slice(a, b) for a, b in pairwise(edges)]
+        with ThreadPoolExecutor(self.workers) as pool:
+            results = pool.map(
+                lambda part: function(self.points[part], None if self.weights is None else self.weights[part]), parts
+            )
+            return reduce(combine, results)
+
+    def start(self) -> Points:
+        """A point near the mean, from some of the records."""
+        step = max(1, self.n // SAMPLE)
+        return self.space.mean_start(
+            self.points[::step],
+            None if self.weights is None or not self.weights[::step].any() else self.weights[::step],
+        )
+
+    def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
+        """Mean logarithm, mean Hessian and mean square at a point."""
+        total = self.reduce(partial(_moments, self.space, base, accuracy))
+        return total * (1 / total.weight)
+
+    def mean_log(self, bases: Points) -> Points:
+        """The mean of log at each base."""
+        total, weight = self.reduce(partial(_log_sums, self.space, bases), _add_each)
+        return np.asarray(total / weight)
+
+    def extent(self, base: Points) -> tuple[float, float]:
+        """Mean squared distance from a point, and the largest distance; without weights."""
+        square, furthest = self.reduce(partial(_extent, self.space, base), _add_and_max)
+        return square / self.n, furthest
+
+    def hessian(self, base: Points) -> Array | None:
+        """The mean Hessian in the coordinates at a point, where the space offers it; without weights."""
+        total = self.reduce(partial(_hessian, self.space, base))
+        return None if total is None else total / self.n
+
+    def mean(self, function: Callable[[Points], Array]) -> Array:
+        """The mean over records of a function's rows; without weights."""
+        return self.reduce(partial(_row_sums, function)) / self.n
+
+
+def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
+    return space.moments(base, points, weights, accuracy)
+
+
+def _log_sums(space: Space, bases: Points, points: Points, weights: Array | None) -> tuple[Points, float]:
+    weight = float(len(points) if weights is None else weights.sum())
+    if weight == 0:
+        return np.zeros(bases.shape, dtype=bases.dtype), 0.0
+    return weight * space.mean_log(bases, points, weights), weight
+
+
+def _extent(space: Space, base: Points, points: Points, _: Array | None) -> tuple[float, float]:
+    return space.extent(base, points)
+
+
+def _hessian(space: Space, base: Points, points: Points, _: Array | None) -> Array | None:
+    return space.hessian(base, points)
+
+
+def _row_sums(function: Callable[[Points], Array], points: Points, _: Array | None) -> Array:
+    return np.asarray(np.sum(function(points), axis=0))
+
+
+def _add_each(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
+    return a[0] + b[0], a[1] + b[1]
+
+
+def _add_and_max(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
+    return a[0] + b[0], max(a[1], b[1])
+
+
+@lru_cache(maxsize=1)
+def _blas() -> list[Any]:
+    from threadpoolctl import ThreadpoolController
+
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """BLAS with one thread: loops over many small products only get slower with more, a hundred times on a busy machine."""
+    before = [library.get_num_threads() for library in _blas()]
+    for library, threads in zip(_blas(), before, strict=True):
+        if threads != 1:
+            library.set_num_threads(1)
+    try:
+        yield
+    finally:
+        for library, threads in zip(_blas(), before, strict=True):
+            if threads != 1:
+                library.set_num_threads(threads)

@@ -1,0 +1,342 @@
+"""Compiled loops for data that are many and small: directions in space, and matrices up to 16×16.
+
+Each is one pass over the records and holds none of them.  Numba compiles a loop when it is first called and keeps it on disk;
+the spaces come here only for so many records that this pays, and do the same in NumPy where Numba is missing.  Sums are kept
+per block of records, so that rounding stays that of a block.
+Reordering of sums and fused multiplication are allowed (``FAST``); assumptions on NaN and infinity are not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+
+from .base import Array
+
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+RUN = 2048  # records whose sums are kept together
+TINY = 1e-12
+
+
+def _compile(function: Any) -> Any:
+    return numba.njit(fastmath=FAST, cache=True, nogil=True, error_model="numpy")(function)
+
+
+@_compile
+def sphere_faults(points: Array, norm2: float, drift: float, exact: float) -> Any:
+    """How many rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± drift, and 1 ± exact."""
+    bad = inexact = 0.0
+    for i in range(len(points)):
+        y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
+        off = abs((y0 * y0 + y1 * y1 + y2 * y2) / norm2 - 1.0)
+        bad += 0.0 if off <= drift else 1.0
+        inexact += 0.0 if off <= exact else 1.0
+    return bad, inexact
+
+
+@_compile
+def sphere_least(points: Array, x: Array) -> Any:
+    """The smallest ⟨x, y⟩ over rows y of R³; four at a time, as one running minimum would wait for itself."""
+    x0, x1, x2 = x[0], x[1], x[2]
+    a = b = c = d = math.inf
+    whole = len(points) // 4 * 4
+    for i in range(0, whole, 4):
+        a = min(a, x0 * points[i, 0] + x1 * points[i, 1] + x2 * points[i, 2])
+        b = min(b, x0 * points[i + 1, 0] + x1 * points[i + 1, 1] + x2 * points[i + 1, 2])
+        c = min(c, x0 * points[i + 2, 0] + x1 * points[i + 2, 1] + x2 * points[i + 2, 2])
+        d = min(d, x0 * points[i + 3, 0] + x1 * points[i + 3, 1] + x2 * points[i + 3, 2])
+    for i in range(whole, len(points)):
+        a = min(a, x0 * points[i, 0] + x1 * points[i, 1] + x2 * points[i, 2])
+    return min(min(a, b), min(c, d))
+
+
+@_compile
+def sphere_moments(points: Array, frame: Array, series: Any, least: float) -> Any:
+    """Sums over directions y in R³ at x = frame[0], with tangent vectors e₁ = frame[1], e₂ = frame[2], c = ⟨x, y⟩ and
+    f = θ/sin θ, a series in 1 − c: those of f·⟨eᵢ, y⟩ (the logarithm), θ², f·c, of (1 − f·c)·nnᵀ (the Hessian is f·c plus
+    that), and how many c are below ``least``, where the series does not hold."""
+    x0, x1, x2 = frame[0, 0], frame[0, 1], frame[0, 2]
+    a0, a1, a2 = frame[1, 0], frame[1, 1], frame[1, 2]
+    b0, b1, b2 = frame[2, 0], frame[2, 1], frame[2, 2]
+    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
+    total = np.zeros(8)
+    for start in range(0, len(points), RUN):
+        ga = gb = square = cosine = haa = hab = hbb = far = 0.0
+        for i in range(start, min(start + RUN, len(points))):
+            y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
+            c = x0 * y0 + x1 * y1 + x2 * y2
+            a = a0 * y0 + a1 * y1 + a2 * y2
+            b = b0 * y0 + b1 * y1 + b2 * y2
+            z = 1.0 - c
+            z2 = z * z
+            z4 = z2 * z2
+            f = (
+                ((s0 + s1 * z) + (s2 + s3 * z) * z2)
+                + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
+                + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
+            )
+            sine2 = z * (1.0 + c)
+            h = (1.0 - f * c) / max(sine2, TINY)
+            ga += f * a
+            gb += f * b
+            square += f * f * sine2
+            cosine += f * c
+            haa += h * a * a
+            hab += h * a * b
+            hbb += h * b * b
+            far += 1.0 if c < least else 0.0
+        for k, value in enumerate((ga, gb, square, cosine, haa, hab, hbb, far)):
+            total[k] += value
+    return total
+
+
+@_compile
+def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c, θ², and how many c are below ``least``."""
+    p = points.shape[1]
+    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
+    toward = np.zeros(p)
+    part = np.empty(p)
+    along = square = far = 0.0
+    for start in range(0, len(points), RUN):
+        part[:] = 0.0
+        for i in range(start, min(start + RUN, len(points))):
+            c = 0.0
+            for j in range(p):
+                c += points[i, j] * x[j]
+            z = 1.0 - c
+            z2 = z * z
+            z4 = z2 * z2
+            f = (
+                ((s0 + s1 * z) + (s2 + s3 * z) * z2)
+                + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
+                + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
+            )
+            along += f * c
+            square += f * f * z * (1.0 + c)
+            far += 1.0 if c < least else 0.0
+            for j in range(p):
+                part[j] += f * points[i, j]
+        toward += part
+    return toward, along, square, far
+
+
+@_compile
+def plane_faults(points: Array, least: float) -> Any:
+    """How many 2×2 matrices are not exactly symmetric and positive definite by the margin ``least``, relative to their
+    diagonal."""
+    bad = 0.0
+    for i in range(len(points)):
+        a, b, c = points[i, 0, 0], points[i, 0, 1], points[i, 1, 1]
+        fine = (a > 0.0) & (c > 0.0) & (b == points[i, 1, 0]) & (a * c * (1.0 - least) > b * b) & (a * c < math.inf)
+        bad += 0.0 if fine else 1.0
+    return bad
+
+
+@_compile
+def plane_moments(points: Array, inverse: Array, series: Any, widest: float) -> Any:
+    """Sums over 2×2 matrices y with w = L⁻¹yL⁻ᵀ = mean + (half, off; off, −half): those of β·half and β·off, where
+    Log w = ½log det w + β·(w − mean); e², e half the gap of the logarithm's eigenvalues; of (e·coth e − 1) times the projection
+    on the direction that turns the eigenvectors (three numbers); of log det w; and how many have tanh e above ``widest``.
+
+    e = artanh x, x = gap/mean, from a series in x₂² after halving twice: tanh(e/2) = x/(1 + √(1 − x²)).
+    """
+    i0, i1, i2 = inverse[0, 0], inverse[1, 0], inverse[1, 1]
+    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
+    total = np.zeros(8)
+    for start in range(0, len(points), RUN):
+        first = second = square = h11 = h12 = h22 = level = wide = 0.0
+        for i in range(start, min(start + RUN, len(points))):
+            a, b, c = points[i, 0, 0], points[i, 0, 1], points[i, 1, 1]
+            t = i1 * a + i2 * b
+            p = i0 * i0 * a
+            off = i0 * t
+            r = i1 * t + i2 * (i1 * b + i2 * c)
+            mean = 0.5 * (p + r)
+            half = 0.5 * (p - r)
+            x2 = (half * half + off * off) / (mean * mean)
+            root = 1.0 + math.sqrt(max(1.0 - x2, 0.0))
+            y2 = x2 / (root * root)
+            deep = 1.0 + math.sqrt(max(1.0 - y2, 0.0))
+            z = y2 / (deep * deep)
+            z2 = z * z
+            z4 = z2 * z2
+            f = (
+                ((s0 + s1 * z) + (s2 + s3 * z) * z2)
+                + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
+                + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
+            )
+            ratio = 4.0 * f / (root * deep)  # e/x = e·coth e
+            beta = ratio / mean
+            curve = (ratio - 1.0) / (max(x2, TINY) * mean * mean)
+            first += beta * half
+            second += beta * off
+            square += ratio * ratio * x2
+            h11 += curve * off * off
+            h12 -= curve * half * off
+            h22 += curve * half * half
+            wide += 1.0 if x2 > widest else 0.0
+        for group in range(start, min(start + RUN, len(points)), 16):
+            product = 1.0  # determinants of sixteen, one logarithm
+            for i in range(group, min(group + 16, start + RUN, len(points))):
+                product *= (
+                    (points[i, 0, 0] * points[i, 1, 1] - points[i, 0, 1] * points[i, 0, 1]) * (i0 * i2) * (i0 * i2)
+                )
+            level += math.log(product)
+            wide += 0.0 if 1e-280 < product < 1e280 else 1.0
+        for k, value in enumerate((first, second, square, h11, h12, h22, level, wide)):
+            total[k] += value
+    return total
+
+
+@_compile
+def _product(a: Array, b: Array, out: Array) -> None:
+    """a·b for symmetric matrices that commute: the product is symmetric, half of it is computed."""
+    k = len(a)
+    for i in range(k):
+        for j in range(i + 1):
+            s = 0.0
+            for q in range(k):
+                s += a[i, q] * b[j, q]
+            out[i, j] = s
+            out[j, i] = s
+
+
+@_compile
+def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, tables: Array) -> Any:
+    """Sums over matrices y of Log w, w = L⁻¹yL⁻ᵀ, of its squared length and of its squared trace, and the largest squared
+    length; or a squared length of infinity where a spectrum is too wide for the tables.
+
+    The spectrum of w lies within δ·c of c = tr w²/tr w, with δ = (tr D⁸)^⅛/c, D = w − c.  The logarithm is the Chebyshev
+    series of log(1 + δt) for the next of ``widths``, summed in blocks of four (Paterson and Stockmeyer 1973) by
+    Clenshaw's rule in T₄.
+    """
+    n, k = points.shape[0], points.shape[1]
+    w, e, t2, t3, t4 = np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    now, last, product = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    total = np.zeros((k, k))
+    square = trace_square = largest = 0.0
+    for start in range(0, n, RUN):
+        part = np.zeros((k, k))
+        part_square = part_trace = 0.0
+        for m in range(start, min(start + RUN, n)):
+            for i in range(k):  # w = L⁻¹·y·L⁻ᵀ, by halves
+                for j in range(k):
+                    s = 0.0
+                    for q in range(j + 1):
+                        s += points[m, i, q] * inverse[j, q]
+                    product[i, j] = s
+            trace = norm = 0.0
+            for i in range(k):
+                for j in range(i + 1):
+                    s = 0.0
+                    for q in range(i + 1):
+                        s += inverse[i, q] * product[q, j]
+                    w[i, j] = s
+                    w[j, i] = s
+            for i in range(k):
+                trace += w[i, i]
+                for j in range(k):
+                    norm += w[i, j] * w[i, j]
+            center = norm / trace
+            for i in range(k):
+                w[i, i] -= center
+            _product(w, w, t2)
+            _product(t2, t2, t4)
+            eighth = 0.0
+            for i in range(k):
+                for j in range(k):
+                    eighth += t4[i, j] * t4[i, j]
+            width = math.sqrt(math.sqrt(math.sqrt(eighth))) / center * (1 + 1e-12)
+            row = 0
+            while row < len(widths) and not width <= widths[row]:
+                row += 1
+            if row == len(widths):
+                return total, square, trace_square, np.inf
+            delta = widths[row] * center
+            scale = 1.0 / delta
+            scale2 = scale * scale
+            for i in range(k):  # T₁, T₂, T₃ and 2·T₄ of D/δc
+                for j in range(k):
+                    e[i, j] = w[i, j] * scale
+                    d2 = t2[i, j] * scale2
+                    t4[i, j] = 16.0 * (t4[i, j] * scale2 * scale2 - d2)
+                    t2[i, j] = 2.0 * d2
+                t2[i, i] -= 1.0
+                t4[i, i] += 2.0
+            _product(e, t2, t3)
+            count = counts[row]
+            table = tables[row]
+            for i in range(k):
+                for j in range(k):
+                    t3[i, j] = 2.0 * t3[i, j] - e[i, j]
+                    now[i, j] = (
+                        table[count - 1, 1] * e[i, j] + table[count - 1, 2] * t2[i, j] + table[count - 1, 3] * t3[i, j]
+                    )
+                    last[i, j] = 0.0
+                now[i, i] += table[count - 1, 0]
+            for q in range(count - 2, -1, -1):
+                _product(t4, now, product)
+                share = 1.0 if q > 0 else 0.5
+                for i in range(k):
+                    for j in range(k):
+                        new = (
+                            share * product[i, j]
+                            - last[i, j]
+                            + table[q, 1] * e[i, j]
+                            + table[q, 2] * t2[i, j]
+                            + table[q, 3] * t3[i, j]
+                        )
+                        last[i, j] = now[i, j]
+                        now[i, j] = new
+                    now[i, i] += table[q, 0]
+            level = math.log(center)
+            length = trace = 0.0
+            for i in range(k):
+                now[i, i] += level
+                trace += now[i, i]
+                for j in range(k):
+                    length += now[i, j] * now[i, j]
+                    part[i, j] += now[i, j]
+            part_square += length
+            part_trace += trace * trace
+            largest = max(largest, length)
+        total += part
+        square += part_square
+        trace_square += part_trace
+    return total, square, trace_square, largest
+
+
+@_compile
+def matrix_faults(points: Array, least: float) -> Any:
+    """For each matrix 0 if it is exactly symmetric and Cholesky's algorithm finds it positive definite by the margin
+    ``least`` after scaling its diagonal to one, and 1 if a closer look is due."""
+    n, k = points.shape[0], points.shape[1]
+    faults = np.zeros(n, dtype=np.int8)
+    factor = np.empty((k, k))
+    scale = np.empty(k)
+    for m in range(n):
+        bad = False
+        for i in range(k):
+            if not (points[m, i, i] > 0.0 and points[m, i, i] < math.inf):
+                bad = True
+            scale[i] = 1.0 / math.sqrt(points[m, i, i])
+        for i in range(k):
+            for j in range(i):
+                bad = bad or points[m, i, j] != points[m, j, i]
+        if not bad:
+            for i in range(k):
+                for j in range(i + 1):
+                    s = points[m, i, j] * scale[i] * scale[j] - (least if i == j else 0.0)
+                    for q in range(j):
+                        s -= factor[i, q] * factor[j, q]
+                    if i == j:
+                        bad = bad or not s > 0.0
+                        factor[i, i] = math.sqrt(s) if s > 0.0 else 1.0
+                    else:
+                        factor[i, j] = s / factor[j, j]
+        faults[m] = 1 if bad else 0
+    return faults
