@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .records import Records, one_thread
-from .spaces.base import Array, Points, Space, uniform_weights
+from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
 MAX_ITERATIONS = 500
 
@@ -31,12 +31,14 @@ class FrechetMean:
 
 @dataclass(frozen=True)
 class Solution:
-    """A canonical point, the gradient left there, the steps it took, the tolerance that was aimed at."""
+    """A canonical point, the gradient left there, the steps it took, the tolerance that was aimed at, and the moments of the
+    records there."""
 
     point: Points
     gradient_norm: float
     iterations: int
     tolerance: float
+    moments: Moments
 
 
 def frechet_mean(
@@ -94,9 +96,9 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         floor = 4 * space.rounding_error(x, spread)
         goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else max(tolerance, 1e-2 * floor)
         if norm + here.error <= goal:
-            return Solution(x, norm + here.error, iteration, goal)
+            return Solution(x, norm + here.error, iteration, goal, here)
         if iteration == MAX_ITERATIONS or damping < 1e-6:
-            return Solution(x, norm + here.error, iteration, goal)
+            return Solution(x, norm + here.error, iteration, goal, here)
         accuracy = max(goal / 10, 1e-5 * norm)
         if norm <= 2 * here.error and here.error > goal / 5:  # what is left may be the series' error: look again
             here = records.moments(x, goal / 10)
@@ -109,6 +111,6 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         if there_norm < norm:
             x, here, norm, damping = candidate, there, there_norm, min(1.0, 2 * damping)
         elif norm <= floor:  # no progress at the end of double precision
-            return Solution(x, norm, iteration, max(goal, norm))
+            return Solution(x, norm, iteration, max(goal, norm), here)
         else:
             damping /= 2

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
 
-from ..radial import RadialLaw, central_range, gauss_legendre, spread_edges
+from ..radial import RadialLaw, central_range, gauss_legendre, radial_edges, spread_edges
 from ..spaces.base import Array, Space
 
 FAIL = 1e-9  # the chance of a rare event that a fixed amount of work allows for
@@ -48,19 +49,60 @@ def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | No
     return float(np.exp(log_mass - np.logaddexp.reduce(envelope.log_masses())))
 
 
+@dataclass(frozen=True, eq=False)
+class Ellipse:
+    """Proposals v = H⁻¹w about the mean, H the mean Hessian there: the law of ‖w‖, a lower bound on the share that is accepted,
+    and an upper bound on the share for which that is in doubt before the data are asked; whatever the data."""
+
+    law: RadialLaw
+    acceptance: float
+    doubt: float
+
+
 @lru_cache(maxsize=256)
-def kng_doubt(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> float:
-    """A bound on the probability that the squeeze cannot settle a proposal, whatever the data.
+def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> Ellipse | None:
+    """KNG's gradient transported back to the mean is Hv, give or take e(‖v‖), the error of the gradient: so ‖∇F‖ ≥
+    s − e(s/λ), s = ‖Hv‖, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H.  Both are concave in s, so chords
+    stay below them; the first rules near the mean, the second far out.  None for data too few, or a region too narrow.
 
-    At distance u its bounds on the energy are 2e(u)/σ apart, e the bound on the error of the gradient, which grows with u;
-    and no data propose farther out than the public envelope.
+    Accepted is at least ∫ s^(d−1)·J₋·e^(−(s+e)/σ), up to where s/λ = R − r, over the mass of the law; bounds on the energy are
+    2e/σ apart.
     """
+    if np.isinf(R) or r >= R:
+        return None
+    lower, upper = (float(h) for h in public_hessian(space, r, R, np.zeros(())))
+    d, limit = space.dim, min(r + R, space.injectivity_radius)
 
-    def doubt(u: Array) -> Array:
-        reach = np.minimum(2 * r + u, r + R)
-        return np.minimum(1.0, 2 * (rounding + space.gradient_error(u, r * r, reach, slope)) / sigma)
+    def error(u: Array) -> Array:
+        return rounding + space.gradient_error(u, r * r, np.minimum(2 * r + u, r + R), slope)
 
-    return _kng_envelope(space, r, R, sigma).expect(doubt)
+    def stretch(s: Array) -> tuple[Array, Array]:
+        """Bounds on log J at ‖Hv‖ = s."""
+        u = np.maximum(s / lower, 1e-300)
+        below, above = space.log_radial_bounds(u)
+        return below - (d - 1) * np.log(u), np.maximum(0.0, above - (d - 1) * np.log(u))
+
+    def log_volume(s: Array) -> Array:
+        with np.errstate(divide="ignore"):
+            return np.asarray((d - 1) * np.log(s) + stretch(s)[1])
+
+    edges = radial_edges(space, 1 / sigma, upper * limit)
+    inner = np.minimum(edges / upper, limit)
+    growth = np.minimum.accumulate(public_hessian(space, r, R, inner[1:])[0])
+    near = edges - error(np.minimum(edges / lower, limit))
+    far = np.concatenate([[0.0], np.cumsum(growth * np.diff(inner))])
+    turn = int(np.argmax(near < far)) if (near[1:] < far[1:]).any() else len(edges)
+    if turn <= 1:
+        return None
+    values = np.where(np.arange(len(edges)) < turn - 1, near, far)
+    law = RadialLaw(space, edges, np.diff(values) / np.diff(edges) / sigma, False, log_volume)
+    inside = edges[edges <= lower * (R - r)]
+    nodes, weights = gauss_legendre(inside)
+    log_lower = (d - 1) * np.log(nodes) + stretch(nodes)[0] - (nodes + error(nodes / lower) + slope) / sigma
+    log_mass = np.logaddexp.reduce((np.log(weights) + log_lower).ravel())
+    acceptance = float(np.exp(log_mass - np.logaddexp.reduce(law.log_masses())))
+    doubt = law.expect(lambda s: np.minimum(1.0, 2 * error(s / lower) / sigma))
+    return Ellipse(law, min(1.0, acceptance), min(1.0, doubt))
 
 
 def _kng_envelope(space: Space, r: float, R: float, sigma: float) -> RadialLaw:

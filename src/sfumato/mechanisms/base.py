@@ -210,8 +210,8 @@ class ManifoldMechanism(Mechanism):
     """A mechanism whose draws are points of the manifold with a radial envelope about the Fréchet mean."""
 
     @abstractmethod
-    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
-        """The density to draw from, for clipped records; made ready for about so many proposals."""
+    def target(self, records: Records, scale: Scale) -> Target:
+        """The density to draw from, for clipped records."""
 
     def asks(self, n: int, proposals: int) -> tuple[int, float]:
         """About how many of so many proposals the data must be asked, but for a chance that is given too; from public numbers
@@ -250,11 +250,11 @@ class ManifoldMechanism(Mechanism):
         check_size(size)
         records = Records(self.space, self.ball.clip(points))
         with one_thread():
-            return self.space.present(self.target(records, self.calibrate(records.n), size).draw(size, rng).points)
+            return self.space.present(self.target(records, self.calibrate(records.n)).draw(size, rng).points)
 
     def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
         space, batch = self.space, self._batch(records.n)
-        target = self.target(records, scale, batch)
+        target = self.target(records, scale)
         asks = batch if target.squeeze is None else self.asks(records.n, batch)[0]
         coordinates = target.draw_one(batch, rng, asks)
         draw = space.exp(target.base, space.from_coordinates(target.base, coordinates))
@@ -284,7 +284,7 @@ class ManifoldMechanism(Mechanism):
                     f"the noise of {self.name} on {self.space} would be as wide as the ball of radius {self.ball.radius:g}: "
                     "a draw would say nothing and take very long; use more records, a larger epsilon or another mechanism"
                 )
-        return min(LARGEST_BATCH, int(np.ceil(np.log(FAIL) / np.log1p(-min(share, 0.9)))))
+        return min(LARGEST_BATCH, int(np.ceil(np.log(FAIL) / np.log1p(-min(share, 1 - FAIL)))))
 
     def _rough_acceptance(self, n: int) -> float:
         """The share of directions that stay in the region from a mean at its edge, as if the space were flat, at the distance

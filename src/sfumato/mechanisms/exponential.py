@@ -35,9 +35,9 @@ class Exponential(ManifoldMechanism):
     def calibrate(self, n: int) -> Scale:
         return exponential_scale(self.space, self.ball.radius, n, self.epsilon)
 
-    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
+    def target(self, records: Records, scale: Scale) -> Target:
         space, sigma, R = self.space, scale.sigma, scale.region
-        found = mean_envelope(self.ball, R, records)
+        found = mean_envelope(self.ball, R, records, 1e-5 * float(np.sqrt(sigma)))
         base = found.base
         span = _span(space, self.ball.center, base, R)
         edges = gaussian_edges(space, sigma, span)

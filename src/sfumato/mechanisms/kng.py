@@ -9,14 +9,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ball import Ball
-from ..calibration.error import doubtful, kng_acceptance, kng_doubt, kng_error_quantile
+from ..calibration.error import Ellipse, doubtful, kng_acceptance, kng_ellipse, kng_error_quantile
 from ..calibration.scale import Scale, check_request, kng_scale, solver_tolerance
 from ..frechet import solve
 from ..radial import RadialLaw, spread_edges
 from ..records import Records
 from ..sampling import Target
-from ..spaces.base import Array, Points, Space
+from ..spaces.base import Array, Moments, Points, Space
 from .base import ManifoldMechanism
+
+WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
+INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals
 
 
 @dataclass(frozen=True)
@@ -68,52 +71,61 @@ class KNG(ManifoldMechanism):
             return Scale(2 * delta / self.epsilon, formula, {"delta": delta}, self.ball.radius)
         return kng_scale(self.space, self.ball.radius, n, self.epsilon, self.calibration)
 
-    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
+    def target(self, records: Records, scale: Scale) -> Target:
         space, ball, sigma, R = self.space, self.ball, scale.sigma, scale.region
         if self.objective is not None:
             return self._custom_target(self.objective, records.points, scale)
-        found = mean_envelope(ball, R, records)
+        found = mean_envelope(ball, R, records, INEXACT * sigma)
 
         def energy(x: Points) -> Array:
             return space.norm(x, records.mean_log(x)) / sigma
 
-        span = _span(space, ball.center, found.base, R)
-        scaled = RadialLaw.from_slope(space, lambda u: found.lower(u) / sigma, span)
-        squeeze = self._squeeze(records, found, scale) if self._squeezes(records.n, proposals) else None
-        return Target(space, found.base, scaled, energy, found.slope / sigma, ball.center, R, squeeze)
+        offset = found.slope / sigma
+        ellipse = self._ellipse(records.n)
+        hessian = None if ellipse is None else found.hessian(records)
+        if ellipse is None or hessian is None:
+            span = _span(space, ball.center, found.base, R)
+            law = RadialLaw.from_slope(space, lambda u: found.lower(u) / sigma, span)
+            return Target(space, found.base, law, energy, offset, ball.center, R)
+        gradient, most = -space.coordinates(found.base, found.moments.logs), ball.radius + R
 
-    def _squeeze(
-        self, records: Records, found: Envelope, scale: Scale
-    ) -> Callable[[Array], tuple[Array, Array]] | None:
-        """Bounds on ‖∇F‖/σ at exp(v): the length of ∇F(x̄) + Hv, give or take what the third derivative can do."""
-        space, base, most = self.space, found.base, self.ball.radius + scale.region
-        hessian = records.hessian(base)
-        if hessian is None:
-            return None
-        gradient = -space.coordinates(base, records.mean_log(base[None])[0])
-        rounding = 2 * space.rounding_error(self.ball.center, most)
-
-        def bounds(coordinates: Array) -> tuple[Array, Array]:
+        def squeeze(coordinates: Array) -> tuple[Array, Array]:
+            """‖∇F + Hv‖/σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
             reach = np.minimum(found.furthest + length, most)
-            error = rounding + space.gradient_error(length, found.second_moment, reach, found.slope)
+            error = self._rounding(R) + space.gradient_error(length, found.second_moment, reach, found.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
-            return np.maximum(norm - error, 0.0) / scale.sigma, (norm + error) / scale.sigma
+            return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
-        return bounds
+        return Target(
+            space,
+            found.base,
+            ellipse.law,
+            energy,
+            offset,
+            ball.center,
+            R,
+            np.asarray(np.linalg.inv(hessian), dtype=np.float64),
+            squeeze,
+        )
+
+    def _rounding(self, region: float) -> float:
+        return 2 * self.space.rounding_error(self.ball.center, self.ball.radius + region)
+
+    def _ellipse(self, n: int) -> Ellipse | None:
+        """Proposals shaped by the Hessian, where public numbers say that most of them are accepted: for many records."""
+        scale = self.calibrate(n)
+        if self.objective is not None or np.isinf(scale.region):
+            return None
+        slope = max(INEXACT * scale.sigma, solver_tolerance(self.space, self.ball.center, self.ball.radius))
+        found = kng_ellipse(
+            self.space, self.ball.radius, scale.region, scale.sigma, self._rounding(scale.region), slope
+        )
+        return found if found is not None and found.acceptance >= WORTHWHILE else None
 
     def asks(self, n: int, proposals: int) -> tuple[int, float]:
-        if self.objective is not None:
-            return proposals, 0.0
-        scale, r = self.calibrate(n), self.ball.radius
-        rounding = 2 * self.space.rounding_error(self.ball.center, r + min(scale.region, r))
-        slope = solver_tolerance(self.space, self.ball.center, r)
-        doubt = kng_doubt(self.space, r, scale.region, scale.sigma, rounding, slope)
-        return doubtful(proposals, doubt)
-
-    def _squeezes(self, n: int, proposals: int) -> bool:
-        """Whether the Hessian, which costs about half as many passes as it has rows, saves more than that."""
-        return self.asks(n, proposals)[0] + self.space.dim / 2 < proposals
+        ellipse = self._ellipse(n)
+        return (proposals, 0.0) if ellipse is None else doubtful(proposals, ellipse.doubt)
 
     def _custom_target(self, objective: Objective, points: Points, scale: Scale) -> Target:
         space, R = self.space, scale.region
@@ -144,10 +156,12 @@ class KNG(ManifoldMechanism):
         return 0.05 if self.objective is not None else super()._rough_acceptance(n)
 
     def acceptance(self, n: int) -> float | None:
-        """∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the public bounds Λ and G on the mean Hessian."""
+        """From the public bounds on the mean Hessian; see calibration/error.py."""
         if self.objective is not None:
             return None
-        scale = self.calibrate(n)
+        ellipse, scale = self._ellipse(n), self.calibrate(n)
+        if ellipse is not None:
+            return ellipse.acceptance
         return kng_acceptance(self.space, self.ball.radius, scale.region, scale.sigma)
 
 
@@ -161,9 +175,14 @@ class Envelope:
     second_moment: float
     furthest: float
     lower: Callable[[Array], Array]
+    moments: Moments
+
+    def hessian(self, records: Records) -> Array | None:
+        """The mean Hessian at the base; asks the records only if the solver did not learn it."""
+        return self.moments.hessian if self.moments.hessian.ndim else records.hessian(self.base)
 
 
-def mean_envelope(ball: Ball, R: float, records: Records) -> Envelope:
+def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> Envelope:
     """The envelope about the mean of records in the ball, for draws in B_R.
 
     With 2F the mean squared distance, 2F(x) ≤ 2F(x̄) + 2ηu + u² where no curvature is negative: a bound on the second
@@ -171,11 +190,11 @@ def mean_envelope(ball: Ball, R: float, records: Records) -> Envelope:
     proposals: an inexact one costs speed, never privacy.
     """
     space, r = ball.space, ball.radius
-    found = solve(records)
-    base, eta = found.point, found.gradient_norm
+    found = solve(records, tolerance=tolerance)
+    base, eta, moments = found.point, found.gradient_norm, found.moments
     if not float(space.distance(ball.center, base)) <= R:  # a solver gone astray
-        base = ball.center
-        eta = float(space.norm(base, records.mean_log(base[None])[0]))
+        base, moments = ball.center, records.moments(ball.center)
+        eta = float(space.norm(base, moments.logs))
     second_moment, furthest = records.extent(base)
 
     def lower(u: Array) -> Array:
@@ -183,7 +202,7 @@ def mean_envelope(ball: Ball, R: float, records: Records) -> Envelope:
         return space.mean_hessian_bounds(space.second_moment_at(second_moment + 2 * eta * u, u), reach)[0]
 
     slope = eta + space.rounding_error(ball.center, r + min(R, r + furthest))
-    return Envelope(base, slope, second_moment, furthest, lower)
+    return Envelope(base, slope, second_moment, furthest, lower, moments)
 
 
 def _span(space: Space, center: Points, base: Points, R: float) -> float:

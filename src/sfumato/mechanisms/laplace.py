@@ -33,7 +33,7 @@ class ManifoldLaplace(ManifoldMechanism):
     def calibrate(self, n: int) -> Scale:
         return laplace_scale(self.space, self.ball.center, self.ball.radius, n, self.epsilon, self.calibration)
 
-    def target(self, records: Records, scale: Scale, proposals: int = 1) -> Target:
+    def target(self, records: Records, scale: Scale) -> Target:
         found = solve(records)
         tolerance = solver_tolerance(self.space, self.ball.center, self.ball.radius)
         if found.gradient_norm > tolerance:

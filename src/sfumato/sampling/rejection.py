@@ -44,8 +44,9 @@ class Target:
     Propose a radius from V·exp(−envelope) and a uniform direction; accept with probability
     exp(−(energy − envelope))·J/V, and only inside the region.  Accepted points follow the target exactly.
 
-    ``squeeze`` gives bounds below and above the energy from the coordinates of a proposal at the base alone.  Where they
-    settle whether it is accepted the data need not be asked: the draw is the same.
+    With a ``shape`` H⁻¹, a matrix in the coordinates at the base, the law is that of ‖w‖ for proposals H⁻¹w.  ``squeeze``
+    gives bounds below and above the energy from the coordinates of a proposal at the base alone.  Where they settle whether
+    it is accepted the data need not be asked: the draw is the same.
     """
 
     space: Space
@@ -55,6 +56,7 @@ class Target:
     offset: float = 0.0
     center: Points | None = None
     region: float = np.inf
+    shape: Array | None = None
     squeeze: Callable[[Array], tuple[Array, Array]] | None = None
 
     def propose(self, size: int, rng: np.random.Generator) -> Proposals:
@@ -63,6 +65,8 @@ class Target:
         radius = self.law.sample(size, rng)
         gaussian = rng.standard_normal((size, space.dim))
         coordinates = gaussian * (radius / np.linalg.norm(gaussian, axis=1))[:, None]
+        if self.shape is not None:
+            coordinates = coordinates @ self.shape
         vectors = space.from_coordinates(self.base, coordinates)
         x = space.exp(self.base, vectors)
         with np.errstate(divide="ignore"):
@@ -77,11 +81,7 @@ class Target:
         if self.energy is None:
             return np.zeros(len(x))
         excess = self.energy(x) - envelope
-        if not (excess >= -1e-6).all():
-            raise EnvelopeError(
-                "the lower envelope of the gradient norm exceeds it at a proposal; nothing was released. For an "
-                "objective of your own, check that envelope(radius) never exceeds the norm of the gradient."
-            )
+        _check_envelope(excess)
         return -np.maximum(excess, 0.0)
 
     def _settle(self, proposals: Proposals, slack: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
@@ -92,6 +92,7 @@ class Target:
         if self.squeeze is None:
             return np.zeros_like(open_), open_
         low, high = self.squeeze(proposals.coordinates)
+        _check_envelope(high - proposals.envelope)
         accepted = slack <= -np.maximum(high - proposals.envelope, 0.0)
         return accepted, ~accepted & (slack <= -np.maximum(low - proposals.envelope, 0.0))
 
@@ -137,3 +138,11 @@ class Target:
             if len(kept):
                 return np.asarray(proposals.coordinates[kept[0]])
         raise RuntimeError(f"none of {PATIENCE * batch} proposals was accepted; nothing was released")
+
+
+def _check_envelope(excess: Array) -> None:
+    if not (excess >= -1e-6).all():
+        raise EnvelopeError(
+            "the lower envelope of the gradient norm exceeds it at a proposal; nothing was released. For an "
+            "objective of your own, check that envelope(radius) never exceeds the norm of the gradient."
+        )

@@ -54,6 +54,16 @@ def sphere_least(points: Array, x: Array) -> Any:
 
 
 @_compile
+def sphere_below(points: Array, x: Array, least: float) -> Any:
+    """Which rows of R³ have ⟨x, y⟩ below ``least``."""
+    x0, x1, x2 = x[0], x[1], x[2]
+    found = np.empty(len(points), dtype=np.bool_)
+    for i in range(len(points)):
+        found[i] = x0 * points[i, 0] + x1 * points[i, 1] + x2 * points[i, 2] < least
+    return found
+
+
+@_compile
 def sphere_moments(points: Array, frame: Array, series: Any, least: float) -> Any:
     """Sums over directions y in R³ at x = frame[0], with tangent vectors e₁ = frame[1], e₂ = frame[2], c = ⟨x, y⟩ and
     f = θ/sin θ, a series in 1 − c: those of f·⟨eᵢ, y⟩ (the logarithm), θ², f·c, of (1 − f·c)·nnᵀ (the Hessian is f·c plus

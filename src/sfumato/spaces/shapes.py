@@ -229,12 +229,14 @@ class PlanarShapes(Space):
         """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
         k = self.landmarks
         along, gram, turned = 0.0, np.zeros((2 * k, 2 * k)), np.zeros((2 * k, 2 * k))
-        for part in blocks(len(points), 2 * k, 2 * CACHE):
+        for part in blocks(len(points), 2 * k, CACHE):
             turn, size, factor = _turns(points[part] @ np.conj(base))
             phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
-            rows = (points[part] * turn[:, None]).view(np.float64)
-            gram += (rows * ((1 - phi) / sine2)[:, None]).T @ rows
-            turned += (rows * (factor * factor / phi)[:, None]).T @ rows  # θ·tan θ/sin²θ
+            # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
+            rows = (points[part] * (turn * np.sqrt((1 - phi) / sine2))[:, None]).view(np.float64)
+            gram += rows.T @ rows
+            rows = (points[part] * (turn * (factor / np.sqrt(phi)))[:, None]).view(np.float64)  # θ·tan θ/sin²θ
+            turned += rows.T @ rows
             along += float(phi.sum())
         basis = self.tangent_basis(base)
         plain, quarter = (np.ascontiguousarray(v).view(np.float64) for v in (basis, -1j * basis))

@@ -215,7 +215,11 @@ class Sphere(Space):
         """By cosines first; the distance decides for those that may be outside."""
         if radius * self._q >= 3.0:
             return super().outside(base, points, radius)
-        found = points @ base * self.curvature < np.cos(radius * self._q) + 1e-12
+        least = (np.cos(radius * self._q) + 1e-12) / self.curvature
+        if self.dim == 2 and points.size >= MANY and (kernels := compiled()):
+            found = kernels.sphere_below(points, base, least)
+        else:
+            found = points @ base < least
         found[found] = self.distance(base, points[found]) > radius
         return np.asarray(found)
 
