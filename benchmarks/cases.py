@@ -73,7 +73,7 @@ class Case:
             values, vectors = np.linalg.eigh(self._scaled(v, rng))
             root = _root(self.size)
             x = root @ ((vectors * np.exp(values)[:, None]) @ vectors.swapaxes(1, 2)) @ root
-            return (x + x.swapaxes(1, 2)) / 2
+            return np.asarray((x + x.swapaxes(1, 2)) / 2)
         if self.kind == "sphere":
             return np.asarray(self._on_sphere(rng.standard_normal((n, self.size + 1)), self.center(), rng))
         v = rng.standard_normal((n, self.size, 2)) @ [1, 1j]

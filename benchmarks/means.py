@@ -53,7 +53,7 @@ def _compare(case: Case, peers: dict[str, float | None], rounds: int) -> list[Ro
         }
         seconds = alternate({name: solver.run for name, solver in solvers.items()}, rounds)
     norms = {name: gradient_norm(case.kind, solver.mean, points) for name, solver in solvers.items()}
-    rows = []
+    rows: list[Row] = []
     for peer, wanted in peers.items():
         ratio = seconds[peer] / seconds["sfumato"]
         rows.append(

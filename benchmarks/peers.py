@@ -101,7 +101,7 @@ def pymanopt(kind: str, size: int, points: Array, tolerance: float) -> Solver:
         root = np.linalg.cholesky(x)
         inverse = np.linalg.inv(root)
         values, vectors = np.linalg.eigh(inverse @ points @ inverse.T)
-        return root, np.log(values), vectors
+        return np.asarray(root), np.asarray(np.log(values)), np.asarray(vectors)
 
     def cost(x: Array) -> float:
         if sphere:
@@ -115,7 +115,7 @@ def pymanopt(kind: str, size: int, points: Array, tolerance: float) -> Solver:
             weights = angle / np.maximum(np.sin(angle), 1e-300)
             return np.asarray(-(weights @ points - (weights @ cosine) * x) / len(points))
         root, values, vectors = whitened(x)
-        return -root @ ((vectors * values[:, None]) @ vectors.swapaxes(1, 2)).mean(axis=0) @ root.T
+        return np.asarray(-root @ ((vectors * values[:, None]) @ vectors.swapaxes(1, 2)).mean(axis=0) @ root.T)
 
     def hessian(x: Array, v: Array) -> Array:
         length = manifold.norm(x, v)
@@ -144,6 +144,7 @@ class Timed:
 
     def __init__(self, solver: str, kind: str, size: int, file: Path, tolerance: float = 1e-8) -> None:
         python = sys.executable if solver == "sfumato" else str(peers_python())
+        self.name = solver
         command = [python, "-m", __spec__.name, solver, kind, str(size), str(file), repr(tolerance)]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
@@ -156,7 +157,8 @@ class Timed:
         assert self.process.stdout is not None
         line = self.process.stdout.readline()
         if not line:
-            raise RuntimeError(f"{' '.join(self.process.args[2:4])} ended with code {self.process.wait()}")  # type: ignore[index]
+            self.close()
+            raise RuntimeError(f"{self.name} ended with code {self.process.returncode} and without an answer")
         return dict(json.loads(line))
 
     def run(self) -> float:

@@ -75,7 +75,7 @@ def write_parquet(case: Case, folder: Path) -> list[Path]:
 
     folder.mkdir()
     schema = pa.schema([(f"v{i}", pa.float64()) for i in range(1, case.size + 2)])
-    files = []
+    files: list[Path] = []
     for parts in np.array_split(np.arange(len(case.parts())), FILES):
         if len(parts):
             files.append(folder / f"{len(files):02d}.parquet")
@@ -148,10 +148,10 @@ def _with_workers(case: Case, space: Space, expected: Array, judge: bool) -> Ite
 
 def dask_array(case: Case) -> Any:
     """The records of a case, each part made where it is needed."""
-    import dask
     import dask.array as da
+    from dask.delayed import delayed
 
-    made = dask.delayed(case.part)
+    made = delayed(case.part)
     parts = [
         da.from_delayed(made(i), (rows.stop - rows.start, *case.point_shape), np.float64)
         for i, rows in enumerate(case.parts())
