@@ -1,9 +1,11 @@
 """The benchmark's own parts: data that are where they should be, norms that are right, tables that say what was measured."""
 
+import doctest
 import json
 
 import numpy as np
 import pytest
+from benchmarks import cases, table
 from benchmarks.cases import Case, gradient_norm
 from benchmarks.means import CASES
 from benchmarks.peers import Timed, space_of
@@ -20,6 +22,13 @@ SMALL = [
     Case("spd", 2, 400),
     Case("spd", 5, 400),
 ]
+
+
+@pytest.mark.parametrize("module", [cases, table], ids=lambda module: module.__name__)
+def test_examples(module):
+    failed, tried = doctest.testmod(module)
+    assert tried > 0
+    assert failed == 0
 
 
 @pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
@@ -95,9 +104,9 @@ def test_tables_are_saved_and_misses_named(tmp_path):
         {"case": "b", "ratio": 2.0, "wanted": 50, "met": False},
         {"case": "c", "ratio": 1e-9, "wanted": None, "met": None},
     ]
-    table = Table("Means", "How.", rows)
-    assert table.missed() == ["Means: b"]
-    save([table], tmp_path / "out")
+    made = Table("Means", "How.", rows)
+    assert made.missed() == ["Means: b"]
+    save([made], tmp_path / "out")
     page = (tmp_path / "out" / "BENCH.md").read_text()
     assert "| a | 51.2 | 50 | yes |\n| b | 2 | 50 | no |\n| c | 1e-09 |  |  |" in page
     assert json.loads((tmp_path / "out" / "BENCH.json").read_text())["tables"]["Means"] == rows
