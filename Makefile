@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint docs tutorials agreement clean
+.PHONY: demo test lint docs tutorials agreement bench clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -34,7 +34,11 @@ test: lint docs
 
 # Fréchet means against geomstats and pyRiemann, which the script installs in .venv-peers
 agreement: $(VENV)/installed
-	$(BIN)/python benchmarks/agreement.py
+	$(BIN)/python -m benchmarks.agreement
+
+# times and memory, ours and the peers', into bench-output; ARGS="--quick", "--only means,draws"
+bench: $(VENV)/installed
+	$(BIN)/python -m benchmarks.bench $(ARGS)
 
 clean:
-	rm -rf $(VENV) .venv-peers demo-output
+	rm -rf $(VENV) .venv-peers demo-output bench-output

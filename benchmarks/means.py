@@ -1,0 +1,128 @@
+"""Fréchet means against the peers; what a pass over the data costs, and how the cost grows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from .cases import Array, Case, gradient_norm
+from .peers import Timed, mean_options, space_of
+from .table import Row, Table, alternate, cpu
+
+TOLERANCE = 1e-8
+# the peers of each case, and how many times as much CPU time as ours they are to take
+CASES: list[tuple[Case, dict[str, float | None]]] = [
+    (Case("sphere", 2, 100_000), {"geomstats": 50, "pymanopt": None}),
+    (Case("sphere", 99, 10_000), {"geomstats": 40, "pymanopt": None}),
+    (Case("shapes", 50, 409), {"geomstats": 50}),
+    (Case("spd", 2, 100_000), {"geomstats": 100, "pyRiemann": 50, "pymanopt": None}),
+    (Case("spd", 10, 10_000), {"geomstats": 4.5, "pyRiemann": 3.3, "pymanopt": None}),
+    (Case("spd", 50, 500), {"geomstats": 3.5, "pyRiemann": 3.5, "pymanopt": None}),
+]
+QUICK: list[tuple[Case, dict[str, float | None]]] = [
+    (Case("sphere", 2, 1000), {"geomstats": None, "pymanopt": None}),
+    (Case("shapes", 10, 100), {"geomstats": None}),
+    (Case("spd", 2, 1000), {"geomstats": None, "pyRiemann": None, "pymanopt": None}),
+]
+
+
+def means(quick: bool) -> Iterator[Table]:
+    """The same data, the same gradient norm, one thread, taking turns."""
+    rows = [row for case, peers in (QUICK if quick else CASES) for row in _compare(case, peers, 2 if quick else 5)]
+    yield Table(
+        "Fréchet mean",
+        "CPU seconds (median) of a whole call, on one thread, all taking turns; the first call, which compiles, is not "
+        f"counted. Every solver is asked for a gradient norm of {TOLERANCE:g}; the norms here are computed apart, from the "
+        "formulas. Memory is the high-water mark of the first call above what the data take.",
+        rows,
+    )
+
+
+def _compare(case: Case, peers: dict[str, float | None], rounds: int) -> list[Row]:
+    points = case.points()
+    with TemporaryDirectory() as folder, ExitStack() as stack:
+        file = Path(folder, "points.npy")
+        np.save(file, points)
+        solvers = {
+            name: stack.enter_context(Timed(name, case.kind, case.size, file, TOLERANCE))
+            for name in ("sfumato", *peers)
+        }
+        seconds = alternate({name: solver.run for name, solver in solvers.items()}, rounds)
+    norms = {name: gradient_norm(case.kind, solver.mean, points) for name, solver in solvers.items()}
+    rows: list[Row] = []
+    for peer, wanted in peers.items():
+        ratio = seconds[peer] / seconds["sfumato"]
+        rows.append(
+            {
+                "case": case.name,
+                "peer": f"{peer} {solvers[peer].version}",
+                "peer, s": seconds[peer],
+                "ours, s": seconds["sfumato"],
+                "ratio": ratio,
+                "wanted": wanted,
+                "met": None if wanted is None else ratio >= wanted and norms["sfumato"] <= TOLERANCE,
+                "gradient, peer": norms[peer],
+                "gradient, ours": norms["sfumato"],
+                "peer, MB": solvers[peer].memory / 2**20,
+                "ours, MB": solvers["sfumato"].memory / 2**20,
+            }
+        )
+    return rows
+
+
+def passes(quick: bool) -> Iterator[Table]:
+    """A pass over the data against a plain read of them, and the growth in n."""
+    cases = [case for case, _ in (QUICK if quick else CASES)]
+    yield Table(
+        "Passes over the data",
+        "CPU seconds (median) of a whole call over the passes that it makes, against the time NumPy takes to read the same "
+        "array once (`points.sum()`).",
+        [_pass_row(case, quick) for case in [*cases, Case("sphere", 2, 10**5 if quick else 10**7)]],
+    )
+    yield _growth([10**4, 10**5] if quick else [10**4, 10**5, 10**6, 10**7], judge=not quick)
+
+
+def _pass_row(case: Case, quick: bool) -> Row:
+    import sfumato as sf
+
+    space, points, options = space_of(case.kind, case.size), case.points(), mean_options(TOLERANCE)
+    mean = sf.frechet_mean(space, points, **options)
+    count = int(getattr(mean, "passes", mean.iterations + 1))
+    runs = {"mean": cpu(lambda: sf.frechet_mean(space, points, **options)), "read": cpu(points.sum)}
+    seconds = alternate(runs, 2 if quick else 5)
+    ratio = seconds["mean"] / count / seconds["read"]
+    wanted = 4.0 if case.n == 10**7 else None
+    return {
+        "case": case.name,
+        "mean, s": seconds["mean"],
+        "passes": count,
+        "a pass, s": seconds["mean"] / count,
+        "a read, s": seconds["read"],
+        "pass over read": ratio,
+        "at most": wanted,
+        "met": None if wanted is None else ratio <= wanted,
+    }
+
+
+def _growth(sizes: list[int], judge: bool) -> Table:
+    import sfumato as sf
+
+    space, options = space_of("sphere", 2), mean_options(TOLERANCE)
+    points = Case("sphere", 2, max(sizes)).points()
+
+    def run(part: Array) -> object:
+        return sf.frechet_mean(space, part, **options)
+
+    seconds = alternate({str(n): cpu(lambda n=n: run(points[:n])) for n in sizes}, 3)  # type: ignore[misc]
+    slope = float(np.polyfit(np.log(sizes), np.log([seconds[str(n)] for n in sizes]), 1)[0])
+    rows: list[Row] = [
+        {"S^2, n": n, "mean, s": seconds[str(n)], "ns a record": 1e9 * seconds[str(n)] / n} for n in sizes
+    ]
+    rows = [{**row, "slope": None, "wanted": None, "met": None} for row in rows]
+    wanted = {"wanted": "0.9 to 1.1", "met": 0.9 <= slope <= 1.1} if judge else {}
+    rows.append({**rows[-1], "S^2, n": "log–log slope", "mean, s": None, "ns a record": None, "slope": slope, **wanted})
+    return Table("Growth in n", "CPU seconds (median) of a Fréchet mean of the first n of the same records.", rows)

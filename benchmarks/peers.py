@@ -1,0 +1,240 @@
+"""Solvers for the Fréchet mean, ours and the peers', and a process that times one of them.
+
+The peers live in an environment of their own (``.venv-peers``, made when it is first needed), because geomstats needs an
+older NumPy.  This file runs in either environment, as ``python -m benchmarks.peers SOLVER KIND SIZE FILE``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import THREADS
+from .cases import Array
+
+if TYPE_CHECKING:
+    from sfumato import Space
+
+ROOT = Path(__file__).resolve().parent.parent
+PEERS = ROOT / ".venv-peers"
+REQUIREMENTS = ["geomstats>=2.8,<2.9", "numpy<2.4", "pyriemann>=0.12,<0.13", "pymanopt>=2.2,<2.3"]
+ONE_THREAD = {**os.environ, **dict.fromkeys(THREADS, "1")}
+
+Solver = Callable[[], Array]
+
+
+# -- the solvers, ready to run: what is made once (the space, the problem, the layout of the records) is not timed ---------
+def sfumato(kind: str, size: int, points: Array, tolerance: float) -> Solver:
+    """sfumato's own: the call that a user makes, checks of the records included."""
+    import sfumato as sf
+
+    space, options = space_of(kind, size), mean_options(tolerance)
+    return lambda: sf.frechet_mean(space, points, **options).point
+
+
+def space_of(kind: str, size: int) -> Space:
+    """The space of a case, as sfumato has it."""
+    import sfumato as sf
+
+    spaces: dict[str, Callable[[int], Space]] = {"sphere": sf.Sphere, "spd": sf.SPD, "shapes": sf.PlanarShapes}
+    return spaces[kind](size)
+
+
+def mean_options(tolerance: float = 1e-8) -> dict[str, Any]:
+    """The tolerance, where ``frechet_mean`` takes one; else it goes to the end of double precision."""
+    from inspect import signature
+
+    import sfumato as sf
+
+    return {"tolerance": tolerance} if "tolerance" in signature(sf.frechet_mean).parameters else {}
+
+
+def geomstats(kind: str, size: int, points: Array, tolerance: float) -> Solver:
+    """geomstats' gradient descent; it stops at ‖∇F‖² ≤ ε·dim, so ε is set to tolerance²/dim."""
+    from geomstats.geometry.hypersphere import Hypersphere
+    from geomstats.geometry.pre_shape import PreShapeSpace
+    from geomstats.geometry.spd_matrices import SPDAffineMetric, SPDMatrices
+    from geomstats.learning.frechet_mean import FrechetMean
+
+    space: Any
+    if kind == "sphere":
+        space = Hypersphere(size)
+    elif kind == "spd":
+        space = SPDMatrices(size, equip=False)
+        space.equip_with_metric(SPDAffineMetric)
+    else:
+        preshapes = PreShapeSpace(size, ambient_dim=2)
+        preshapes.equip_with_group_action("rotations")
+        space = preshapes.equip_with_quotient()
+        points = preshapes.projection(points)
+    options = {"epsilon": tolerance**2 / space.dim, "max_iter": 1000}
+    return lambda: np.asarray(FrechetMean(space, method="default").set(**options).fit(points).estimate_)
+
+
+def pyriemann(kind: str, size: int, points: Array, tolerance: float) -> Solver:
+    """pyRiemann's affine-invariant mean of positive definite matrices; it stops at ‖∇F‖ ≤ tolerance."""
+    from pyriemann.geometry.mean import mean_riemann
+
+    return lambda: np.asarray(mean_riemann(points, tol=tolerance, maxiter=1000))
+
+
+def pymanopt(kind: str, size: int, points: Array, tolerance: float) -> Solver:
+    """pymanopt's trust regions, from the mean in the ambient space; cost and gradient in NumPy, the Hessian by differences
+    of gradients.  (Its conjugate gradients search along lines by the cost, and end before 1e-8 on S^99.)"""
+    import pymanopt as pm
+    from pymanopt.manifolds import Sphere, SymmetricPositiveDefinite
+    from pymanopt.optimizers import TrustRegions
+
+    sphere = kind == "sphere"
+    manifold = Sphere(size + 1) if sphere else SymmetricPositiveDefinite(size)
+    optimizer = TrustRegions(min_gradient_norm=tolerance, max_iterations=1000, verbosity=0)
+
+    def whitened(x: Array) -> tuple[Array, Array, Array]:
+        root = np.linalg.cholesky(x)
+        inverse = np.linalg.inv(root)
+        values, vectors = np.linalg.eigh(inverse @ points @ inverse.T)
+        return np.asarray(root), np.asarray(np.log(values)), np.asarray(vectors)
+
+    def cost(x: Array) -> float:
+        if sphere:
+            return float(np.mean(np.arccos(np.clip(points @ x, -1, 1)) ** 2)) / 2
+        return float(np.mean(np.sum(whitened(x)[1] ** 2, axis=1))) / 2
+
+    def gradient(x: Array) -> Array:
+        if sphere:
+            cosine = np.clip(points @ x, -1, 1)
+            angle = np.arccos(cosine)
+            weights = angle / np.maximum(np.sin(angle), 1e-300)
+            return np.asarray(-(weights @ points - (weights @ cosine) * x) / len(points))
+        root, values, vectors = whitened(x)
+        return np.asarray(-root @ ((vectors * values[:, None]) @ vectors.swapaxes(1, 2)).mean(axis=0) @ root.T)
+
+    def hessian(x: Array, v: Array) -> Array:
+        length = manifold.norm(x, v)
+        if length < 1e-300:
+            return np.zeros_like(v)
+        near = manifold.retraction(x, 2**-14 / length * v)
+        return np.asarray((manifold.transport(near, x, gradient(near)) - gradient(x)) * (length / 2**-14))
+
+    wrap = pm.function.numpy(manifold)
+    problem = pm.Problem(manifold, wrap(cost), riemannian_gradient=wrap(gradient), riemannian_hessian=wrap(hessian))
+    start = points.mean(axis=0)
+    start = start / np.linalg.norm(start) if sphere else start
+    return lambda: np.asarray(optimizer.run(problem, initial_point=start).point)
+
+
+SOLVERS = {"sfumato": sfumato, "geomstats": geomstats, "pyRiemann": pyriemann, "pymanopt": pymanopt}
+
+
+# -- a process that times one solver on one file -------------------------------------------------------------------------
+class Timed:
+    """A solver in a process of its own, on one thread; :meth:`run` gives the CPU seconds of one run.
+
+    The first run is made before any is timed, so that compiling is not; ``mean`` is its answer, and ``memory`` its
+    high-water mark in bytes above what was in use once the points were read and the solver had seen a few of them.
+    """
+
+    def __init__(self, solver: str, kind: str, size: int, file: Path, tolerance: float = 1e-8) -> None:
+        python = sys.executable if solver == "sfumato" else str(peers_python())
+        self.name = solver
+        command = [python, "-m", __spec__.name, solver, kind, str(size), str(file), repr(tolerance)]
+        self.process = subprocess.Popen(
+            command, cwd=ROOT, env=ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        )
+        first = self._answer()
+        self.mean, self.memory, self.version = np.array(first["mean"]), int(first["memory"]), str(first["version"])
+        self.seconds = float(first["seconds"])
+
+    def _answer(self) -> dict[str, Any]:
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        if not line:
+            self.close()
+            raise RuntimeError(f"{self.name} ended with code {self.process.returncode} and without an answer")
+        return dict(json.loads(line))
+
+    def run(self) -> float:
+        assert self.process.stdin is not None
+        self.process.stdin.write("go\n")
+        self.process.stdin.flush()
+        return float(self._answer()["seconds"])
+
+    def close(self) -> None:
+        self.process.communicate()
+
+    def __enter__(self) -> Timed:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def serve(name: str, kind: str, size: int, file: Path, tolerance: float) -> None:
+    """Run a solver once, then once more for every line that comes in; each answer is a line of JSON."""
+    from importlib.metadata import version
+
+    answers, sys.stdout = sys.stdout, sys.stderr  # what libraries print must not mix with the answers
+    points = np.load(file)
+    SOLVERS[name](kind, size, points[:20], tolerance)()
+    solver = SOLVERS[name](kind, size, points, tolerance)
+
+    def timed() -> tuple[Array, float]:
+        start = time.process_time()
+        mean = solver()
+        return mean, time.process_time() - start
+
+    before = memory_now()
+    mean, seconds = timed()
+    first = {"mean": mean.tolist(), "memory": high_water() - before, "seconds": seconds, "version": version(name)}
+    print(json.dumps(first), file=answers, flush=True)
+    for _ in sys.stdin:
+        print(json.dumps({"seconds": timed()[1]}), file=answers, flush=True)
+
+
+def memory_now() -> int:
+    """Bytes in memory; the high-water mark starts anew from here, where the system allows it."""
+    clear, status = Path("/proc/self/clear_refs"), Path("/proc/self/status")
+    if not status.exists():
+        return high_water()
+    clear.write_text("5")
+    return _status("VmRSS")
+
+
+def high_water() -> int:
+    """Most bytes that this process has had in memory."""
+    if Path("/proc/self/status").exists():
+        return _status("VmHWM")
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return peak if sys.platform == "darwin" else peak * 1024
+
+
+def _status(key: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(key))
+
+
+# -- the environment -----------------------------------------------------------------------------------------------------
+def peers_python() -> Path:
+    """The interpreter of the peers' environment, which is made if it is missing or was made for other versions."""
+    python, stamp, wanted = PEERS / "bin" / "python", PEERS / "installed", "\n".join(REQUIREMENTS)
+    if not stamp.exists() or stamp.read_text() != wanted:
+        print(f"installing the peers in {PEERS.name} ...", flush=True)
+        subprocess.run([sys.executable, "-m", "venv", "--clear", PEERS], check=True)
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        subprocess.run(pip + REQUIREMENTS, check=True)
+        stamp.write_text(wanted)
+    return python
+
+
+if __name__ == "__main__":
+    serve(sys.argv[1], sys.argv[2], int(sys.argv[3]), Path(sys.argv[4]), float(sys.argv[5]))
