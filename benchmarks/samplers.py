@@ -133,11 +133,12 @@ def _against_chain(
     experiment: Experiment, mechanism: ManifoldMechanism, points: Points, rounds: int
 ) -> dict[str, float]:
     from sfumato import frechet_mean
+    from sfumato.records import Records
     from sfumato.sampling import metropolis
 
     rng = np.random.default_rng([SEED, 1])
     n, space = len(points), mechanism.space
-    target = mechanism.target(mechanism.ball.clip(points), mechanism.calibrate(n))
+    target = mechanism.target(Records(space, mechanism.ball.clip(points)), mechanism.calibrate(n))
     walk = _with_energy(target, mechanism.scale(n))
     step = mechanism.noise_length(n) / 2
     count = 2000 if n < 1000 else 100

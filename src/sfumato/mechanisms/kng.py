@@ -81,7 +81,7 @@ class KNG(ManifoldMechanism):
             return space.norm(x, records.mean_log(x)) / sigma
 
         offset = found.slope / sigma
-        ellipse = self._ellipse(records.n)
+        ellipse = self._ellipse(scale)
         hessian = None if ellipse is None else found.hessian(records)
         if ellipse is None or hessian is None:
             span = _span(space, ball.center, found.base, R)
@@ -97,24 +97,14 @@ class KNG(ManifoldMechanism):
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
-        return Target(
-            space,
-            found.base,
-            ellipse.law,
-            energy,
-            offset,
-            ball.center,
-            R,
-            np.asarray(np.linalg.inv(hessian), dtype=np.float64),
-            squeeze,
-        )
+        shape = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
+        return Target(space, found.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
 
     def _rounding(self, region: float) -> float:
         return 2 * self.space.rounding_error(self.ball.center, self.ball.radius + region)
 
-    def _ellipse(self, n: int) -> Ellipse | None:
+    def _ellipse(self, scale: Scale) -> Ellipse | None:
         """Proposals shaped by the Hessian, where public numbers say that most of them are accepted: for many records."""
-        scale = self.calibrate(n)
         if self.objective is not None or np.isinf(scale.region):
             return None
         slope = max(INEXACT * scale.sigma, solver_tolerance(self.space, self.ball.center, self.ball.radius))
@@ -124,7 +114,7 @@ class KNG(ManifoldMechanism):
         return found if found is not None and found.acceptance >= WORTHWHILE else None
 
     def asks(self, n: int, proposals: int) -> tuple[int, float]:
-        ellipse = self._ellipse(n)
+        ellipse = self._ellipse(self.calibrate(n))
         return (proposals, 0.0) if ellipse is None else doubtful(proposals, ellipse.doubt)
 
     def _custom_target(self, objective: Objective, points: Points, scale: Scale) -> Target:
@@ -159,7 +149,8 @@ class KNG(ManifoldMechanism):
         """From the public bounds on the mean Hessian; see calibration/error.py."""
         if self.objective is not None:
             return None
-        ellipse, scale = self._ellipse(n), self.calibrate(n)
+        scale = self.calibrate(n)
+        ellipse = self._ellipse(scale)
         if ellipse is not None:
             return ellipse.acceptance
         return kng_acceptance(self.space, self.ball.radius, scale.region, scale.sigma)
