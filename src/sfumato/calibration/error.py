@@ -91,7 +91,8 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
     growth = np.minimum.accumulate(public_hessian(space, r, R, inner[1:])[0])
     near = edges - error(np.minimum(edges / lower, limit))
     far = np.concatenate([[0.0], np.cumsum(growth * np.diff(inner))])
-    turn = int(np.argmax(near < far)) if (near[1:] < far[1:]).any() else len(edges)
+    beyond = np.flatnonzero(near[1:] < far[1:])
+    turn = 1 + int(beyond[0]) if len(beyond) else len(edges)
     if turn <= 1:
         return None
     values = np.where(np.arange(len(edges)) < turn - 1, near, far)

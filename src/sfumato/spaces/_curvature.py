@@ -8,6 +8,7 @@ hyperbolic twins follow by t → i·t.
 from __future__ import annotations
 
 from collections.abc import Callable
+from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
@@ -85,26 +86,29 @@ NEAR = 0.7  # cosine down to which the series below holds: 45.6 degrees
 TERMS = 12
 
 
-def _fit(powers: Callable[[int], float], end: float) -> tuple[float, ...]:
-    """Coefficients of the polynomial with TERMS terms that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end]."""
-    from numpy.polynomial import Chebyshev, Polynomial
+def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
+    """Coefficients of the polynomial with TERMS terms that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end].
 
-    def function(z: Array) -> Array:
-        total = np.zeros_like(z)
-        for k in range(60, -1, -1):
-            total = total * z + powers(k)
-        return total
-
-    fitted = Chebyshev.interpolate(function, TERMS - 1, domain=[0.0, end])
-    return tuple(float(c) for c in fitted.convert(kind=Polynomial, domain=[-1, 1], window=[-1, 1]).coef)
+    In fractions, by Newton's divided differences: only the answer is rounded.
+    """
+    nodes = [Fraction(round((1 - np.cos(np.pi * (i + 0.5) / TERMS)) / 2 * end * 2**20), 2**20) for i in range(TERMS)]
+    table = [sum((powers(k) * z**k for k in range(41)), Fraction(0)) for z in nodes]
+    for order in range(1, TERMS):
+        for i in range(TERMS - 1, order - 1, -1):
+            table[i] = (table[i] - table[i - 1]) / (nodes[i] - nodes[i - order])
+    result = [table[-1]]
+    for i in range(TERMS - 2, -1, -1):  # times (z − nodeᵢ), plus the next difference
+        result = [a - nodes[i] * b for a, b in zip([Fraction(0), *result], [*result, Fraction(0)], strict=True)]
+        result[0] += table[i]
+    return tuple(float(c) for c in result)
 
 
 @lru_cache(maxsize=1)
 def angle_series() -> tuple[float, ...]:
     """Coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR."""
-    coefficients = [1.0]
-    for k in range(60):
-        coefficients.append(coefficients[-1] * (k + 1) / (2 * k + 3))
+    coefficients = [Fraction(1)]
+    for k in range(41):
+        coefficients.append(coefficients[-1] * Fraction(k + 1, 2 * k + 3))
     return _fit(coefficients.__getitem__, 1 - NEAR)
 
 
@@ -114,7 +118,7 @@ WIDEST = 0.9  # tanh of the half-gap up to which the next series holds
 @lru_cache(maxsize=1)
 def artanh_series() -> tuple[float, ...]:
     """Coefficients in z of artanh(√z)/√z = Σ zᵏ/(2k+1), good to rounding for z up to tanh²(e/4) with tanh e = WIDEST."""
-    return _fit(lambda k: 1.0 / (2 * k + 1), float(np.tanh(np.arctanh(WIDEST) / 4)) ** 2)
+    return _fit(lambda k: Fraction(1, 2 * k + 1), float(np.tanh(np.arctanh(WIDEST) / 4)) ** 2)
 
 
 @lru_cache(maxsize=32)

@@ -306,12 +306,17 @@ class SPD(Space):
         return total
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        """For one record at distance s, ‖(∇ᵥH)v‖ ≤ ⅓s·Λ(s) (Result 3); Λ at the reach times the root mean square of s."""
+        """For one record at distance s and w = −log, H = √Q·coth √Q with Q = −R(·, w)w, and w moves with Hv along v.  So
+        (∇ᵥH)v = −⅓R(v, w)v + a rest: linear in w, so that the mean of the first part is at most ‖g‖/6, as
+        ‖R(x, y)z‖ ≤ ½‖x‖‖y‖‖z‖.  The rest is at most ⅓s(Λ(s) − 1), for Hv − v, plus s³Λ(s)/45, for higher powers of Q.
+        """
         u = np.asarray(length, dtype=np.float64)
         if self.size == 1:
             return np.zeros(u.shape)
-        spread = np.minimum(np.sqrt(second_moment) + u, reach)
-        return np.asarray(u * u / 6 * self.hessian_bounds(reach)[1] * spread)
+        upper = self.hessian_bounds(reach)[1]
+        moment = np.minimum(np.sqrt(second_moment) + u, reach) ** 2
+        rest = np.asarray(reach) * moment * (1 / 18 + upper / 45)
+        return np.asarray(u * u * (upper * u / 36 + slope / 12 + rest / 2))
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         eigenvalues = np.log(_positive(np.linalg.eigvalsh(_whiten(np.linalg.cholesky(base), points))))

@@ -1,0 +1,261 @@
+"""The fast paths: compiled loops and series against the plain path, the solver's passes, the squeeze."""
+
+import dataclasses
+import subprocess
+import sys
+
+import mpmath
+import numpy as np
+import pytest
+
+import sfumato as sf
+from conftest import cloud, column, typical_radius
+from sfumato.audit.adversary import transport_back
+from sfumato.frechet import solve
+from sfumato.records import Records, _blas, one_thread
+from sfumato.spaces import _curvature as curvature
+from sfumato.spaces import base, shapes, spd, sphere
+from sfumato.spaces.base import Space
+
+FAST = [sf.Sphere(dim=2), sf.Sphere(dim=9), sf.PlanarShapes(landmarks=8)]
+FAST += [sf.SPD(size=2), sf.SPD(size=3), sf.SPD(size=7), sf.SPD(size=20)]
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """Compiled loops from the first record on."""
+    for module in (base, sphere, shapes, spd):
+        if hasattr(module, "MANY"):
+            monkeypatch.setattr(module, "MANY", 1)
+
+
+def some_records(space, rng, radius=None, n=400):
+    center = cloud(space, space.origin(), 0.2, 1, rng)[0]
+    points = cloud(space, center, radius or typical_radius(space), n, rng)
+    return np.ascontiguousarray(points), space.exp(center, 0.1 * space.random_directions(center, 1, rng)[0])
+
+
+def same_moments(space, x, points, fast):
+    plain = Space.moments(space, x, points)  # from log, distance and hessian_trace
+    scale = len(points) * float(np.abs(plain.logs / len(points)).max() + 1)
+    assert fast.weight == len(points)
+    assert np.abs(fast.logs - plain.logs).max() < 2e-14 * scale
+    trace = float(fast.hessian) if fast.hessian.ndim == 0 else np.trace(fast.hessian)
+    assert trace == pytest.approx(float(plain.hessian), rel=2e-2)
+    assert 0.2 * plain.square < fast.square < plain.square * (1 + 1e-12)
+
+
+@pytest.mark.parametrize("space", FAST, ids=str)
+def test_fast_moments_are_the_plain_ones(space, rng, eager):
+    points, x = some_records(space, rng)
+    same_moments(space, x, points, space.moments(x, points))
+    bases = cloud(space, x, 0.2, 3, rng)
+    logs = np.stack([space.log(b, points).mean(axis=0) for b in bases])
+    assert np.abs(space.mean_log(bases, points) - logs).max() < 3e-14
+
+
+@pytest.mark.parametrize("space", FAST, ids=str)
+def test_the_package_works_without_numba(space, rng, eager, monkeypatch):
+    for module in (base, sphere, spd):
+        monkeypatch.setattr(module, "compiled", lambda: None)
+    points, x = some_records(space, rng)
+    same_moments(space, x, points, space.moments(x, points))
+    assert space.validate(space.present(points)).shape == points.shape
+
+
+@pytest.mark.parametrize(
+    ("space", "radius"),
+    [(sf.Sphere(dim=2), 2.5), (sf.Sphere(dim=9), 2.5), (sf.SPD(size=2), 9.0), (sf.SPD(size=5), 12.0)],
+)
+def test_data_too_wide_for_a_series_take_the_plain_path(space, radius, rng, eager):
+    points, x = some_records(space, rng, radius)
+    plain = Space.moments(space, x, points)
+    assert np.abs(space.moments(x, points).logs - plain.logs).max() < 1e-9 * np.abs(plain.logs).max()
+
+
+@pytest.mark.parametrize("space", FAST, ids=str)
+def test_full_hessians_are_derivatives_of_the_gradient(space, rng):
+    points, x = some_records(space, rng, n=60)
+    hessian = space.hessian(x, points) / len(points)
+    assert np.trace(hessian) == pytest.approx(np.mean(space.hessian_trace(x, points)), rel=1e-9)
+    steps = 1e-4 * np.eye(space.dim)[: min(4, space.dim)]
+    ends = np.concatenate([space.exp(x, space.from_coordinates(x, s)) for s in (steps, -steps)])
+    gradients = transport_back(space, x, ends, -space.mean_log(ends, points))
+    slopes = (gradients[: len(steps)] - gradients[len(steps) :]) / 2e-4
+    assert np.abs(slopes - hessian[: len(steps)]).max() < 1e-6
+
+
+def test_series_are_good_to_rounding():
+    with mpmath.workdps(40):
+        for cosine in np.linspace(curvature.NEAR, 1.0, 57)[:-1]:
+            z = 1 - cosine
+            exact = mpmath.acos(1 - mpmath.mpf(z)) / mpmath.sin(mpmath.acos(1 - mpmath.mpf(z)))
+            assert abs(np.polyval(curvature.angle_series()[::-1], z) / exact - 1) < 8e-16
+        for e in np.linspace(0.01, np.arctanh(curvature.WIDEST), 40):
+            z = float(mpmath.tanh(mpmath.mpf(e) / 4)) ** 2
+            exact = mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z)
+            assert abs(np.polyval(curvature.artanh_series()[::-1], z) / exact - 1) < 8e-16
+
+
+@pytest.mark.parametrize("accuracy", [1e-4, 1e-9, 1e-15])
+def test_logarithm_tables_keep_their_accuracy(accuracy):
+    widths, counts, tables = curvature.log_tables(accuracy)
+    t = np.linspace(-1, 1, 501)
+    chebyshev = np.cos(np.arange(4)[:, None] * np.arccos(t))
+    for width, count, table in zip(widths, counts, tables, strict=True):
+        outer = np.cos(4 * np.arange(count)[:, None] * np.arccos(t))
+        error = np.abs(np.sum(outer * (table[:count] @ chebyshev), axis=0) - np.log1p(width * t)).max()
+        assert error < accuracy + 3e-14 / (1 - width)
+        assert accuracy > 1e-12 or error < 1e-3 * 10 ** (np.log10(accuracy) / 2)
+
+
+@pytest.mark.parametrize("size", [3, 20])
+def test_an_inexact_pass_says_how_inexact(size, rng, eager):
+    space = sf.SPD(size=size)
+    points, x = some_records(space, rng)
+    exact = space.moments(x, points).logs / len(points)
+    for accuracy in (1e-3, 1e-7):
+        rough = space.moments(x, points, None, accuracy)
+        assert 0 < rough.error <= accuracy
+        assert float(space.norm(x, rough.logs / len(points) - exact)) <= rough.error
+
+
+@pytest.mark.parametrize("space", FAST, ids=str)
+def test_the_solver_needs_few_passes(space, rng, eager):
+    points, _ = some_records(space, rng)
+    records = Records(space, points)
+    found = solve(records, tolerance=1e-8)
+    assert found.gradient_norm <= 1e-8
+    assert records.passes <= 5
+    assert float(space.norm(found.point, space.log(found.point, points).mean(axis=0))) <= 1.01e-8
+
+
+def test_threads_give_the_same_mean(rng):
+    points, _ = some_records(sf.Sphere(dim=3), rng)
+    one, three = (sf.frechet_mean(sf.Sphere(dim=3), points, workers=w).point for w in (1, 3))
+    assert np.abs(one - three).max() < 1e-14
+
+
+def test_points_that_are_canonical_are_not_copied_and_never_changed(space, rng):
+    points = space.present(cloud(space, space.origin(), 0.5 * typical_radius(space), 50, rng))
+    before = points.copy()
+    ball = sf.Ball(space, space.present(space.origin()), 0.1 * typical_radius(space))
+    assert not np.shares_memory(ball.clip(points), points)  # some lie outside
+    sf.frechet_mean(space, points)
+    assert np.array_equal(points, before)
+
+
+def test_blas_is_held_to_one_thread_and_let_go():
+    before = [library.get_num_threads() for library in _blas()]
+    with one_thread():
+        assert all(library.get_num_threads() == 1 for library in _blas())
+    assert [library.get_num_threads() for library in _blas()] == before
+
+
+def test_numba_is_not_loaded_for_few_records():
+    code = (
+        "import sys, numpy as np, sfumato as sf; p = np.random.default_rng(0).normal(size=(500, 3)) * .1 + [0, 0, 1];"
+        "p /= np.linalg.norm(p, axis=1)[:, None];"
+        "sf.private_mean(p, sf.Ball(sf.Sphere(dim=2), [0, 0, 1], 0.5), 1.0); print('numba' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+# -- the squeeze ------------------------------------------------------------------------------------------------------------
+SQUEEZED = [
+    (sf.Sphere(dim=2), np.pi / 8, 400),
+    (sf.Sphere(dim=6), 0.4, 2000),
+    (sf.PlanarShapes(landmarks=6), 0.15, 2000),
+    (sf.SPD(size=2), 1.0, 2000),
+    (sf.SPD(size=3), 0.5, 4000),
+]
+
+
+def worst_ratio(space, r, rng, tries=300):
+    """The largest error of the gradient over its bound, for few records in clusters and long vectors."""
+    worst = 0.0
+    for _ in range(tries):
+        center = space.origin()
+        points = space.exp(center, space.random_directions(center, 3, rng) * r * column(space, rng.random(3) ** 0.2))
+        points = np.repeat(points, [1, 1, int(rng.integers(1, 4))], axis=0)
+        found = solve(Records(space, points)).point
+        hessian = space.hessian(found, points) / len(points)
+        direction = rng.standard_normal(space.dim)
+        v = direction / np.linalg.norm(direction) * r * rng.random()
+        end = space.exp(found, space.from_coordinates(found, v))
+        moved = transport_back(space, found, end[None], -space.mean_log(end[None], points))[0]
+        square, furthest = space.extent(found, points)
+        length = float(np.linalg.norm(v))
+        bound = float(space.gradient_error(length, square / len(points), furthest + length, 1e-13))
+        if length > 1e-2 * r:
+            worst = max(worst, float(np.linalg.norm(moved - hessian @ v)) / (bound + 1e-15))
+    return worst
+
+
+@pytest.mark.parametrize(("space", "r"), [(s, r) for s, r, _ in SQUEEZED], ids=str)
+def test_the_gradient_is_linear_up_to_its_bound(space, r, rng):
+    worst = worst_ratio(space, r, rng)
+    assert worst <= 1
+    assert worst > 0.02  # a bound fifty times smaller would have been caught
+
+
+def squeezed_target(space, r, n, rng):
+    ball = sf.Ball(space, space.present(space.origin()), r)
+    records = Records(space, ball.clip(space.present(cloud(space, ball.center, r, n, rng))))
+    kng = sf.KNG(ball, epsilon=1.0)
+    return kng, kng.target(records, kng.calibrate(n))
+
+
+@pytest.mark.parametrize(("space", "r", "n"), SQUEEZED, ids=str)
+def test_a_squeeze_changes_no_draw(space, r, n, rng):
+    kng, target = squeezed_target(space, r, n, rng)
+    assert target.squeeze is not None
+    asked = dataclasses.replace(target, squeeze=None)
+    with_squeeze, without = (t.draw(3000, np.random.default_rng(5)) for t in (target, asked))
+    assert np.array_equal(with_squeeze.points, without.points)
+    share = with_squeeze.evaluations / without.evaluations
+    ellipse = kng._ellipse(kng.calibrate(n))
+    assert share <= ellipse.doubt + 6 * np.sqrt(ellipse.doubt / 3000) + 1e-3
+    # a Hessian 1% off is found out: draws change
+    low_high = target.squeeze
+    wrong = dataclasses.replace(target, squeeze=lambda c: tuple(1.01 * b for b in low_high(c)))
+    assert not np.array_equal(wrong.draw(3000, np.random.default_rng(5)).points, without.points)
+
+
+@pytest.mark.parametrize(("space", "r", "n"), SQUEEZED, ids=str)
+def test_public_bounds_on_acceptance_and_doubt_hold(space, r, n, rng):
+    kng, target = squeezed_target(space, r, n, rng)
+    proposals = target.propose(4000, rng)
+    slack = -rng.standard_exponential(4000) - proposals.log_ratio
+    accepted, unsettled = target._settle(proposals, slack)
+    exact = slack <= target.log_acceptance(proposals.x, proposals.envelope)
+    assert np.array_equal(exact & ~unsettled, accepted)
+    ellipse = kng._ellipse(kng.calibrate(n))
+    assert exact.mean() > ellipse.acceptance - 6 * np.sqrt(ellipse.acceptance * (1 - ellipse.acceptance) / 4000) - 1e-3
+    batch = kng._batch(n)
+    asks, chance = kng.asks(n, batch)
+    assert chance <= 1e-9
+    assert asks <= batch
+    assert kng.losses(n).clock_delta <= 3e-9
+
+
+@pytest.mark.parametrize(("space", "r", "n"), SQUEEZED[:3], ids=str)
+def test_a_release_asks_the_data_a_fixed_number_of_times(space, r, n, rng):
+    kng, target = squeezed_target(space, r, n, rng)
+    batch = kng._batch(n)
+    asks = kng.asks(n, batch)[0]
+    counts = []
+    energy = target.energy
+    counting = dataclasses.replace(target, energy=lambda x: (counts.append(len(x)), energy(x))[1])
+    for seed in range(200):
+        counting.draw_one(batch, np.random.default_rng(seed), asks)
+    assert set(counts) == {asks}
+    assert len(counts) == 200
+
+
+def test_the_first_accepted_proposal_is_kept(rng):
+    _, target = squeezed_target(*SQUEEZED[0], rng)
+    for seed in range(50):
+        squeezed = target.draw_one(8, np.random.default_rng(seed), 3)
+        plain = dataclasses.replace(target, squeeze=None).draw_one(8, np.random.default_rng(seed))
+        assert np.array_equal(squeezed, plain)
