@@ -156,6 +156,12 @@ def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
     return spread_edges(space, float(np.sqrt(2 * sigma) * (np.sqrt(space.dim) + 9)), limit)
 
 
+@lru_cache(maxsize=256)
+def laplace_error_quantile(space: Space, sigma: float, p: float) -> float:
+    """A distance from its centre that a Laplace draw exceeds with probability at most 1 − p."""
+    return laplace_error_law(space, sigma).quantile(p)
+
+
 @lru_cache(maxsize=64)
 def laplace_error_law(space: Space, sigma: float) -> RadialLaw:
     """The law of the distance from its centre of a Laplace draw: exact where the sphere's area is known in closed form or

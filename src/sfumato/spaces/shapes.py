@@ -24,6 +24,7 @@ from .base import (
 )
 from .sphere import EXACT, local_log_spread, psi_max
 
+SINGLE = 512  # records that are summed in single precision at once
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
 
 
@@ -226,25 +227,35 @@ class PlanarShapes(Space):
         return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
+        """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors.
+
+        In single precision, where they take half the time: :meth:`gradient_error` allows for it.
+        """
         k = self.landmarks
         along, gram, turned = 0.0, np.zeros((2 * k, 2 * k)), np.zeros((2 * k, 2 * k))
-        for part in blocks(len(points), 2 * k, CACHE):
+        for start in range(0, len(points), SINGLE):
+            part = slice(start, start + SINGLE)
             turn, size, factor = _turns(points[part] @ np.conj(base))
             phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
             # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
-            rows = (points[part] * (turn * np.sqrt((1 - phi) / sine2))[:, None]).view(np.float64)
-            gram += rows.T @ rows
-            rows = (points[part] * (turn * (factor / np.sqrt(phi)))[:, None]).view(np.float64)  # θ·tan θ/sin²θ
-            turned += rows.T @ rows
+            single = points[part].astype(np.complex64)
+            for total, weight in ((gram, (1 - phi) / sine2), (turned, factor * factor / phi)):  # θ·tan θ/sin²θ
+                rows = (single * (turn * np.sqrt(weight)).astype(np.complex64)[:, None]).view(np.float32)
+                total += rows.T @ rows
             along += float(phi.sum())
         basis = self.tangent_basis(base)
         plain, quarter = (np.ascontiguousarray(v).view(np.float64) for v in (basis, -1j * basis))
         return np.asarray(plain @ gram @ plain.T - quarter @ turned @ quarter.T + along * np.eye(self.dim))
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        moment = self.second_moment_at(second_moment + 2 * slope * np.asarray(length), length)
-        return gradient_error(4.0, length, moment, np.asarray(reach), slope)
+        """As on the sphere of curvature 4, plus what single precision does to the Hessian: the sum of SINGLE products, each of
+        two rounded numbers, is off by at most SINGLE + 6 roundings, relative to the sum of the squares, (1 − φ₁) + θ·tan θ a
+        record, which is at most the second moment times its value at the reach over the reach squared."""
+        u, S = np.asarray(length, dtype=np.float64), np.maximum(reach, 1e-150)
+        excess = (cot_defect(S) + S * np.tan(np.minimum(S, 1.5))) / S**2
+        rounding = (SINGLE + 6) * 2.0**-24 * second_moment * excess * u
+        moment = self.second_moment_at(second_moment + 2 * slope * u, u)
+        return np.asarray(gradient_error(4.0, u, moment, S, slope) + rounding)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         s = self.distance(base, points)
