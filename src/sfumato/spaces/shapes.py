@@ -70,11 +70,15 @@ class PlanarShapes(Space):
         return _unit(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        z = self._complex(points)
+        z = np.ascontiguousarray(self._complex(points))
         if z.ndim != 2:
             raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
         with np.errstate(over="ignore", invalid="ignore"):
-            mean = z @ np.full(self.landmarks, 1 / self.landmarks)
+            mean = z @ np.full(self.landmarks, 1 / self.landmarks, dtype=np.complex128)
+            real = z.view(np.float64)
+            exact = EXACT * 2 * self.landmarks
+            if np.abs(np.vecdot(real, real) - 1).max(initial=0.0) <= exact and np.abs(mean).max(initial=0.0) <= EXACT:
+                return z, {}  # canonical already
             centred = z - mean[:, None]
             real = centred.view(np.float64)
             size2 = np.vecdot(real, real)
@@ -199,14 +203,12 @@ class PlanarShapes(Space):
             z = points[part]
             turn, size, factor = _turns(z @ np.conj(base))
             phi, theta2 = factor * size, factor * factor * ((1 - size) * (1 + size))
-            tangent = theta2 / np.maximum(phi, 1e-3)  # θ·tan θ = φ₁ − φ₂
-            if weights is not None:
-                factor, phi, theta2, tangent = (weights[part] * a for a in (factor, phi, theta2, tangent))
-            weight += float(len(z) if weights is None else weights[part].sum())
-            along += float(phi.sum())
-            square += float(theta2.sum())
-            turning += float(tangent.sum())
-            turn *= factor
+            w = np.ones(len(z)) if weights is None else weights[part]
+            weight += float(w.sum())
+            along += float(w @ phi)
+            square += float(w @ theta2)
+            turning += float(w @ (theta2 / np.maximum(phi, 1e-3)))  # θ·tan θ = φ₁ − φ₂
+            turn *= factor * w
             toward += turn @ z
         logs = toward - along * base
         trace = weight + (self.dim - 1) * along - turning
