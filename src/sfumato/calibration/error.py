@@ -84,7 +84,7 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
 
     def log_volume(s: Array) -> Array:
         with np.errstate(divide="ignore"):
-            return np.asarray((d - 1) * np.log(s) + stretch(s)[1])
+            return np.asarray(((d - 1) * np.log(s) if d > 1 else 0.0) + stretch(s)[1])
 
     edges = radial_edges(space, 1 / sigma, upper * limit)
     inner = np.minimum(edges / upper, limit)
