@@ -9,10 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 
+from ..calibration.rounding import UNIT, crossing, mean_error, relative_error
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
 from ..radial import check_probability
-from ..sampling import lattice_spacing
+from ..sampling import add_exactly, lattice_spacing
 from ..spaces import SPD, Euclidean, Sphere
 from ..spaces.base import Array, Points, uniform_weights
 from .base import Losses, Mechanism, check_size
@@ -138,7 +139,8 @@ class AmbientLaplace(Mechanism):
     def _statistic(self, points: Points) -> Array:
         if self.calibration == "as run":
             return self._embed(solve(self.space, points, uniform_weights(len(points), None))[0])
-        return np.asarray(self._embed(points).mean(axis=0))
+        # along the fast axis NumPy adds in pairs, so that errors grow with the logarithm of n
+        return np.asarray(np.ascontiguousarray(self._embed(points).T).mean(axis=-1))
 
     def _noise(self, size: int, sigma: float, rng: np.random.Generator) -> Array:
         direction = rng.standard_normal((size, self.ambient_dim))
@@ -151,11 +153,16 @@ class AmbientLaplace(Mechanism):
         return self._present(self._statistic(clipped) + self._noise(size, self.scale(len(clipped)), rng))
 
     def _draw(self, points: Points, scale: Scale, rng: np.random.Generator) -> Array:
-        noisy = self._statistic(points) + self._noise(1, scale.sigma, rng)[0]
-        spacing = lattice_spacing(scale.sigma)
-        return self._present(np.rint(noisy / spacing) * spacing)
+        noise = self._noise(1, scale.sigma, rng)[0]
+        return self._present(add_exactly(self._statistic(points), noise, lattice_spacing(scale.sigma)))
 
     def losses(self, n: int) -> Losses:
+        """δ: the noise, of mean length D·σ, has the relative error of its direction and sixteen roundings of its length.
+        ε: the mean is a sum in pairs, of entries no larger than the centre's plus the diameter."""
         dim, sigma = self.ambient_dim, self.scale(n)
-        largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter() + 40 * dim * sigma
-        return Losses(numerical_delta=float(min(1.0, 2 * dim * 8 * 2.0**-53 * largest / lattice_spacing(sigma))))
+        noise_error = (relative_error(dim) + 16 * UNIT) * (dim + 1) * sigma
+        largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter()
+        return Losses(
+            numerical_delta=min(1.0, crossing(dim, lattice_spacing(sigma), noise_error)),
+            numerical_epsilon=float(2 * mean_error(n) * np.sqrt(dim) * largest / sigma),
+        )

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..calibration.error import kng_error_quantile, public_hessian
+from ..calibration.rounding import LEVELS
 from ..calibration.scale import Scale, check_request, kng_scale
 from ..frechet import solve
 from ..radial import RadialLaw, gauss_legendre, spread_edges
@@ -102,6 +103,9 @@ class KNG(ManifoldMechanism):
             raise ValueError("no error can be predicted for a custom objective: nothing public is known of its growth")
         scale = self.calibrate(n)
         return kng_error_quantile(self.space, self.ball.radius, scale.region, scale.sigma, p)
+
+    def _lengths(self, n: int) -> list[float]:
+        return super()._lengths(n) if self.objective is None else [2 * self.calibrate(n).region] * len(LEVELS)
 
     def _rough_acceptance(self, n: int) -> float:
         return 0.05 if self.objective is not None else super()._rough_acceptance(n)

@@ -42,18 +42,20 @@ class Target:
     center: Points | None = None
     region: float = np.inf
 
-    def propose(self, size: int, rng: np.random.Generator) -> tuple[Points, Array, Array]:
-        """Points, the log of J/V (−∞ outside the region), and the envelope at them."""
+    def propose(self, size: int, rng: np.random.Generator) -> tuple[Points, Array, Array, Array]:
+        """Points, their tangent coordinates at the base, the log of J/V (−∞ outside the region), and the envelope."""
         space = self.space
         radius = self.law.sample(size, rng)
-        vectors = radius.reshape(-1, *(1,) * len(space.point_shape)) * space.random_directions(self.base, size, rng)
+        gaussian = rng.standard_normal((size, space.dim))
+        coordinates = radius[:, None] * (gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+        vectors = space.from_coordinates(self.base, coordinates)
         x = space.exp(self.base, vectors)
         with np.errstate(divide="ignore"):
             log_radius = (space.dim - 1) * np.log(radius) if space.dim > 1 else 0.0
         log_ratio = space.log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
         if self.center is not None and np.isfinite(self.region):
             log_ratio = np.where(space.distance(self.center, x) <= self.region, log_ratio, -np.inf)
-        return x, log_ratio, self.law.energy(radius) - self.offset
+        return x, coordinates, log_ratio, self.law.energy(radius) - self.offset
 
     def log_acceptance(self, x: Points, envelope: Array) -> Array:
         """−(energy − envelope), which must not be positive beyond rounding."""
@@ -78,7 +80,7 @@ class Target:
             rate = (size - missing + 1) / (proposed + 1)
             count = min(1 << 18, int(np.ceil(missing / max(rate, 1e-3))))
             proposed += count
-            x, log_ratio, envelope = self.propose(count, rng)
+            x, _, log_ratio, envelope = self.propose(count, rng)
             threshold = -rng.standard_exponential(count)  # log of a uniform number
             standing = np.flatnonzero(threshold <= log_ratio)
             evaluations += len(standing)
@@ -90,13 +92,14 @@ class Target:
             f"of {proposed} proposals only {size - missing} were accepted: the noise is wider than the ball"
         )
 
-    def draw_one(self, batch: int, rng: np.random.Generator) -> Points:
-        """One draw with a fixed amount of work: a whole batch is proposed and evaluated whatever happens, and the first
-        accepted point is kept.  That a second batch is needed is a rare event; see ``clock_delta`` in a record."""
+    def draw_one(self, batch: int, rng: np.random.Generator) -> Array:
+        """One draw, as tangent coordinates at the base, with a fixed amount of work: a whole batch is proposed and evaluated
+        whatever happens, and the first accepted one is kept.  That a second batch is needed is a rare event; see
+        ``clock_delta`` in a record."""
         for _ in range(PATIENCE):
-            x, log_ratio, envelope = self.propose(batch, rng)
+            x, coordinates, log_ratio, envelope = self.propose(batch, rng)
             threshold = -rng.standard_exponential(batch)
             kept = np.flatnonzero(threshold <= log_ratio + self.log_acceptance(x, envelope))
             if len(kept):
-                return np.asarray(x[kept[0]])
+                return np.asarray(coordinates[kept[0]])
         raise RuntimeError(f"none of {PATIENCE * batch} proposals was accepted; nothing was released")
