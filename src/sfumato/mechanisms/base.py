@@ -275,7 +275,9 @@ class ManifoldMechanism(Mechanism):
         lengths = self._lengths(n)
         reach = min(scale.region, r + lengths[-1])
         if is_precise(space, reach):
-            crossed = crossing(space.dim, self.spacing(n), relative_error(space.dim) * self._stretched_length(n, lengths))
+            crossed = crossing(
+                space.dim, self.spacing(n), relative_error(space.dim) * self._stretched_length(n, lengths)
+            )
         else:
             crossed = 2 * space.dim * space.rounding_error(center, reach) / self.spacing(n)
         energy_error = self._energy_error(space.rounding_error(center, r + reach)) * (1 + np.sqrt(n) / 32)
@@ -305,7 +307,9 @@ class ManifoldMechanism(Mechanism):
         if np.isinf(region):
             return 0.0
         noise = self.noise_length(n)
-        near = min([1.0] + [1 - p for p, u in zip(LEVELS, lengths, strict=True) if u <= region - self.ball.radius - noise])
+        near = min(
+            [1.0] + [1 - p for p, u in zip(LEVELS, lengths, strict=True) if u <= region - self.ball.radius - noise]
+        )
         error = self.space.rounding_error(self.ball.center, region)
         return float(16 * error * max(1 / noise, self.space.dim / region) * near)
 

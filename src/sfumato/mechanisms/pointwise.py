@@ -146,7 +146,9 @@ class PointwiseLaplace(Mechanism):
     def losses(self, n: int) -> Losses:
         """δ: NumPy takes the logarithm of 53 random bits U, whose steps of 2^−53/U are 37·2^−53 long on average; with the
         roundings that follow, 80 units in all.  ε: each coordinate's mean is a sum in pairs of numbers of at most 2."""
-        crossed = [crossing(1, s, 80 * UNIT * b) for s, b in zip(self._spacings(n).flat, self._scales(n).flat, strict=True)]
+        crossed = [
+            crossing(1, s, 80 * UNIT * b) for s, b in zip(self._spacings(n).flat, self._scales(n).flat, strict=True)
+        ]
         return Losses(
             numerical_delta=float(min(1.0, sum(crossed))),
             numerical_epsilon=float(np.sum(2 * 2 * mean_error(n) / self._scales(n))),

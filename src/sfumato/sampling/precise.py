@@ -162,7 +162,9 @@ def _shapes(space: Space, base: Points, coordinates: Array, center: Points) -> t
     x, p = _preshape(base), _preshape(center)
     inside = _complex_reflect(_complex_mirror(space, middle, x, base), _pad(fixed(coordinates).reshape(2, k - 2)))
     v = _complex_reflect(middle, _pad(inside))
-    v = v - _complex_times(_complex_dot(x, v), x)  # the turn of the mirror is a double: horizontal to 1e-16 before, now truly
+    v = v - _complex_times(
+        _complex_dot(x, v), x
+    )  # the turn of the mirror is a double: horizontal to 1e-16 before, now truly
     y = _end(x, v)
     turn = _complex_dot(p, y)
     y = _complex_times(_unit(turn * np.array([1, -1], dtype=object)), y)
@@ -205,7 +207,9 @@ def _spd(space: Space, base: Points, coordinates: Array, center: Points) -> tupl
     assert isinstance(space, SPD)
     k = space.size
     rows, columns = np.triu_indices(k, 1)
-    units = np.frexp(np.diagonal(center))[1] // 2  # rows and columns in units of powers of two, which change no coordinate
+    units = (
+        np.frexp(np.diagonal(center))[1] // 2
+    )  # rows and columns in units of powers of two, which change no coordinate
     low, factor = (_cholesky(fixed(np.ldexp(m, -units[:, None] - units))) for m in (center, base))
     half = isqrt(ONE * ONE // 2)
     c = fixed(coordinates)
@@ -256,7 +260,9 @@ def _matrix_log(w: Fixed) -> Fixed:
     for _ in range(50):
         values, vectors = np.linalg.eigh(_float(x))
         gap = (values[:, None] - values) / 2
-        slope = np.exp((values[:, None] + values) / 2) * np.where(gap == 0, 1.0, np.sinh(gap) / np.where(gap == 0, 1.0, gap))
+        slope = np.exp((values[:, None] + values) / 2) * np.where(
+            gap == 0, 1.0, np.sinh(gap) / np.where(gap == 0, 1.0, gap)
+        )
         residual = _float(w - _matrix_exp(x))
         step = _symmetric(vectors @ (vectors.T @ residual @ vectors / slope) @ vectors.T)
         x = x + fixed(step)
