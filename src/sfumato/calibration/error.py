@@ -30,6 +30,7 @@ def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
     return RadialLaw.from_slope(space, slope, min(r + R, space.injectivity_radius))
 
 
+@lru_cache(maxsize=1024)
 def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float) -> float:
     """A distance from the mean that a KNG draw exceeds with probability at most 1 − p, whatever the data.
 
@@ -50,6 +51,7 @@ def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float)
     return min(first, float(edges[enough[0] + 1])) if len(enough) else first
 
 
+@lru_cache(maxsize=64)
 def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     """The same for the exponential mechanism: F rises from the mean at least like ∫∫λ."""
     limit = min(2 * r, space.injectivity_radius)
@@ -62,6 +64,12 @@ def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
 def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
     """Cells for a law like exp(−u²/(2σ)): its draws seldom pass √σ·(√d + 9)."""
     return spread_edges(space, float(np.sqrt(2 * sigma) * (np.sqrt(space.dim) + 9)), limit)
+
+
+@lru_cache(maxsize=1024)
+def laplace_error_quantile(space: Space, sigma: float, p: float) -> float:
+    """The distance that a Laplace draw exceeds with probability at most 1 − p."""
+    return laplace_error_law(space, sigma).quantile(p)
 
 
 @lru_cache(maxsize=64)

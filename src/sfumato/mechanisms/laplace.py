@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from ..calibration.error import laplace_error_law
+from ..calibration.error import laplace_error_quantile
 from ..calibration.scale import Scale, laplace_scale, solver_tolerance
 from ..frechet import solve
 from ..radial import RadialLaw
@@ -50,7 +50,7 @@ class ManifoldLaplace(ManifoldMechanism):
         return 0.0  # the envelope is the density; what the mean is off by is part of Δ
 
     def error_quantile(self, n: int, p: float) -> float:
-        return laplace_error_law(self.space, self.scale(n)).quantile(p)
+        return laplace_error_quantile(self.space, self.scale(n), p)
 
     def acceptance(self, n: int) -> float | None:
         """Proposals are turned down for the volume alone, which looks the same from every mean: the clock tells nothing."""
