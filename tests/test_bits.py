@@ -10,7 +10,18 @@ from conftest import cloud
 from sfumato.audit.bits import attack, audit, features, lower_bound, textbook_laplace
 from sfumato.calibration.rounding import UNIT, crossing, relative_error, stretch
 from sfumato.mechanisms.base import FAIL
-from sfumato.sampling.precise import _MAPS, BITS, add_exactly, whole_numbers
+from sfumato.sampling import round_to_lattice
+from sfumato.sampling.precise import (
+    _MAPS,
+    BITS,
+    ONE,
+    WIDEST,
+    _matrix_exp,
+    _matrix_log,
+    add_exactly,
+    fixed,
+    whole_numbers,
+)
 from sfumato.sampling.rejection import Target
 
 SMALL = [
@@ -132,9 +143,21 @@ def test_the_long_arithmetic_agrees_with_fifty_digits(space, spread, rng):
             assert max(abs(mp.mpf(float(a)) - b) for a, b in zip(doubles, found, strict=True)) > 1e-20
 
 
+@pytest.mark.parametrize("size", [2, 3, 10])
+def test_logarithms_of_matrices_are_found_up_to_the_widest(size, rng):
+    """log(exp(x)) = x for eigenvalues that are WIDEST apart, where doubles have three digits left."""
+    q = np.linalg.qr(rng.standard_normal((size, size)))[0]
+    values = np.concatenate([[-WIDEST / 2, WIDEST / 2], rng.uniform(-WIDEST / 2, WIDEST / 2, size - 2)])
+    x = fixed((q * values) @ q.T)
+    x = (x + x.T) // 2
+    assert max(abs(int(a)) for a in (_matrix_log(_matrix_exp(x)) - x).ravel()) / ONE < 1e-25
+
+
 def test_sums_with_noise_are_exact():
-    value, noise = np.array([1e16, 0.1, -3.0]), np.array([0.75, 1e-17, 2.5])
-    assert add_exactly(value, noise, 0.5).tolist() == [1e16 + 2 * 0.5, 0.0, -0.5]
+    value, noise = np.array([2.0**51, 0.1, -3.0]), np.array([0.5 + 2.0**-40, 1e-17, 2.5])
+    assert add_exactly(value, noise, 1.0).tolist() == [2.0**51 + 1, 0.0, 0.0]
+    assert np.rint(value + noise)[0] == 2.0**51  # doubles lose what decides
+    assert add_exactly(value, noise, np.array([4.0, 0.25, 0.5])).tolist() == [2.0**51, 0.0, -0.5]
     one = sf.Euclidean(dim=1)
     # 2^60 + 1/2 − 2^60: doubles lose the half
     found = whole_numbers(one, np.array([2.0**60]), np.array([0.5]), np.array([2.0**60]), 0.25)
@@ -289,6 +312,20 @@ def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, b
     mechanism = kind(sf.Ball(space, space.present(space.origin()), radius), epsilon=1.0)
     assert audit(mechanism, n, 8000, rng, released=False).epsilon > broken
     assert audit(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
+
+
+class LatticeAboutTheMean(sf.ManifoldLaplace):
+    """A broken release: the lattice is that of the data."""
+
+    def _rounded(self, target, n, rng):
+        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing(n))
+        return self.space.present(found)
+
+
+def test_a_lattice_that_depends_on_the_data_is_found(rng):
+    """As few releases as above are enough to break one."""
+    broken = LatticeAboutTheMean(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], np.pi / 8), epsilon=1.0)
+    assert audit(broken, 50, 400, rng, released=True, secure=False).epsilon > 2
 
 
 def test_a_textbook_laplace_is_broken(rng):

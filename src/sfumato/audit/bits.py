@@ -101,13 +101,21 @@ def round_trip(space: Space, values: Array, center: Points) -> Array:
     return np.column_stack([(off == 0).sum(axis=1), np.abs(off).max(axis=1), off])
 
 
+def lattice_residuals(space: Space, values: Array, center: Points, spacing: float) -> Array:
+    """How far the tangent coordinates at a centre are from multiples of the public spacing: zero if the lattice is there."""
+    coordinates = space.coordinates(center, space.log(center, _canonical(space, values))) / spacing
+    return np.abs(coordinates - np.rint(coordinates)).max(axis=1, keepdims=True).round(6)
+
+
 def _canonical(space: Space, values: Array) -> Points:
     """The doubles as they stand: validating would already change their bits."""
     return values[..., 0] + 1j * values[..., 1] if isinstance(space, PlanarShapes) else values
 
 
-def features(space: Space, values: Array, centers: list[Points], on_manifold: bool = True) -> dict[str, Array]:
-    """All of these, (m, …) each, by name; ``centers`` are what noise may have been added to."""
+def features(
+    space: Space, values: Array, centers: list[Points], on_manifold: bool = True, spacing: float | None = None
+) -> dict[str, Array]:
+    """All of these, (m, …) each, by name; ``centers`` are what noise may have been added to, ``spacing`` that of a lattice."""
     found = {
         "last bits": bit_statistics(values),
         "norm": norm_residuals(space, values),
@@ -116,6 +124,8 @@ def features(space: Space, values: Array, centers: list[Points], on_manifold: bo
     }
     if on_manifold:
         found["round trip"] = np.concatenate([round_trip(space, values, c) for c in centers], axis=1)
+        if spacing is not None:
+            found["lattice"] = np.concatenate([lattice_residuals(space, values, c, spacing) for c in centers], axis=1)
     return found
 
 
@@ -240,7 +250,8 @@ def audit(
         values = [releases(mechanism, points, size, None if secure else rng) for points in pair]
     else:
         values = [mechanism.sample(space.present(points), size, rng) for points in pair]
-    first, second = (features(space, v, means, on_manifold) for v in values)
+    spacing = mechanism.spacing(n) if released else None
+    first, second = (features(space, v, means, on_manifold, spacing) for v in values)
     best = attack(first, second)
     if classifier:
         scores = learned(first, second)

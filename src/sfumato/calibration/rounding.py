@@ -57,7 +57,7 @@ def stretch(space: Space, radius: float, distance: float) -> float:
 
     >>> from sfumato import SPD, Sphere
     >>> round(stretch(Sphere(dim=2), 0.1, np.pi / 2), 4), round(stretch(SPD(size=2), 1.0, 2.0), 4)
-    (1.5708, 1.0855)
+    (1.5708, 1.0854)
     """
     if space.dim == 1:
         return 1.0

@@ -269,7 +269,8 @@ class ManifoldMechanism(Mechanism):
 
     def losses(self, n: int) -> Losses:
         """δ: draws that rounding takes across a face of a lattice cell or across the edge of the region, and draws not bounded
-        here.  ε: twice the error of the log density.  Derived in the proofs, Floating point."""
+        here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
+        Derived in the proofs, Floating point."""
         space, center, r = self.space, self.ball.center, self.ball.radius
         scale, share, batch = self.calibrate(n), self.acceptance(n), self._batch(n)
         lengths = self._lengths(n)
@@ -280,10 +281,11 @@ class ManifoldMechanism(Mechanism):
             )
         else:
             crossed = 2 * space.dim * space.rounding_error(center, reach) / self.spacing(n)
-        energy_error = self._energy_error(space.rounding_error(center, r + reach)) * (1 + np.sqrt(n) / 32)
+        # once for the point, once for a logarithm there, and the sum of n of them
+        energy_error = self._energy_error(space.rounding_error(center, r + reach)) * (2 + np.sqrt(n) / 32)
         return Losses(
             numerical_delta=float(min(1.0, crossed + self._edge(n, lengths) + 1 - LEVELS[-1] + SELECTION)),
-            numerical_epsilon=float(2 * (energy_error / scale.sigma + density_error(space, lengths[-1]))),
+            numerical_epsilon=float(4 * (energy_error / scale.sigma + density_error(space, lengths[-1]))),
             clock_delta=None if share is None else float((1 - share) ** batch),
         )
 
