@@ -104,7 +104,7 @@ def round_trip(space: Space, values: Array, center: Points) -> Array:
 def lattice_residuals(space: Space, values: Array, center: Points, spacing: float) -> Array:
     """How far the tangent coordinates at a centre are from multiples of the public spacing: zero if the lattice is there."""
     coordinates = space.coordinates(center, space.log(center, _canonical(space, values))) / spacing
-    return np.abs(coordinates - np.rint(coordinates)).max(axis=1, keepdims=True).round(6)
+    return np.asarray(np.abs(coordinates - np.rint(coordinates)).max(axis=1, keepdims=True).round(6))
 
 
 def _canonical(space: Space, values: Array) -> Points:
