@@ -28,7 +28,8 @@ class Guarantee:
 
     ``numerical_delta`` bounds the chance that rounding error moves a draw to another lattice point, ``numerical_epsilon``
     what rounding error in the density can add to ε, ``clock_delta`` the chance that the running time of the sampler
-    depends on the data (None: not bounded).
+    depends on the data (None: not bounded).  Two data sets can each fail: as (ε, δ)-privacy this is
+    (ε + numerical_epsilon, (1 + e^ε)·numerical_delta).
     """
 
     epsilon: float

@@ -142,6 +142,7 @@ def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float)
     return min(first, float(edges[enough[0] + 1])) if len(enough) else first
 
 
+@lru_cache(maxsize=64)
 def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     """The same for the exponential mechanism: F rises from the mean at least like ∫∫λ."""
     limit = min(2 * r, space.injectivity_radius)

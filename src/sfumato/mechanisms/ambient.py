@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 
+from ..calibration.rounding import UNIT, crossing, mean_error, relative_error
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
 from ..radial import check_probability
 from ..records import Records
-from ..sampling import lattice_spacing
+from ..sampling import add_exactly, lattice_spacing
 from ..spaces import SPD, Euclidean, Sphere
 from ..spaces.base import Array, Points
 from .base import Losses, Mechanism, check_size
@@ -152,11 +153,16 @@ class AmbientLaplace(Mechanism):
         return self._present(self._statistic(records) + self._noise(size, self.scale(records.n), rng))
 
     def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
-        noisy = self._statistic(records) + self._noise(1, scale.sigma, rng)[0]
-        spacing = lattice_spacing(scale.sigma)
-        return self._present(np.rint(noisy / spacing) * spacing)
+        noise = self._noise(1, scale.sigma, rng)[0]
+        return self._present(add_exactly(self._statistic(records), noise, lattice_spacing(scale.sigma)))
 
     def losses(self, n: int) -> Losses:
+        """δ: the noise, of mean length D·σ, has the relative error of its direction and sixteen roundings of its length.
+        ε: the mean is a sum in pairs, of entries no larger than the centre's plus the diameter."""
         dim, sigma = self.ambient_dim, self.scale(n)
-        largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter() + 40 * dim * sigma
-        return Losses(numerical_delta=float(min(1.0, 2 * dim * 8 * 2.0**-53 * largest / lattice_spacing(sigma))))
+        noise_error = (relative_error(dim) + 16 * UNIT) * (dim + 1) * sigma
+        largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter()
+        return Losses(
+            numerical_delta=min(1.0, crossing(dim, lattice_spacing(sigma), noise_error)),
+            numerical_epsilon=float(2 * mean_error(n) * np.sqrt(dim) * largest / sigma),
+        )

@@ -13,11 +13,22 @@ from numpy.typing import ArrayLike
 
 from .. import _version
 from ..ball import Ball
-from ..calibration.error import FAIL
+from ..calibration.error import FAIL, laplace_error_law
+from ..calibration.rounding import (
+    LEVELS,
+    SELECTION,
+    UNIT,
+    crossing,
+    density_error,
+    relative_error,
+    stretch,
+    stretch_at_cut_locus,
+    sum_error,
+)
 from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
 from ..records import Records, one_thread
 from ..release import Guarantee, Release
-from ..sampling import GENERATOR, Target, lattice_spacing, round_to_lattice, secure_generator
+from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
 from ..spaces.base import Array, Space
 from ..units import reduce_to_units
 
@@ -253,26 +264,71 @@ class ManifoldMechanism(Mechanism):
             return self.space.present(self.target(records, self.calibrate(records.n)).draw(size, rng).points)
 
     def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
-        space, batch = self.space, self._batch(records.n)
-        target = self.target(records, scale)
-        asks = batch if target.squeeze is None else self.asks(records.n, batch)[0]
-        coordinates = target.draw_one(batch, rng, asks)
-        draw = space.exp(target.base, space.from_coordinates(target.base, coordinates))
-        return space.present(round_to_lattice(space, self.ball.center, draw, self.spacing(records.n)))
+        return self._rounded(self.target(records, scale), records.n, rng)
+
+    def _rounded(self, target: Target, n: int, rng: np.random.Generator) -> Array:
+        """A draw on the lattice: all that is left of a release once its density is known."""
+        batch = self._batch(n)
+        coordinates = target.draw_one(batch, rng, self.asks(n, batch)[0])
+        found = round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing(n))
+        return self.space.present(found)
+
+    def _lengths(self, n: int) -> list[float]:
+        """Lengths that the noise exceeds with probability at most 1 − LEVELS."""
+        return [self.error_quantile(n, p) for p in LEVELS]
+
+    def _condition(self, n: int) -> float:
+        """How much the shape of proposals stretches the relative error of a vector."""
+        return 1.0
 
     def losses(self, n: int) -> Losses:
-        space, scale, share, batch = self.space, self.calibrate(n), self.acceptance(n), self._batch(n)
-        beyond, reach = 0.0, scale.region
-        if np.isinf(reach):
-            beyond = 1e-12  # draws farther out than `reach` are that unlikely
-            reach = self.ball.radius + self.error_quantile(n, 1 - beyond)
-        error = space.rounding_error(self.ball.center, reach)
-        gradient_error = space.rounding_error(self.ball.center, self.ball.radius + reach)
+        """δ: draws that rounding takes across a face of a lattice cell or across the edge of the region, and draws not bounded
+        here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
+        Derived in the proofs, Floating point."""
+        space, center, r = self.space, self.ball.center, self.ball.radius
+        scale, share, batch = self.calibrate(n), self.acceptance(n), self._batch(n)
+        lengths = self._lengths(n)
+        reach = min(scale.region, r + lengths[-1])
+        if is_precise(space, reach):
+            crossed = crossing(
+                space.dim,
+                self.spacing(n),
+                (relative_error(space.dim) * self._condition(n) + UNIT) * self._stretched_length(n, lengths),
+            )
+        else:
+            crossed = 2 * space.dim * space.rounding_error(center, reach) / self.spacing(n)
+        energy_error = self._energy_error(space.rounding_error(center, r + reach)) * sum_error(n)
         return Losses(
-            numerical_delta=float(min(1.0, 2 * space.dim * error / self.spacing(n) + beyond)),
-            numerical_epsilon=float(2 * self._energy_error(gradient_error) / scale.sigma),
+            numerical_delta=float(min(1.0, crossed + self._edge(n, lengths) + 1 - LEVELS[-1] + SELECTION)),
+            numerical_epsilon=float(4 * (energy_error / scale.sigma + density_error(space, lengths[-1]))),
             clock_delta=None if share is None else float((1 - share) ** batch) + self.asks(n, batch)[1],
         )
+
+    def _stretched_length(self, n: int, lengths: list[float]) -> float:
+        """E[ρ·stretch]: a bound from the quantiles of the length ρ of the noise."""
+        space, r, region = self.space, self.ball.radius, self.calibrate(n).region
+        far = 0.9 * space.injectivity_radius  # from here to the cut locus of the centre, separately
+        chances = np.append(1.0, 1 - np.array(LEVELS))
+        total = sum(
+            chance * length * stretch(space, length, min(r + length, region, far))
+            for chance, length in zip(chances, lengths, strict=False)
+        )
+        if np.isinf(region) and r + lengths[-1] > far:
+            total += lengths[-1] * stretch_at_cut_locus(space, laplace_error_law(space, self.scale(n)), r, far)
+        return float(total)
+
+    def _edge(self, n: int, lengths: list[float]) -> float:
+        """Chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error times the
+        density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
+        region = self.calibrate(n).region
+        if np.isinf(region):
+            return 0.0
+        noise = self.noise_length(n)
+        near = min(
+            [1.0] + [1 - p for p, u in zip(LEVELS, lengths, strict=True) if u <= region - self.ball.radius - noise]
+        )
+        error = self.space.rounding_error(self.ball.center, region)
+        return float(16 * error * max(1 / noise, self.space.dim / region) * near)
 
     def _batch(self, n: int) -> int:
         """How many proposals are evaluated at once: so many that one is accepted but for a chance of FAIL."""

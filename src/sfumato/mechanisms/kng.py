@@ -9,7 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ball import Ball
-from ..calibration.error import Ellipse, doubtful, kng_acceptance, kng_ellipse, kng_error_quantile
+from ..calibration.error import (
+    Ellipse,
+    doubtful,
+    kng_acceptance,
+    kng_ellipse,
+    kng_error_quantile,
+    public_hessian,
+)
+from ..calibration.rounding import LEVELS, sum_error
 from ..calibration.scale import Scale, check_request, kng_scale, solver_tolerance
 from ..frechet import solve
 from ..radial import RadialLaw, spread_edges
@@ -81,7 +89,7 @@ class KNG(ManifoldMechanism):
             return space.norm(x, records.mean_log(x)) / sigma
 
         offset = found.slope / sigma
-        ellipse = self._ellipse(scale)
+        ellipse = self._ellipse(scale, records.n)
         hessian = None if ellipse is None else found.hessian(records)
         if ellipse is None or hessian is None:
             span = _span(space, ball.center, found.base, R)
@@ -93,28 +101,36 @@ class KNG(ManifoldMechanism):
             """‖∇F + Hv‖/σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
             reach = np.minimum(found.furthest + length, most)
-            error = self._rounding(R) + space.gradient_error(length, found.second_moment, reach, found.slope)
+            error = self._rounding(R, records.n) + space.gradient_error(length, found.second_moment, reach, found.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
         shape = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
         return Target(space, found.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
 
-    def _rounding(self, region: float) -> float:
-        return 2 * self.space.rounding_error(self.ball.center, self.ball.radius + region)
+    def _rounding(self, region: float, n: int) -> float:
+        """Error of a computed gradient: of the point, of a logarithm there, and of the sum of n of them."""
+        return self.space.rounding_error(self.ball.center, self.ball.radius + region) * sum_error(n)
 
-    def _ellipse(self, scale: Scale) -> Ellipse | None:
+    def _ellipse(self, scale: Scale, n: int) -> Ellipse | None:
         """Proposals shaped by the Hessian, where public numbers say that most of them are accepted: for many records."""
         if self.objective is not None or np.isinf(scale.region):
             return None
         slope = max(INEXACT * scale.sigma, solver_tolerance(self.space, self.ball.center, self.ball.radius))
         found = kng_ellipse(
-            self.space, self.ball.radius, scale.region, scale.sigma, self._rounding(scale.region), slope
+            self.space, self.ball.radius, scale.region, scale.sigma, self._rounding(scale.region, n), slope
         )
         return found if found is not None and found.acceptance >= WORTHWHILE else None
 
+    def _condition(self, n: int) -> float:
+        scale = self.calibrate(n)
+        if self._ellipse(scale, n) is None:
+            return 1.0
+        lower, upper = public_hessian(self.space, self.ball.radius, scale.region, np.zeros(()))
+        return float(upper / lower)
+
     def asks(self, n: int, proposals: int) -> tuple[int, float]:
-        ellipse = self._ellipse(self.calibrate(n))
+        ellipse = self._ellipse(self.calibrate(n), n)
         return (proposals, 0.0) if ellipse is None else doubtful(proposals, ellipse.doubt)
 
     def _custom_target(self, objective: Objective, points: Points, scale: Scale) -> Target:
@@ -142,6 +158,9 @@ class KNG(ManifoldMechanism):
         scale = self.calibrate(n)
         return kng_error_quantile(self.space, self.ball.radius, scale.region, scale.sigma, p)
 
+    def _lengths(self, n: int) -> list[float]:
+        return super()._lengths(n) if self.objective is None else [2 * self.calibrate(n).region] * len(LEVELS)
+
     def _rough_acceptance(self, n: int) -> float:
         return 0.05 if self.objective is not None else super()._rough_acceptance(n)
 
@@ -150,7 +169,7 @@ class KNG(ManifoldMechanism):
         if self.objective is not None:
             return None
         scale = self.calibrate(n)
-        ellipse = self._ellipse(scale)
+        ellipse = self._ellipse(scale, n)
         if ellipse is not None:
             return ellipse.acceptance
         return kng_acceptance(self.space, self.ball.radius, scale.region, scale.sigma)

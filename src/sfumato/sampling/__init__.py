@@ -2,6 +2,7 @@
 
 from .chain import metropolis
 from .lattice import lattice_spacing, round_to_lattice
+from .precise import add_exactly, is_precise
 from .rejection import Draws, EnvelopeError, Target
 from .secure import GENERATOR, secure_generator
 
@@ -10,6 +11,8 @@ __all__ = [
     "Draws",
     "EnvelopeError",
     "Target",
+    "add_exactly",
+    "is_precise",
     "lattice_spacing",
     "metropolis",
     "round_to_lattice",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spaces.base import Points, Space
+from ..spaces.base import Array, Points, Space
+from .precise import whole_numbers
 
 
 def lattice_spacing(sigma: float) -> float:
@@ -20,7 +21,7 @@ def lattice_spacing(sigma: float) -> float:
     return float(2.0 ** np.floor(np.log2(sigma / 16)))
 
 
-def round_to_lattice(space: Space, center: Points, point: Points, spacing: float) -> Points:
-    """The point of the lattice about ``center`` nearest to ``point`` in tangent coordinates."""
-    whole = np.rint(space.coordinates(center, space.log(center, point)) / spacing)
+def round_to_lattice(space: Space, base: Points, coordinates: Array, center: Points, spacing: float) -> Points:
+    """The point of the lattice about ``center`` nearest, in tangent coordinates, to exp_base(coordinates)."""
+    whole = whole_numbers(space, base, coordinates, center, spacing)
     return space.exp(center, space.from_coordinates(center, whole * spacing))

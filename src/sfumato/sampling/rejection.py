@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
+from .precise import product
 
 PATIENCE = 2000  # batches of proposals, after which a sampler gives up
 
@@ -20,8 +21,9 @@ class EnvelopeError(RuntimeError):
 
 @dataclass(frozen=True)
 class Proposals:
-    """Proposed points, their coordinates at the base, the log of J/V, and the envelope at them."""
+    """What was drawn, proposed points and their coordinates at the base, the log of J/V, and the envelope at them."""
 
+    drawn: Array
     coordinates: Array
     x: Points
     log_ratio: Array
@@ -64,9 +66,8 @@ class Target:
         space = self.space
         radius = self.law.sample(size, rng)
         gaussian = rng.standard_normal((size, space.dim))
-        coordinates = gaussian * (radius / np.linalg.norm(gaussian, axis=1))[:, None]
-        if self.shape is not None:
-            coordinates = coordinates @ self.shape
+        drawn = radius[:, None] * (gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+        coordinates = drawn if self.shape is None else drawn @ self.shape
         vectors = space.from_coordinates(self.base, coordinates)
         x = space.exp(self.base, vectors)
         with np.errstate(divide="ignore"):
@@ -74,7 +75,7 @@ class Target:
         log_ratio = space.log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
         if self.center is not None and np.isfinite(self.region):
             log_ratio = np.where(space.distance(self.center, x) <= self.region, log_ratio, -np.inf)
-        return Proposals(coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
+        return Proposals(drawn, coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
 
     def log_acceptance(self, x: Points, envelope: Array) -> Array:
         """−(energy − envelope), which must not be positive beyond rounding."""
@@ -136,7 +137,8 @@ class Target:
                     accepted[some] = np.where(unsettled[some], exact, accepted[some])
             kept = np.flatnonzero(accepted)
             if len(kept):
-                return np.asarray(proposals.coordinates[kept[0]])
+                drawn = proposals.drawn[kept[0]]
+                return drawn if self.shape is None else product(drawn, self.shape)
         raise RuntimeError(f"none of {PATIENCE * batch} proposals was accepted; nothing was released")
 
 

@@ -333,7 +333,8 @@ class PlanarShapes(Space):
         return np.pi / 4
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        return 32 * 2.0**-53
+        """As on the sphere, with inner products of 2k terms."""
+        return (24 + 4 * float(np.sqrt(2 * self.landmarks))) * 2.0**-53
 
 
 def _gap_max(S: ArrayLike) -> Array:

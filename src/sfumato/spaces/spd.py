@@ -446,8 +446,11 @@ class SPD(Space):
         return np.inf
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Whitening multiplies errors by the condition number, which is at most exp(√2·reach)."""
-        return 8 * float(np.sqrt(self.size)) * 2.0**-53 * float(np.exp(min(300.0, np.sqrt(2) * reach)))
+        """Whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the condition
+        number, which is at most exp(√2·reach)."""
+        factor = np.linalg.cholesky(center)
+        skew = float(np.linalg.norm(np.abs(np.linalg.inv(factor)) @ np.abs(factor), 2)) ** 2
+        return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(300.0, np.sqrt(2) * reach)))
 
 
 def _on_interval(end: float, count: int) -> tuple[Array, Array]:

@@ -316,7 +316,8 @@ class Sphere(Space):
         return np.pi / (2 * self._q)
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        return 32 * 2.0**-53 / self._q
+        """Some two dozen roundings of numbers of at most 1, and inner products of d + 1 terms."""
+        return (24 + 4 * float(np.sqrt(self.dim + 1))) * 2.0**-53 / self._q
 
 
 @lru_cache(maxsize=1)

@@ -1,0 +1,311 @@
+"""``python -m sfumato.audit.bits``: attacks on the bits of releases.
+
+An attacker who knows both neighbouring data sets, and so both means, looks for an event in the doubles of a release that is
+likelier under one than ε allows: how far a value is from the manifold (norm, symmetry, centring), which bits are set, whether
+a mean could have produced these doubles at all, or what a classifier learns from all of these.  An event is chosen on one half
+of the draws and counted on the other, so the bound holds whatever was tried.  Textbook samplers break, and so do this
+package's own draws before the lattice; releases do not.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from math import fsum
+
+import numpy as np
+from scipy.stats import beta
+
+from ..ball import Ball
+from ..frechet import solve
+from ..mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
+from ..mechanisms.base import ManifoldMechanism, Mechanism
+from ..records import Records
+from ..sampling import secure_generator
+from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
+from ..spaces.base import Array, Points, Space
+
+CONFIDENCE = 0.999
+CANDIDATES = 64  # thresholds tried for a feature
+
+
+def lower_bound(k1: Array | int, n1: int, k0: Array | int, n0: int, confidence: float = CONFIDENCE) -> Array:
+    """A lower bound on log(p₁/p₀) from k₁ of n₁ and k₀ of n₀ (Clopper and Pearson 1934).
+
+    >>> round(float(lower_bound(5000, 10_000, 0, 10_000)), 2)
+    6.46
+    """
+    tail = (1 - confidence) / 2
+    k1, k0 = np.asarray(k1), np.asarray(k0)
+    with np.errstate(divide="ignore"):
+        least = np.where(k1 > 0, beta.ppf(tail, np.maximum(k1, 1), n1 - k1 + 1), 0.0)
+        most = np.where(k0 < n0, beta.ppf(1 - tail, k0 + 1, np.maximum(n0 - k0, 1)), 1.0)
+        return np.asarray(np.log(least) - np.log(most))
+
+
+# -- what an attacker looks at -------------------------------------------------------------------------------------------
+def bit_statistics(values: Array) -> Array:
+    """For each number: the place of its last set bit, how many bits it uses, and its last three bits.
+
+    >>> bit_statistics(np.array([[0.75], [0.1]])).tolist()
+    [[-2.0, 2.0, 0.0], [-55.0, 52.0, 2.0]]
+    """
+    flat = values.reshape(len(values), -1)
+    mantissa, exponent = np.frexp(flat)
+    whole = np.abs(mantissa * 2.0**53).astype(np.int64)
+    last = np.where(whole > 0, np.frexp((whole & -whole).astype(np.float64))[1] - 1, 2000)
+    place = np.where(whole > 0, exponent - 53 + last, 2000)
+    return np.concatenate([place, exponent - place, whole & 7], axis=1).astype(np.float64)
+
+
+def norm_residuals(space: Space, values: Array) -> Array:
+    """κ·‖x‖² − 1 on spheres, ‖x‖² − 1 on shapes and elsewhere, with no rounding before the last step."""
+    flat = values.reshape(len(values), -1)
+    high = flat * flat
+    split = flat * 134217729.0  # Veltkamp: 26 bits each, whose products are exact
+    top = split - (split - flat)
+    low = flat - top
+    rest = ((top * top - high) + 2 * top * low) + low * low
+    target = 1 / space.curvature if isinstance(space, Sphere) else 1.0
+    return np.array([[fsum([*a, *b, -target])] for a, b in zip(high.tolist(), rest.tolist(), strict=True)])
+
+
+def symmetry_residuals(space: Space, values: Array) -> Array:
+    """Matrices: the entries of x − xᵀ.  Shapes: the sums of the coordinates, zero if centred."""
+    if isinstance(space, SPD):
+        return np.asarray((values - np.swapaxes(values, 1, 2)).reshape(len(values), -1))
+    if isinstance(space, PlanarShapes):
+        return np.array([[fsum(column) for column in value.T.tolist()] for value in values])
+    return np.zeros((len(values), 1))
+
+
+def reachability(values: Array, center: Array) -> Array:
+    """Could a sum with this centre have produced these doubles?  For each number much smaller than the centre's: −1 if it has
+    bits finer than such a sum can have, otherwise how many bits were cancelled.  Zero for all other numbers.
+
+    >>> reachability(np.array([[0.1], [2.0**-20], [2.0**-20 + 2.0**-70]]), np.array([0.125])).tolist()
+    [[0.0], [17.0], [-1.0]]
+    """
+    c = np.abs(center)
+    small = np.abs(values) < c / 4
+    coarse = np.remainder(values, np.where(c > 0, np.spacing(c) / 4, 1.0)) == 0
+    cancelled = np.log2(np.where(small, c, 1.0)) - np.log2(np.where(small, np.maximum(np.abs(values), 1e-300), 1.0))
+    return np.where(small, np.where(coarse, cancelled, -1.0), 0.0).reshape(len(values), -1)
+
+
+def round_trip(space: Space, values: Array, center: Points) -> Array:
+    """log and exp from a centre that produced these doubles should return them: how many come back bit by bit, and how far
+    off the others are, in units of the last place."""
+    back = space.present(space.exp(center, space.log(center, _canonical(space, values))))
+    off = ((back - values) / np.spacing(np.maximum(np.abs(values), 1e-20))).reshape(len(values), -1)
+    return np.column_stack([(off == 0).sum(axis=1), np.abs(off).max(axis=1), off])
+
+
+def lattice_residuals(space: Space, values: Array, center: Points, spacing: float) -> Array:
+    """How far the tangent coordinates at a centre are from multiples of the public spacing: zero if the lattice is there."""
+    coordinates = space.coordinates(center, space.log(center, _canonical(space, values))) / spacing
+    return np.asarray(np.abs(coordinates - np.rint(coordinates)).max(axis=1, keepdims=True).round(6))
+
+
+def _canonical(space: Space, values: Array) -> Points:
+    """The doubles as they stand: validating would already change their bits."""
+    return values[..., 0] + 1j * values[..., 1] if isinstance(space, PlanarShapes) else values
+
+
+def features(
+    space: Space, values: Array, centers: list[Points], on_manifold: bool = True, spacing: float | None = None
+) -> dict[str, Array]:
+    """All of these, (m, …) each, by name; ``centers`` are what noise may have been added to, ``spacing`` that of a lattice."""
+    found = {
+        "last bits": bit_statistics(values),
+        "norm": norm_residuals(space, values),
+        "symmetry": symmetry_residuals(space, values),
+        "reachability": np.concatenate([reachability(values, space.present(c)) for c in centers], axis=1),
+    }
+    if on_manifold:
+        found["round trip"] = np.concatenate([round_trip(space, values, c) for c in centers], axis=1)
+        if spacing is not None:
+            found["lattice"] = np.concatenate([lattice_residuals(space, values, c, spacing) for c in centers], axis=1)
+    return found
+
+
+# -- from features to a bound ----------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Finding:
+    """A lower bound on ε, and the event that shows it."""
+
+    epsilon: float
+    event: str
+
+
+Event = Callable[[Array], Array]
+
+
+def _events(pooled: Array) -> Iterator[tuple[str, Event]]:
+    """Below or above a threshold, or equal to a frequent value, in each column."""
+    for column in range(pooled.shape[1]):
+        values, counts = np.unique(pooled[:, column], return_counts=True)
+        frequent = values[np.argsort(counts)[-CANDIDATES:]]
+        if len(values) > CANDIDATES:
+            values = np.unique(np.quantile(pooled[:, column], np.linspace(0, 1, CANDIDATES), method="nearest"))
+        for t in values[:-1]:
+            yield f"[{column}] ≤ {t:.6g}", lambda f, c=column, t=t: f[:, c] <= t  # type: ignore[misc]
+            yield f"[{column}] > {t:.6g}", lambda f, c=column, t=t: f[:, c] > t  # type: ignore[misc]
+        for t in frequent[counts[np.argsort(counts)[-CANDIDATES:]] > 1]:
+            yield f"[{column}] = {t:.6g}", lambda f, c=column, t=t: f[:, c] == t  # type: ignore[misc]
+
+
+def attack(first: dict[str, Array], second: dict[str, Array], confidence: float = CONFIDENCE) -> Finding:
+    """The best event of the first halves of two samples of features, and the bound that the second halves give for it.
+
+    >>> rng = np.random.default_rng(0)
+    >>> one, two = ({"x": rng.normal(m, 1, (4000, 1))} for m in (0, 3))
+    >>> attack(one, two).epsilon > 2
+    True
+    """
+    names: list[tuple[str, str, Event, bool]] = []
+    counts: list[tuple[int, int]] = []
+    half = len(next(iter(first.values()))) // 2
+    for name, a in first.items():
+        b = second[name]
+        for text, event in _events(np.concatenate([a[:half], b[:half]])):
+            k = int(event(a[:half]).sum()), int(event(b[:half]).sum())
+            for swap in (False, True):
+                names.append((name, text, event, swap))
+                counts.append(k[::-1] if swap else k)
+    if not names:
+        return Finding(-np.inf, "none: all doubles are alike")
+    k1, k0 = np.array(counts).T
+    name, text, event, swap = names[int(np.argmax(lower_bound(k1, half, k0, half, confidence)))]
+    k1, k0 = (int(event(sample[name][half:]).sum()) for sample in ((second, first) if swap else (first, second)))
+    total = len(first[name]) - half
+    return Finding(float(lower_bound(k1, total, k0, total, confidence)), name + text)
+
+
+def learned(first: dict[str, Array], second: dict[str, Array], seed: int = 0) -> dict[str, Array]:
+    """The score of a gradient-boosted classifier over all features, trained on the first halves (needs scikit-learn)."""
+    from sklearn.ensemble import HistGradientBoostingClassifier
+
+    a, b = (np.concatenate(list(sample.values()), axis=1) for sample in (first, second))
+    half = len(a) // 2
+    x = np.clip(np.nan_to_num(np.concatenate([a[:half], b[:half]])), -1e300, 1e300)
+    model = HistGradientBoostingClassifier(max_iter=60, random_state=seed).fit(x, np.repeat([0, 1], half))
+    return {"first": model.predict_proba(a)[:, 1:], "second": model.predict_proba(b)[:, 1:]}
+
+
+# -- samplers under attack -------------------------------------------------------------------------------------------------
+def textbook_laplace(center: Array, sigma: float, size: int, rng: np.random.Generator) -> Array:
+    """The Laplace on S² as one would write it: cos(ρ)·c + sin(ρ)·u, u a normalised tangent vector; never a release."""
+    rho: list[float] = []
+    while len(rho) < size:
+        proposal = sigma * rng.standard_gamma(2, size)
+        keep = (proposal < np.pi) & (rng.random(size) * proposal < np.sin(np.minimum(proposal, np.pi)))
+        rho.extend(proposal[keep].tolist())
+    radius = np.array(rho[:size])[:, None]
+    u = rng.standard_normal((size, 3))
+    u -= (u @ center)[:, None] * center
+    u /= np.linalg.norm(u, axis=1, keepdims=True)
+    return np.asarray(np.cos(radius) * center + np.sin(radius) * u)
+
+
+def neighbours(ball: Ball, n: int) -> tuple[Points, Points]:
+    """All records at the public centre, and one of them moved to the edge of the ball."""
+    space = ball.space
+    first = np.repeat(ball.center[None], n, axis=0)
+    second = first.copy()
+    last = np.append(np.zeros(space.dim - 1), 0.999 * ball.radius)
+    second[0] = space.exp(ball.center, space.from_coordinates(ball.center, last))
+    return first, second
+
+
+def releases(mechanism: Mechanism, points: Points, size: int, rng: np.random.Generator | None = None) -> Array:
+    """Values as they would be released, one after the other, each with a fresh generator; what the data alone decide (the
+    mean and the density about it) is computed once."""
+    n = len(points)
+    scale, records = mechanism.calibrate(n), Records(mechanism.space, points)
+    if isinstance(mechanism, ManifoldMechanism):
+        target = mechanism.target(records, scale)
+        return np.stack([mechanism._rounded(target, n, rng or secure_generator()) for _ in range(size)])
+    return np.stack([mechanism._draw(records, scale, rng or secure_generator()) for _ in range(size)])
+
+
+def audit(
+    mechanism: Mechanism,
+    n: int,
+    size: int,
+    rng: np.random.Generator,
+    *,
+    released: bool,
+    classifier: bool = False,
+    secure: bool = True,
+) -> Finding:
+    """The best attack on ``size`` draws from each of two neighbouring data sets: releases, or the sampler's own doubles."""
+    space, pair = mechanism.space, neighbours(mechanism.ball, n)
+    on_manifold = isinstance(mechanism, ManifoldMechanism)
+    if on_manifold:
+        means = [solve(Records(space, points)).point for points in pair]
+    else:
+        means = [points.mean(axis=0) for points in pair]
+    if released:
+        values = [releases(mechanism, points, size, None if secure else rng) for points in pair]
+    else:
+        values = [mechanism.sample(space.present(points), size, rng) for points in pair]
+    spacing = mechanism.spacing(n) if released else None
+    first, second = (features(space, v, means, on_manifold, spacing) for v in values)
+    best = attack(first, second)
+    if classifier:
+        scores = learned(first, second)
+        other = attack({"classifier": scores["first"]}, {"classifier": scores["second"]})
+        best = max(best, other, key=lambda finding: finding.epsilon)
+    return best
+
+
+SPACES: list[tuple[Space, float, int]] = [
+    (Sphere(dim=2), np.pi / 8, 50),
+    (Sphere(dim=9), np.pi / 8, 50),
+    (SPD(size=2), 1.5, 50),
+    (SPD(size=3), 0.5, 30),
+    (PlanarShapes(landmarks=5), 0.2, 50),
+    (Euclidean(dim=3), 1.0, 50),
+]
+CASES: list[tuple[type[Mechanism], Space, float, int]] = [
+    *((ManifoldLaplace, *case) for case in SPACES),
+    *((KNG, *case) for case in SPACES),
+    *((AmbientLaplace, *case) for case in SPACES if not isinstance(case[0], PlanarShapes)),
+    *((PointwiseLaplace, *case) for case in SPACES if isinstance(case[0], PlanarShapes)),
+    *((Exponential, *case) for case in SPACES[:1]),
+]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m sfumato.audit.bits", description="Attack the bits of releases and of unrounded draws."
+    )
+    parser.add_argument("--releases", type=int, default=20_000, help="half from each data set (default: 20000)")
+    parser.add_argument("--only", default="", help="spaces whose name contains this")
+    parser.add_argument("--classifier", action="store_true", help="learn an attack too (needs scikit-learn)")
+    arguments = parser.parse_args()
+    rng, size = np.random.default_rng(0), arguments.releases // 2
+    pole, sigma = np.array([0.0, 0.0, 1.0]), 0.02
+    away = np.array([np.sin(sigma), 0.0, np.cos(sigma)])
+    first, second = (features(Sphere(dim=2), textbook_laplace(c, sigma, size, rng), [pole, away]) for c in (pole, away))
+    found = attack(first, second)
+    print(f"textbook Laplace on S², ε = 1: ε ≥ {found.epsilon:.2f} ({found.event})", flush=True)
+    print(f"{'space':30s} {'mechanism':18s} ε    unrounded (event) | released (event)", flush=True)
+    for kind, space, radius, n in CASES:
+        if arguments.only not in str(space):
+            continue
+        mechanism = kind(Ball(space, space.present(space.origin()), radius), 1.0)
+        bare = audit(mechanism, n, size, rng, released=False)
+        good = audit(mechanism, n, size, rng, released=True, classifier=arguments.classifier)
+        verdict = "ok" if good.epsilon <= mechanism.epsilon else "BROKEN"
+        print(
+            f"{space!s:30s} {mechanism.name:18s} 1    {bare.epsilon:6.2f} ({bare.event}) | {good.epsilon:6.2f} ({good.event}) "
+            f"{verdict}",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""What rounding adds to the promise of a release, from public numbers only (proofs, Floating point)."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.special import gammaln
+
+from ..radial import RadialLaw, gauss_legendre
+from ..spaces.base import Space
+
+UNIT = 2.0**-53  # half the distance from 1 to the next double
+SELECTION = 1e-12  # what the steps of the random numbers leave to chance: which cell, whether accepted
+LEVELS = (0.99, 1 - 1e-6, 1 - 1e-12)  # probabilities at which the length of the noise is asked for
+
+
+def relative_error(dim: int) -> float:
+    """Expected error of the coordinates ρ·z/‖z‖ of a draw, in parts of ρ, as against real random numbers.
+
+    Eight roundings of one unit; and the normal numbers z have steps of at most 3.66·2^−52 (they are 52 random bits times a
+    width of the ziggurat), a root mean square error of 1/√3 of that, which ‖z‖ divides: √d·E[1/‖z‖] =
+    √(d/2)·Γ((d−1)/2)/Γ(d/2).  One coordinate is ±ρ.
+
+    >>> [round(relative_error(d) / UNIT, 1) for d in (1, 2, 96)]
+    [8.0, 15.5, 12.3]
+    """
+    if dim == 1:
+        return 8 * UNIT
+    spread = np.sqrt(dim / 2) * np.exp(gammaln((dim - 1) / 2) - gammaln(dim / 2))
+    return float(UNIT * (8 + 7.32 / np.sqrt(3) * spread))
+
+
+def crossing(dim: int, spacing: float, error: float) -> float:
+    """Chance that an error of this expected length takes a point across a face of its cell.
+
+    Coordinate i lies within eᵢ of a face with probability (2eᵢ/spacing)·(1 + spacing·E|∂ᵢ log density|); the spacing is at
+    most a sixteenth of the noise, a quarter is added for the second term, and Σeᵢ ≤ √d·‖e‖.
+    """
+    return float(2.5 * np.sqrt(dim) * error / spacing)
+
+
+def density_error(space: Space, radius: float) -> float:
+    """Error of the log density of a proposal beside that of the energy: sums over the cells of a radial law (up to a thousand
+    terms), the volume at a vector of length ``radius``, and the norm that a direction is divided by (d/2 roundings, which
+    stretch the law of the radius)."""
+    exponent = space.dim + 9 * np.sqrt(space.dim) + 45  # log densities of interest lie between ± this
+    return float(UNIT * exponent * (1000 + space.dim) + 16 * UNIT * space.dim * space.radial_growth * radius)
+
+
+def mean_error(n: int) -> float:
+    """Relative error of a mean of n numbers that NumPy adds in pairs: blocks of 128 on eight lanes, then halves."""
+    return float(UNIT * (24 + np.log2(n)))
+
+
+def sum_error(n: int) -> float:
+    """Roundings in a mean of n logarithms at a computed point, in units of one's: for the point, for a logarithm there, and for
+    the sum."""
+    return float(2 + np.sqrt(n) / 32)
+
+
+def stretch(space: Space, radius: float, distance: float) -> float:
+    """How much log_p₀∘exp_x̄ stretches vectors of length ``radius`` at x̄ whose ends lie ``distance`` from p₀ (Rauch):
+    sinh(√κ₋·ρ)/(√κ₋·ρ) for curvature at least −κ₋, times √κ·t/sin(√κ·t) for curvature at most κ.
+
+    >>> from sfumato import SPD, Sphere
+    >>> round(stretch(Sphere(dim=2), 0.1, np.pi / 2), 4), round(stretch(SPD(size=2), 1.0, 2.0), 4)
+    (1.5708, 1.0854)
+    """
+    if space.dim == 1:
+        return 1.0
+    lower, upper = space.curvature_bounds
+    s, t = np.sqrt(max(0.0, -lower)) * radius, np.sqrt(max(0.0, upper)) * distance
+    return float((np.sinh(min(s, 300.0)) / s if s > 0 else 1.0) * (t / np.sin(t) if t > 0 else 1.0))
+
+
+def stretch_at_cut_locus(space: Space, law: RadialLaw, r: float, start: float) -> float:
+    """E[stretch] where a Laplace draw lies beyond ``start`` from the centre, on a space of positive curvature.
+
+    The density is there at most its value at start − r from the mean, and the stretch times the volume is integrable:
+    e^(−(start−r)/σ)·∫_start^inj stretch·V / ∫V·e^(−u/σ).
+    """
+    if space.dim == 1:
+        return 0.0
+    nodes, weights = gauss_legendre(np.linspace(start, space.injectivity_radius, 17))
+    each = np.array([stretch(space, 0.0, t) for t in nodes.ravel()]).reshape(nodes.shape)
+    top = np.logaddexp.reduce((np.log(weights * each) + space.log_radial_bounds(nodes)[1]).ravel())
+    least = float(law.energy(np.array([max(0.0, start - r)]))[0])
+    return float(np.exp(min(0.0, top - least - np.logaddexp.reduce(law.log_masses()))))
