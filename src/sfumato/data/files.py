@@ -88,10 +88,11 @@ def read(path: str | os.PathLike[str], space: Space | None = None) -> Dataset:
     content = path.read_bytes()
     try:
         format, reader = _recognise(content, path.suffix.lower())
-        points, kind, labels = reader(content, space)
-        return Dataset(np.ascontiguousarray(points, dtype=np.float64), kind, format, labels, path)
+        with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
+            points, kind, labels = reader(content, space)
+            return Dataset(np.ascontiguousarray(points, dtype=np.float64), kind, format, labels, path)
     except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+        raise FileError(f"{path}: {_sentence(str(error))}") from None
 
 
 def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) -> None:
@@ -180,7 +181,7 @@ _MAGIC = [
 def _recognise(content: bytes, suffix: str) -> tuple[str, Reader]:
     """The format by its first bytes, else by its words, else by its name."""
     from .arrays import read_npy, read_npz
-    from .landmarks_text import MORPHOLOGIKA, NTS, TPS, read_morphologika, read_nts, read_tps
+    from .landmarks_text import MORPHOLOGIKA, TPS, is_nts, read_morphologika, read_nts, read_tps
     from .matlab import read_mat, read_mat73
     from .r_files import read_r
     from .tables import delimiter, read_csv, read_parquet
@@ -205,7 +206,7 @@ def _recognise(content: bytes, suffix: str) -> tuple[str, Reader]:
         return "TPS", _of_text(read_tps)
     if MORPHOLOGIKA.search(words):
         return "Morphologika", _of_text(read_morphologika)
-    if NTS.search(words) or suffix in (".nts", ".dta"):
+    if is_nts(words) or suffix in (".nts", ".dta"):
         return "NTS", _of_text(read_nts)
     return ("TSV" if delimiter(words) == "\t" else "CSV"), _of_text(read_csv)
 
@@ -243,6 +244,11 @@ def shown(text: str) -> str:
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
     """
     return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def _sentence(text: str) -> str:
+    """A message that any terminal can show: pieces of a damaged file may hold anything, and there may be many."""
+    return "".join(c if c.isprintable() else " " for c in text if c.isprintable() or c.isspace())[:600]
 
 
 # -- writing -------------------------------------------------------------------------------------------------------------

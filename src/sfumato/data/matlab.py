@@ -14,12 +14,14 @@ from numpy.typing import NDArray
 
 from ..spaces.base import Space
 from .files import FileError, Records, allowed, package
-from .layout import arrange, main_array, per_record
+from .layout import MOST_AXES, arrange, main_array, per_record, strings
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4", ">f8", ">f4")]
+_FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 _CELL, _CHAR, _FIRST_NUMBER, _LAST_NUMBER = 1, 4, 6, 15  # classes of variables
 
 
@@ -117,6 +119,8 @@ def _variable(element: bytes, order: str) -> tuple[str, NDArray[Any] | None]:
     (flag,) = struct.unpack_from(f"{order}I", flags)
     _, sizes, position = _part(element, position, order)
     shape = struct.unpack(f"{order}{len(sizes) // 4}i", sizes)
+    if len(shape) > MOST_AXES:
+        raise FileError(f"a variable says {len(shape)} axes; the file is damaged")
     _, name, position = _part(element, position, order)
     kind, count = flag & 0xFF, math.prod(shape)
     array: NDArray[Any] | None = None
@@ -177,7 +181,7 @@ def _texts(element: bytes, position: int, order: str, count: int) -> NDArray[Any
         if array is None or array.size != 1:
             return None
         cells.append(str(array[0]))
-    return np.array(cells, dtype=np.str_)
+    return strings("of cells", cells)
 
 
 # -- version 7.3 -----------------------------------------------------------------------------------------------------------
@@ -190,9 +194,15 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
         return None
     if dataset.attrs.get("MATLAB_empty", 0):
         return None
-    if dataset.size * dataset.dtype.itemsize > limit:
+    if dataset.dtype.kind not in "biuf" and dataset.dtype not in _COMPLEX:
+        return None  # also texts of any length, many of which can be one in the file
+    plan = dataset.id.get_create_plist()
+    filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
+    if filters - _FILTERS:
+        raise FileError(f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})")
+    if max(dataset.size, math.prod(dataset.chunks or ())) * dataset.dtype.itemsize > limit:
         raise FileError(f"variable {dataset.name!r} says {dataset.shape} values, over the limit of {limit} bytes")
     array = np.asarray(dataset[()])
-    if array.dtype.names == ("real", "imag"):
+    if array.dtype.names:
         array = array["real"] + 1j * array["imag"]
-    return array.T if array.dtype.kind in "biufc" else None
+    return array.T
