@@ -138,11 +138,14 @@ class Release:
             raise ValueError(f"this release record is incomplete or altered: {error}") from None
         return cls(value, guarantee, document)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the record as JSON: whole or not at all.  The file ends with the SHA-256 of the rest, which :meth:`load` checks."""
+    def save(self, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+        """Write the record as JSON, whole or not at all; it ends with the SHA-256 of the rest, which :meth:`load` checks.
+
+        With ``overwrite=False`` a file that is there already stays, and a FileExistsError is raised.
+        """
         document = json.loads(self.to_json())
         text = json.dumps({**document, "sha256": _sum(document)}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-        write_atomically(Path(path), text)
+        write_atomically(Path(path), text, overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
@@ -189,8 +192,10 @@ def _sum(document: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
+def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -> None:
     """A temporary file beside the target, flushed to disk, then renamed over it: the whole content or nothing.
+
+    Without ``overwrite`` a file that is there, or that another process puts there meanwhile, is kept: a FileExistsError.
 
     A process that is killed at it can leave the temporary file, ``….part``; the next writing of the same target removes it.
     """
@@ -208,7 +213,11 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+            os.unlink(temporary)
     except BaseException:
         with suppress(FileNotFoundError):
             os.unlink(temporary)

@@ -693,7 +693,7 @@ def _open_ledger(path: Path, index: int) -> None:
     from ..ledger import Ledger
 
     spent = dict(Ledger(path).verify().spent)
-    assert {name: str(total) for name, total in spent.items()} == {"wings": "2.0"}, f"the charges are now {spent}"
+    assert {name: str(total) for name, total in spent.items()} == {"wings": "2"}, f"the charges are now {spent}"
 
 
 def _file_error() -> tuple[type[Exception], ...]:
@@ -795,7 +795,13 @@ def run(target: Target, files: int, seed: int, out: Path, seconds: float = float
             start = index + 1
     _, read, refused = tally.get()
     return Outcome(
-        target.name, read + refused + len(findings), read, refused, findings, time.monotonic() - begun, tally.grown / 1024
+        target.name,
+        read + refused + len(findings),
+        read,
+        refused,
+        findings,
+        time.monotonic() - begun,
+        tally.grown / 1024,
     )
 
 

@@ -327,6 +327,8 @@ def _raw_points(lines: list[_Line], n: int, k: int) -> tuple[Array, list[str]]:
     marks = [line.text[1:].strip() for line in lines if line.text.startswith("'")]
     if len(rows) != n * k or n * k == 0:
         raise FileError(f"[rawpoints] holds {len(rows)} points, but {n} individuals of {k} landmarks are {n * k}")
+    if len(marks) > n:
+        raise FileError(f"[rawpoints] holds {len(marks)} specimens, but [individuals] says {n}; is the file cut?")
     if marks:
         for i, line in enumerate(lines):
             if line.text.startswith("'") != (i % (k + 1) == 0):

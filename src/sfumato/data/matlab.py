@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Space
+from .apart import read_apart
 from .files import FileError, Records, allowed, package
 from .layout import MOST_AXES, arrange, main_array, per_record, strings
 
@@ -62,7 +63,19 @@ def read_mat73(content: bytes, space: Space | None = None) -> Records:
     >>> read_mat73(buffer.getvalue()).points.shape
     (40, 12, 2)
     """
-    h5py = package("h5py", "reading MATLAB 7.3 files")
+    package("h5py", "reading MATLAB 7.3 files")
+    return _records(read_apart("matlab:hdf5_arrays", content), space)
+
+
+def hdf5_arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """The numeric variables of a version 7.3 file; h5py can crash at a damaged one, so this runs apart.
+
+    >>> hdf5_arrays(b"")
+    Traceback (most recent call last):
+    sfumato.data.files.FileError: the MATLAB 7.3 file is damaged or cut: ...
+    """
+    import h5py
+
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             names = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
@@ -72,7 +85,7 @@ def read_mat73(content: bytes, space: Space | None = None) -> Records:
         raise
     except Exception as error:  # h5py raises many kinds on damaged files
         raise FileError(f"the MATLAB 7.3 file is damaged or cut: {error}") from None
-    return _records({name: array for name, array in arrays.items() if array is not None}, space)
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def _records(arrays: dict[str, NDArray[Any]], space: Space | None) -> Records:
@@ -199,7 +212,9 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
     plan = dataset.id.get_create_plist()
     filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
     if filters - _FILTERS:
-        raise FileError(f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})")
+        raise FileError(
+            f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})"
+        )
     if max(dataset.size, math.prod(dataset.chunks or ())) * dataset.dtype.itemsize > limit:
         raise FileError(f"variable {dataset.name!r} says {dataset.shape} values, over the limit of {limit} bytes")
     array = np.asarray(dataset[()])
