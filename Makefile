@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint docs tutorials agreement clean
+.PHONY: demo test lint docs tutorials agreement audit clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -36,5 +36,11 @@ test: lint docs
 agreement: $(VENV)/installed
 	$(BIN)/python benchmarks/agreement.py
 
+# attacks at full strength, some hours; atheris does not exist for every Python, and the rest goes on without it
+audit: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
+	  || echo "atheris cannot be installed here: the random engine goes on alone"
+	$(BIN)/python -m sfumato.audit --out audit-report
+
 clean:
-	rm -rf $(VENV) .venv-peers demo-output
+	rm -rf $(VENV) .venv-peers demo-output audit-report

@@ -6,8 +6,8 @@ again so that their sums are right.  Before these come files made by hand: heade
 links to other files.  A file must be read whole or refused with the documented exception and a sentence that can be printed,
 within a time and a memory that do not depend on what it claims.
 
-The engine ``random`` is deterministic: file number i of a seed is always the same.  The engine ``atheris`` is guided by coverage and
-bounded in time.  What offends is saved, and the exit code is 1.
+The engine ``random`` is deterministic: file number i of a seed is always the same.  The engine ``atheris`` is guided by
+coverage and bounded in time.  What offends is saved, and the exit code is 1.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .rows import Row, Settings
+from .rows import Broken, Row, Settings, require
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
@@ -113,12 +113,12 @@ _INTEGERS = (
     2**64 - 1,
 )
 _NUMBERS = (
-    b"1000000000000", b"-1", b"0", b"1", b"2", b"3", b"99999999999999999999", b"1e308", b"-1e309", b"1e-400", b"nan", b"NA", b"inf", b"0x10",
-    b"1_0", b"1,5", b"", b".", b"-", b"+", b"1e", b"\xd9\xa3", b"(1, 1)", b"True", b"None",
+    b"1000000000000", b"-1", b"0", b"1", b"2", b"3", b"99999999999999999999", b"1e308", b"-1e309", b"1e-400", b"nan", b"NA",
+    b"inf", b"0x10", b"1_0", b"1,5", b"", b".", b"-", b"+", b"1e", b"\xd9\xa3", b"(1, 1)", b"True", b"None",
 )  # fmt: skip
 _MARKS = (
-    b"\x00", b"\n", b"\r", b"\r\n", b"\n\n", b"\t", b" ", b",", b";", b"=", b'"', b"'", b"[", b"]", b"(", b"#", b"\xff\xfe", b"\xfe\xff",
-    b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1a", b"\xff", b"\x85", b"\x0c", b"\x1b[31m",
+    b"\x00", b"\n", b"\r", b"\r\n", b"\n\n", b"\t", b" ", b",", b";", b"=", b'"', b"'", b"[", b"]", b"(", b"#", b"\xff\xfe",
+    b"\xfe\xff", b"\xef\xbb\xbf", b"\xe2\x80\xa8", b"\x1a", b"\xff", b"\x85", b"\x0c", b"\x1b[31m",
 )  # fmt: skip
 _DIGITS = re.compile(rb"[-+]?[0-9][0-9.eE+-]*")
 
@@ -222,10 +222,7 @@ def _in_mat(content: bytes, blow: Callable[[bytes], bytes]) -> bytes:
     """The first element of a version 5 file damaged within, packed again."""
     kind, size = struct.unpack_from("<II", content, 128)
     element = content[136 : 136 + size]
-    if kind == 15:
-        element = zlib.compress(blow(zlib.decompress(element)), 1)
-    else:
-        element = blow(element)
+    element = zlib.compress(blow(zlib.decompress(element)), 1) if kind == 15 else blow(element)
     return content[:128] + struct.pack("<II", kind, len(element)) + element + content[136 + size :]
 
 
@@ -240,7 +237,7 @@ def _tps() -> list[bytes]:
     triangle = "0 0\n1 0\n0.5 1e0\n"
     return [
         f"LM=3\n{triangle}ID=a\nSCALE=0.5\nLM=3\n{triangle}ID=b\nSCALE=1\n".encode(),
-        f"LM=1\n0 0\nCURVES=1\nPOINTS=2\n1 0\n0 1\nIMAGE=a.jpg\nLM=1\n1 1\nCURVES=1\nPOINTS=2\n1 0\n0 1\n".encode(
+        "LM=1\n0 0\nCURVES=1\nPOINTS=2\n1 0\n0 1\nIMAGE=a.jpg\nLM=1\n1 1\nCURVES=1\nPOINTS=2\n1 0\n0 1\n".encode(
             "utf-16"
         ),
         f"LM=3\r\n{triangle}COMMENT=x\r\nVARIABLES=a = b\r\nOUTLINES=1\r\nPOINTS=1\r\nNA NA\r\n".encode(),
@@ -675,10 +672,13 @@ def _open_data(path: Path, index: int) -> None:
     spaces = _spaces()
     data = read(path, spaces[index % len(spaces)])
     points, ranks = data.points, {"landmarks": 3, "matrices": 3, "vectors": 2}
-    assert points.dtype == np.float64 and points.flags.c_contiguous and points.ndim == ranks[data.kind] and points.size
+    require(
+        points.dtype == np.float64 and points.flags.c_contiguous and points.ndim == ranks[data.kind] and points.size,
+        "what was read is not whole",
+    )
     for name, label in data.labels.items():
-        assert isinstance(name, str) and label.shape == (len(points),) and label.dtype.kind in "biufU", (
-            f"label {name!r}"
+        require(
+            isinstance(name, str) and label.shape == (len(points),) and label.dtype.kind in "biufU", f"label {name!r}"
         )
 
 
@@ -686,14 +686,17 @@ def _open_release(path: Path, index: int) -> None:
     from ..release import Release
 
     release = Release.load(path)
-    assert release.describe() and Release.from_json(release.to_json()).value.shape == release.value.shape
+    require(
+        release.describe() and Release.from_json(release.to_json()).value.shape == release.value.shape,
+        "what was read is not whole",
+    )
 
 
 def _open_ledger(path: Path, index: int) -> None:
     from ..ledger import Ledger
 
     spent = dict(Ledger(path).verify().spent)
-    assert {name: str(total) for name, total in spent.items()} == {"wings": "2"}, f"the charges are now {spent}"
+    require({name: str(total) for name, total in spent.items()} == {"wings": "2"}, f"the charges are now {spent}")
 
 
 def _file_error() -> tuple[type[Exception], ...]:
@@ -712,24 +715,39 @@ def _value_error() -> tuple[type[Exception], ...]:
     return (ValueError,)
 
 
+_LANDMARKS = (b"LM=", b"LM3=2\n", b"POINTS=2\n", b"CURVES=1\n", b"ID=", b"SCALE=")
+_SECTIONS = (b"[names]", b"[labels]\n", b"[rawpoints]", b"'", b"[")
+_COLUMNS = (b"x1", b"specimen", b"lat", b"Dxy", b'"', b'""', b"z", b"0,5", b"\t")
+_TYPES = (b"'|O'", b"'<U9'", b"'<c16'", b"(2, 2)", b"True")
+_VALUES = (b"null", b"{}", b"[]", b"NaN", b"1e999")
+
+
+def _data(
+    name: str, suffix: str, seeds: Callable[[], list[bytes]], hostile: Callable[[], dict[str, bytes]], **more: Any
+) -> Target:
+    return Target(name, suffix, seeds, _open_data, _file_error, hostile, **more)
+
+
 TARGETS = {
     target.name: target
     for target in (
-        Target("tps", ".tps", _tps, _open_data, _file_error, _hostile_tps, True, (b"LM=", b"LM3=2\n", b"POINTS=2\n", b"CURVES=1\n", b"ID=", b"SCALE=")),
-        Target("nts", ".nts", _nts, _open_data, _file_error, _hostile_nts, True, (b"DIM=", b"L", b"B", b"E", b'"', b"1 2 6 0 DIM=2\n")),
-        Target("morphologika", ".txt", _morphologika, _open_data, _file_error, _hostile_morphologika, True, (b"[names]", b"[labels]\n", b"[rawpoints]", b"'", b"[")),
-        Target("csv", ".csv", _csv, _open_data, _file_error, _hostile_csv, True, (b"x1", b"specimen", b"lat", b"Dxy", b'"', b'""', b"z")),
-        Target("tsv", ".tsv", _tsv, _open_data, _file_error, dict, True, (b"x1", b"specimen", b"lat", b"Dxy", b'"', b"\t\t", b"0,5")),
-        Target("parquet", ".parquet", _parquet, _open_data, _file_error, _hostile_parquet),
-        Target("npy", ".npy", _npy, _open_data, _file_error, _hostile_npy, False, (b"'|O'", b"'<U9'", b"'<c16'", b"(2, 2)", b"True")),
-        Target("npz", ".npz", _npz, _open_data, _file_error, _hostile_npz, inside=_in_zip),
-        Target("mat", ".mat", _mat, _open_data, _file_error, _hostile_mat, inside=_in_mat),
-        Target("mat73", ".mat", _mat73, _open_data, _file_error, _hostile_mat73),
-        Target("r", ".rds", _r, _open_data, _file_error, _hostile_r, inside=_in_gzip),
-        Target("release", ".json", _release, _open_release, _value_error, _hostile_release, True, (b"null", b"{}", b"[]", b"NaN", b"1e999")),
+        _data("tps", ".tps", _tps, _hostile_tps, text=True, words=_LANDMARKS),
+        _data(
+            "nts", ".nts", _nts, _hostile_nts, text=True, words=(b"DIM=", b"L", b"B", b"E", b'"', b"1 2 6 0 DIM=2\n")
+        ),
+        _data("morphologika", ".txt", _morphologika, _hostile_morphologika, text=True, words=_SECTIONS),
+        _data("csv", ".csv", _csv, _hostile_csv, text=True, words=_COLUMNS),
+        _data("tsv", ".tsv", _tsv, dict, text=True, words=_COLUMNS),
+        _data("parquet", ".parquet", _parquet, _hostile_parquet),
+        _data("npy", ".npy", _npy, _hostile_npy, words=_TYPES),
+        _data("npz", ".npz", _npz, _hostile_npz, inside=_in_zip),
+        _data("mat", ".mat", _mat, _hostile_mat, inside=_in_mat),
+        _data("mat73", ".mat", _mat73, _hostile_mat73),
+        _data("r", ".rds", _r, _hostile_r, inside=_in_gzip),
+        Target("release", ".json", _release, _open_release, _value_error, _hostile_release, text=True, words=_VALUES),
         Target("ledger", ".ledger", _ledger, _open_ledger, _ledger_error, _hostile_ledger),
     )
-}  # fmt: skip
+}
 
 
 def attempt(target: Target, path: Path, index: int) -> bool:
@@ -741,7 +759,7 @@ def attempt(target: Target, path: Path, index: int) -> bool:
     except target.documented() as error:
         words = str(error)
         if not words.isprintable() or len(words) > LONGEST_MESSAGE:
-            raise AssertionError(f"a message that cannot be printed, or of {len(words)} characters") from error
+            raise Broken(f"a message that cannot be printed, or of {len(words)} characters") from error
         return False
     return True
 

@@ -34,3 +34,16 @@ class Settings:
     quick: bool = False
     seed: int = 0
     out: Path = Path("audit-report")
+
+
+class Broken(Exception):
+    """Something that the audit requires does not hold; the message says what."""
+
+
+def require(holds: object, words: str) -> None:
+    """Raise :class:`Broken` with these words unless it holds.
+
+    >>> require(1 + 1 == 2, "one and one are not two")
+    """
+    if not holds:
+        raise Broken(words)
