@@ -162,7 +162,7 @@ class Ledger:
         (Decimal('3'), Decimal('0.5'))
         """
         budget = _amount(epsilon)
-        if not dataset.isprintable() or dataset != dataset.strip() or not dataset:
+        if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
             raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
         path = Path(path).absolute()
         try:

@@ -55,9 +55,9 @@ class Ended:
 class Operation:
     """Something that writes: what is there before, what it does, and what must hold afterwards, however it ended.
 
-    ``sound`` raises a :class:`Broken` that says what is wrong.  ``damage`` takes the folder and hurts what sfumato reads again by
-    a function from bytes to bytes, and says whether that was noticed; a text says why nothing is read again.  ``clock`` says why
-    time does not matter, if so.
+    ``sound`` raises a :class:`Broken` that says what is wrong.  ``damage`` takes the folder and hurts what sfumato reads again
+    by a function from bytes to bytes, and says whether that was noticed; a text says why nothing is read again.  ``clock``
+    says why time does not matter, if so.
     """
 
     name: str
@@ -155,8 +155,6 @@ def _create(folder: Path) -> None:
     from ..ledger import Ledger
 
     path = folder / "study.ledger"
-    if path.exists() and path.stat().st_size == 0:
-        path.unlink()  # what the message advises
     if not path.exists():
         Ledger.create(path, 3, "wings")
 
@@ -174,6 +172,7 @@ def _create_sound(folder: Path, ended: Ended) -> None:
             path.unlink()
     elif path.exists():
         require(ended.code < 0, "an empty file stayed")
+        path.unlink()  # what the message advises
 
 
 def _complete(folder: Path) -> None:
@@ -436,6 +435,7 @@ def start(work: Callable[[], Any], printed: Path | None = None) -> tuple[int, in
         try:
             os.dup2(os.open(printed or os.devnull, os.O_WRONLY | os.O_CREAT, 0o666), 1)
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+            sys.stdout, sys.stderr = (open(file, "w", closefd=False) for file in (1, 2))  # noqa: SIM115
             result = work()
             words, code = "" if result is None else str(result), 0
         except SystemExit as stop:

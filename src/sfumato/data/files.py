@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..release import write_atomically
-from ..spaces.base import Array, Space
+from ..spaces.base import Array, Space, as_numbers
 
 Kind = Literal["landmarks", "matrices", "vectors"]
 Labels = dict[str, NDArray[Any]]
@@ -108,10 +108,13 @@ def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) ->
     x1,y1,x2,y2,x3,y3
     0.0,0.0,1.0,0.0,0.0,1.0
     """
-    path, value = Path(path), np.asarray(points, dtype=np.float64)
+    path, value = Path(path), as_numbers(points)
+    if np.iscomplexobj(value):
+        raise ValueError(f"{path}: complex numbers; give landmarks as (k, 2)")
+    value = np.asarray(value, dtype=np.float64)
     fits = {"landmarks": value.ndim == 2 and value.shape[1] == 2, "vectors": value.ndim == 1}
     fits["matrices"] = value.ndim == 2 and value.shape[0] == value.shape[1]
-    if kind not in fits:
+    if not isinstance(kind, str) or kind not in fits:
         raise ValueError(f"kind must be 'landmarks', 'matrices' or 'vectors', not {kind!r}")
     if not fits[kind] or value.size == 0:
         raise ValueError(f"{path}: an array of shape {value.shape} is not one value of kind {kind!r}")
