@@ -19,12 +19,12 @@ from sfumato.audit import faults, fuzz, randomness
 from sfumato.audit.rows import Broken, Row, Settings
 
 # -- files ---------------------------------------------------------------------------------------------------------------
-FILES = {"mat73": 100, "r": 200, "parquet": 200, "ledger": 200}
+FILES = {"mat73": 100, "r": 150}
 
 
 @pytest.mark.parametrize("name", fuzz.TARGETS)
 def test_hostile_files_are_read_or_refused(name, tmp_path):
-    files = FILES.get(name, 400)
+    files = FILES.get(name, 200)
     outcome = fuzz.run(fuzz.TARGETS[name], files, seed=1, out=tmp_path)
     assert [finding.what for finding in outcome.findings] == []
     assert outcome.read + outcome.refused == files
@@ -84,12 +84,12 @@ def test_a_missing_engine_says_how_to_get_it(tmp_path, monkeypatch):
 
 
 # -- faults ----------------------------------------------------------------------------------------------------------------
-LIGHT = [
-    one.name
-    for one in faults.operations()
-    if one.name in ("ledger charge", "ledger create", "release.save", "study store")
-]
-ONCE = {"sfumato release": ("kill -9 at each step", "second writer"), "report, Markdown": ("no room: size limit",)}
+LIGHT = ["ledger charge", "ledger create", "release.save"]
+ONCE = {
+    "sfumato release": ("second writer", "no room: size limit"),
+    "report, Markdown": ("read-only folder",),
+    "study store": ("kill -9 at each step", "cut file", "flipped bit"),
+}
 
 
 @pytest.mark.parametrize("name", [*LIGHT, *ONCE])

@@ -54,8 +54,9 @@ def refused_or_done(function, *arguments, also=(), **options):
         with np.errstate(all="ignore"):
             return function(*arguments, **options)
     except (*REFUSALS, *also) as error:
-        assert str(error).strip(), "a refusal without a word"
-        return None
+        words = str(error).strip()
+    assert words, "a refusal without a word"
+    return None
 
 
 def a_ball(space, radius=None):
