@@ -1107,3 +1107,25 @@ def test_packed_in_other_ways_is_refused(load):
         archive.writestr("points.npy", npy(LANDMARKS))
     with pytest.raises(FileError, match="packed in a way that NumPy does not use"):
         load(other.getvalue())
+
+
+def test_a_parquet_file_that_lies_about_its_size_is_refused(load):
+    """The footer says 4 bytes where the page unpacks to 300 MB; the process that unpacks it may not take so much."""
+    import pyarrow.parquet
+
+    size = 300 << 20
+    text = pyarrow.StringArray.from_buffers(
+        1, pyarrow.py_buffer(struct.pack("<2i", 0, size)), pyarrow.py_buffer(b"a" * size)
+    )
+    content = parquet({"a": [1.0], "b": text}, compression="zstd", use_dictionary=False, write_statistics=False)
+    group = pyarrow.parquet.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
+    assert len(content) < 100_000
+    with pytest.raises(FileError, match="would unpack to"):
+        load(content)
+    for size in (group.total_byte_size, group.column(1).total_uncompressed_size):
+        number, left = b"", 2 * size
+        while left:
+            number, left = number + bytes([left % 128 | 128 * (left > 127)]), left // 128
+        content = content.replace(number, b"\x88" + b"\x80" * (len(number) - 2) + b"\x00")
+    with pytest.raises(FileError, match=r"needs more memory than its size explains|failed or gave up"):
+        load(content)

@@ -1,7 +1,8 @@
 """A reader that a damaged file can crash runs in a process of its own, within a limit of memory and time.
 
-HDF5's library ends the process at some damaged files.  Python cannot catch that, so a second Python reads such files and hands
-the arrays back; if it ends, the file is refused, and the next file gets a new one.  Nothing is pickled on the way.
+HDF5's library ends the process at some damaged files, and what the pages of a Parquet file unpack to is known only when they
+are.  Python can neither catch the one nor limit the other, so a second Python reads such files and hands the arrays back; if it
+ends, the file is refused, and the next file gets a new one.  Nothing is pickled on the way.
 """
 
 from __future__ import annotations

@@ -81,7 +81,7 @@ def hdf5_arrays(content: bytes) -> dict[str, NDArray[Any]]:
             names = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
             found = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
             arrays = {name: _dataset(dataset, allowed(len(content))) for name, dataset in found.items()}
-    except FileError:
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds on damaged files
         raise FileError(f"the MATLAB 7.3 file is damaged or cut: {error}") from None

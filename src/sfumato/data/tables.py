@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Space
+from .apart import read_apart
 from .files import FileError, Labels, Records, allowed, package, shown
 from .landmarks_text import number
 from .layout import WIDEST, arrange, kind_of, landmarks, shape_of, strings, text_columns, texts
@@ -126,8 +127,21 @@ def read_parquet(content: bytes, space: Space | None = None) -> Records:
     >>> read_parquet(buffer.getvalue()).points.tolist()
     [[[2.0, 0.5], [0.5, 1.0]]]
     """
-    arrow, parquet = package("pyarrow", "reading Parquet"), package("pyarrow.parquet", "reading Parquet")
-    package("pyarrow.compute", "reading Parquet")
+    package("pyarrow", "reading Parquet")
+    return read_table(Table(read_apart("tables:parquet_columns", content)), space)
+
+
+def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
+    """The columns of a Parquet file.  What its pages unpack to is known only when they are: so this runs apart.
+
+    >>> parquet_columns(b"PAR1")
+    Traceback (most recent call last):
+    sfumato.data.files.FileError: the Parquet file is damaged or cut: ...
+    """
+    import pyarrow as arrow
+    import pyarrow.compute
+    import pyarrow.parquet as parquet
+
     try:
         file = parquet.ParquetFile(arrow.BufferReader(content))
         held, limit = file.metadata, allowed(len(content))
@@ -137,15 +151,14 @@ def read_parquet(content: bytes, space: Space | None = None) -> Records:
             raise FileError(f"would unpack to {size} bytes, over the limit of {limit}")
         if sum(group.num_rows for group in groups) != held.num_rows:
             raise FileError(f"says {held.num_rows} rows, but its groups hold another number; the file is damaged")
-        # texts stay as references to their dictionary, which the limit covers
+        # texts stay as references to their dictionary until their length is known
         words = [field.name for field in file.schema_arrow if _is_text(arrow, field.type)]
         table = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=words).read()
-        columns = {name: _arrow_column(arrow, name, table.column(name)) for name in table.column_names}
-    except FileError:
+        return {name: _arrow_column(arrow, name, table.column(name)) for name in table.column_names}
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # arrow raises many kinds on damaged files
         raise FileError(f"the Parquet file is damaged or cut: {error}") from None
-    return read_table(Table(columns), space)
 
 
 def delimiter(text: str) -> str:
