@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint docs tutorials agreement bench clean
+.PHONY: demo test lint docs tutorials agreement bench audit clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -40,5 +40,11 @@ agreement: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.bench $(ARGS)
 
+# attacks at full strength, some hours; atheris does not exist for every Python, and the rest goes on without it
+audit: $(VENV)/installed
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
+	  || echo "atheris cannot be installed here: the random engine goes on alone"
+	$(BIN)/python -m sfumato.audit --out audit-report
+
 clean:
-	rm -rf $(VENV) .venv-peers demo-output bench-output
+	rm -rf $(VENV) .venv-peers demo-output bench-output audit-report

@@ -76,7 +76,7 @@ def test_units_count_people(sfumato, wings):
     assert sfumato(*wings, "--out", "mean.json", "--unit-column", "ID")[0] == 0
     record = sf.Release.load("mean.json").record
     assert record["n"] == 10
-    code, _, err = sfumato(*wings, "--out", "mean.json", "--unit-column", "name")
+    code, _, err = sfumato(*wings, "--out", "other.json", "--unit-column", "name")
     assert code == 2
     assert "no column 'name'; columns beside the points: ID" in err
 
@@ -162,7 +162,7 @@ def test_directions_matrices_and_vectors_are_read_too(sfumato, tmp_path):
         ("eeg.npy", "--space", "spd", "--center", "unit.npy", "--radius", "2"),
         ("plain.csv", "--space", "euclidean", "--center", "origin", "--radius", "1"),
     ):
-        code, _, err = sfumato("release", *arguments, "--epsilon", "1", "--out", "m.json")
+        code, _, err = sfumato("release", *arguments, "--epsilon", "1", "--out", "m.json", "--force")
         assert code == 0, err
 
 
@@ -216,6 +216,61 @@ def test_every_command_has_help_with_an_example(sfumato):
 def test_debug_shows_the_traceback(sfumato, wings):
     with pytest.raises(FileNotFoundError):
         sfumato("--debug", "release", "missing.tps", *wings[2:], "--out", "m.json")
+    with pytest.raises(FileNotFoundError):
+        sfumato("release", "missing.tps", *wings[2:], "--out", "m.json", "--debug")
+
+
+def test_what_exists_is_replaced_only_with_force(sfumato, wings, tmp_path):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    paid = (*wings, "--ledger", "study.ledger")
+    for name in ("m.json", "m.html", "m.csv", "picture.png"):
+        (tmp_path / name).write_text("mine")
+    for outputs in (
+        ["--out", "m.json"],
+        ["--out", "n.json", "--report", "m.html"],
+        ["--out", "n.json", "--value", "m.csv"],
+        ["--out", "n.json", "--report", "picture.md"],  # whose picture would be picture.png
+    ):
+        code, _, err = sfumato(*paid, *outputs)
+        assert (code, "exists already; choose another name, or give --force" in err) == (2, True), err
+    assert "2 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert (tmp_path / "m.json").read_text() == "mine"
+    assert not (tmp_path / "n.json").exists()
+    assert sfumato(*paid, "--out", "m.json", "--force")[0] == 0
+    assert sf.Release.load("m.json").record["n"] == 40
+
+
+def test_a_file_that_appears_meanwhile_is_kept(sfumato, wings, tmp_path, monkeypatch):
+    private_mean = sf.private_mean
+
+    def slow(*arguments, **options):
+        (tmp_path / "m.json").write_text("another process was here")
+        return private_mean(*arguments, **options)
+
+    monkeypatch.setattr(sf, "private_mean", slow)
+    code, out, err = sfumato(*wings, "--out", "m.json")
+    assert (code, "the release is printed above: keep it" in err) == (2, True)
+    assert sf.Release.from_json(out).record["n"] == 40
+    assert (tmp_path / "m.json").read_text() == "another process was here"
+
+
+def test_a_wrong_ledger_is_named_calmly(sfumato, wings, tmp_path):
+    import sqlite3
+
+    with sqlite3.connect(tmp_path / "other.db") as other:
+        other.execute("CREATE TABLE birds (name TEXT)")
+    other.close()
+    for name, words in (
+        ("wings.tps", "is not a ledger but some other file: check the name"),
+        ("other.db", "is another database, not a ledger: check the name"),
+        ("none.ledger", "make one: sfumato ledger init"),
+    ):
+        code, _, err = sfumato("ledger", "show", name)
+        assert (code, words in err, "treat it as spent" in err) == (2, True, False), err
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    content = (tmp_path / "study.ledger").read_bytes()
+    (tmp_path / "study.ledger").write_bytes(bytes(16) + content[16:])
+    assert "or treat it as spent" in sfumato("ledger", "show", "study.ledger")[2]
 
 
 @pytest.mark.parametrize("space", ["shapes", "sphere", "spd"])
@@ -259,7 +314,7 @@ def test_outputs_are_checked_before_anything_is_spent(sfumato, wings, tmp_path):
 
 
 def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
-    def full(self, path):
+    def full(self, path, overwrite):
         raise OSError(28, "No space left on device", str(path))
 
     with monkeypatch.context() as patch:

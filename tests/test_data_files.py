@@ -985,3 +985,147 @@ def test_values_that_are_not_written(tmp_path, monkeypatch):
         write_points(tmp_path / "a.csv", [1.0], "vectors")
     assert [p.name for p in tmp_path.iterdir()] == ["a.csv"]
     assert (tmp_path / "a.csv").read_text() == "old"
+
+
+# -- found by python -m sfumato.audit.fuzz ---------------------------------------------------------------------------------
+def test_patterns_do_not_take_for_ever(load):
+    """Each of these took more than a minute, or for ever, by backtracking or by looking a list up for every column."""
+    landmarks = "0 0\n1 0\n0 1\n"
+    for text, message in [
+        (f"LM=3\n{landmarks}A{' ' * 60_000}!\n", "expected KEYWORD=value"),
+        (f"LM=3\n{'9' * 60_000}x 0\n1 0\n0 1\n", "is not a number"),
+        ('"c\n\n' * 400 + "x\n", "line 3: ',' expected after"),
+        (f"[individuals]\n1\n[a{' ' * 60_000}b\n", "the heading .* is cut or repeated"),
+        (f"x1,y1,x2,y2,x3,y3\n{'9' * 60_000}x,1,2,3,4,5\n", "column 'x1': '9{40}…' is not a number"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            load(text)
+    wide = ",".join(f"c{i}" for i in range(40_000)) + "\n" + ",".join(["1"] * 40_000) + "\n"
+    assert load(wide).points.shape == (1, 40_000)
+
+
+def test_headers_with_odd_types_and_axes_are_refused(load):
+    for content, message in [
+        (header((1,) * 70) + bytes(8), "the header says 70 axes"),
+        (header((True, True)) + bytes(8), "the header says 2 axes"),
+        (header((2,), ("<f8", (3,))) + bytes(48), "holds Python objects or structures"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            load(content)
+    axes = struct.pack("<100i", *[1] * 100)
+    parts = (
+        struct.pack("<IIII", 6, 8, 6, 0)
+        + struct.pack("<II", 5, 400)
+        + axes
+        + struct.pack("<II", 1, 1)
+        + b"X"
+        + bytes(7)
+    )
+    parts += struct.pack("<II", 9, 8) + bytes(8)
+    with pytest.raises(FileError, match="a variable says 100 axes"):
+        load(mat(False, X=np.eye(3))[:128] + struct.pack("<II", 14, len(parts)) + parts)
+
+
+def test_names_with_thousands_of_digits(load):
+    names = ",".join(f"{axis}{i}{'1' * 5000}" for i in range(1, 4) for axis in "xy")
+    assert load(f"{names}\n1,2,3,4,5,6\n").kind == "landmarks"
+
+
+def test_texts_may_not_fill_the_memory(load):
+    """A text of some kilobytes takes that much in every row of its column, and there may be many columns."""
+    import pyarrow as pa
+
+    table = ",".join(f"c{i}" for i in range(60)) + "\n" + ",".join(["x" * 20_000] * 60) + "\n"
+    for content in (
+        table + (",".join("y" * 60) + "\n") * 2000,
+        "".join(
+            f"LM=3\n0 0\n1 0\n0 1\nA={'x' * (20_000 if i == 0 else 1)}\nB={'x' * (20_000 if i == 0 else 1)}\n"
+            for i in range(900)
+        ),
+        mat(True, X=np.eye(3), who=np.array(["a" * 30_000, *["b"] * 2000], dtype=object)),
+        R_HEADER
+        + struct.pack(">4i", 16, 2001, 0x40009, 30_000)
+        + b"a" * 30_000
+        + struct.pack(">2is", 0x40009, 1, b"b") * 2000,
+        parquet(
+            {"a": np.zeros(2000), "b": pa.DictionaryArray.from_arrays(np.zeros(2000, dtype=np.int32), ["a" * 200_000])}
+        ),
+        parquet(
+            {"a": np.zeros(2000), "b": pa.DictionaryArray.from_arrays(np.zeros(2000, dtype=np.int32), [b"a" * 200_000])}
+        ),
+    ):
+        with pytest.raises(FileError, match=r"holds a text of \d+ characters; leave the column out"):
+            load(content)
+
+
+def test_messages_can_be_printed(load):
+    for content in (b"\x1b[2J,\x07\nb,a\n", b"PAR1" + bytes(range(200)) + b"PAR1", b"a,\xc2\x85\nb,c\n"):
+        with pytest.raises(FileError) as refusal:
+            load(content)
+        assert str(refusal.value).isprintable()
+
+
+def test_the_rows_of_a_single_point_are_no_labels(load):
+    data = load("a,b,who\n1,0,x\n0,1,y\n", sf.SPD(2))
+    assert data.points.shape == (1, 2, 2)
+    assert data.labels == {}
+
+
+def test_a_specimen_too_many(load):
+    with pytest.raises(FileError, match=r"\[rawpoints\] holds 5 specimens, but \[individuals\] says 4"):
+        load(morphologika().rstrip() + "\n'Z\n")
+
+
+def test_a_file_that_crashes_its_reader_is_refused(load, monkeypatch):
+    """HDF5's library can end the process at a damaged file: it reads in one of its own, and the next file gets another."""
+    from sfumato.data import apart
+
+    assert apart.read_apart("apart:one_array", b"ab")["bytes"].tolist() == [97, 98]
+    with pytest.raises(FileError, match="the program that reads such files failed"):
+        apart.read_apart("apart:no_such_reader", b"ab")
+    monkeypatch.setattr(apart, "PATIENCE", 0.0)
+    with pytest.raises(FileError, match="failed or gave up"):
+        apart.read_apart("apart:never", b"ab")
+    monkeypatch.undo()
+    assert load(mat73_of(coords=LANDMARKS)).points.shape == LANDMARKS.shape
+
+
+def test_packed_in_other_ways_is_refused(load):
+    def filtered(file):
+        file.create_dataset("X", shape=(4, 3), dtype="f8", chunks=(4, 3), compression=32008, allow_unknown_filter=True)
+
+    def chunked(file):
+        file.create_dataset(
+            "X", shape=(4, 3), chunks=(1 << 14, 1 << 14), maxshape=(None, None), dtype="f8", compression="gzip"
+        )
+
+    for make, message in ((filtered, "packed in a way that MATLAB does not use"), (chunked, "over the limit")):
+        with pytest.raises(FileError, match=message):
+            load(mat73(make))
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w", zipfile.ZIP_LZMA) as archive:
+        archive.writestr("points.npy", npy(LANDMARKS))
+    with pytest.raises(FileError, match="packed in a way that NumPy does not use"):
+        load(other.getvalue())
+
+
+def test_a_parquet_file_that_lies_about_its_size_is_refused(load):
+    """The footer says 4 bytes where the page unpacks to 300 MB; the process that unpacks it may not take so much."""
+    import pyarrow.parquet
+
+    size = 300 << 20
+    text = pyarrow.StringArray.from_buffers(
+        1, pyarrow.py_buffer(struct.pack("<2i", 0, size)), pyarrow.py_buffer(b"a" * size)
+    )
+    content = parquet({"a": [1.0], "b": text}, compression="zstd", use_dictionary=False, write_statistics=False)
+    group = pyarrow.parquet.ParquetFile(io.BytesIO(content)).metadata.row_group(0)
+    assert len(content) < 100_000
+    with pytest.raises(FileError, match="would unpack to"):
+        load(content)
+    for size in (group.total_byte_size, group.column(1).total_uncompressed_size):
+        number, left = b"", 2 * size
+        while left:
+            number, left = number + bytes([left % 128 | 128 * (left > 127)]), left // 128
+        content = content.replace(number, b"\x88" + b"\x80" * (len(number) - 2) + b"\x00")
+    with pytest.raises(FileError, match=r"needs more memory than its size explains|failed or gave up"):
+        load(content)

@@ -28,7 +28,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Differentially private means of shapes, covariance matrices and directions.",
-    epilog="Exit codes: 0 done, 2 bad usage or input, 3 budget refused. --debug before a command shows tracebacks.",
+    epilog="Exit codes: 0 done, 2 bad usage or input, 3 budget refused. --debug shows tracebacks.",
 )
 books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
 app.add_typer(books, name="ledger")
@@ -86,6 +86,7 @@ def release(
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Release the private Fréchet mean of a file.
@@ -98,7 +99,10 @@ def release(
     from .spaces import InvalidPointError
 
     inputs = [file, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
-    check_outputs({"--out": out, "--plot": plot, "--report": report, "--value": value}, inputs)
+    outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
+    if report is not None and report.suffix.lower() == ".md":
+        outputs["--report, its picture,"] = report.with_suffix(".png")
+    check_outputs(outputs, inputs, force)
     if dataset is not None and ledger is None:
         raise ValueError("--dataset names a budget in a ledger: give --ledger too, or nothing would be charged")
     budget = None if ledger is None else Charged(Ledger(ledger, dataset))
@@ -120,7 +124,7 @@ def release(
     except InvalidPointError as error:
         raise ValueError(f"{file}: {error}. Mend the record, or give --invalid center") from None
     try:
-        done.save(out)
+        done.save(out, overwrite=force)
     except OSError as error:  # it may be paid for: it must not be lost
         typer.echo(done.to_json(), nl=False)
         raise ValueError(
@@ -157,8 +161,11 @@ ENDINGS = {
 }
 
 
-def check_outputs(outputs: dict[str, Path | None], inputs: list[Path]) -> None:
-    """Find out before anything is spent whether all outputs can be written, and that none replaces an input or another."""
+def check_outputs(outputs: Mapping[str, Path | None], inputs: list[Path], force: bool = True) -> None:
+    """Find out before anything is spent whether all outputs can be written, and that none replaces an input or another.
+
+    Without ``force`` no output may exist.
+    """
     taken = {path.resolve(): str(path) for path in inputs}
     for option, path in outputs.items():
         if path is None:
@@ -174,6 +181,8 @@ def check_outputs(outputs: dict[str, Path | None], inputs: list[Path]) -> None:
             raise ValueError(f"{option} {path}: the folder cannot be written to; choose another")
         if path.resolve() in taken:
             raise ValueError(f"{option} {path}: would replace {taken[path.resolve()]}; choose another name")
+        if path.exists() and not force:
+            raise ValueError(f"{option} {path}: exists already; choose another name, or give --force to replace it")
         taken[path.resolve()] = f"{option} {path}"
 
 
@@ -516,7 +525,7 @@ def main() -> None:
     from .ledger import BudgetExceeded, LedgerError
 
     try:
-        app()
+        app(args=[word for word in sys.argv[1:] if word != "--debug"])  # which may stand anywhere
     except (ValueError, OSError, LedgerError, RuntimeError, ArithmeticError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise

@@ -162,7 +162,7 @@ class Ledger:
         (Decimal('3'), Decimal('0.5'))
         """
         budget = _amount(epsilon)
-        if not dataset.isprintable() or dataset != dataset.strip() or not dataset:
+        if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
             raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
         path = Path(path).absolute()
         try:
@@ -312,7 +312,7 @@ def _explanation(path: Path, error: Exception) -> str:
         case sqlite3.SQLITE_FULL:
             return f"{path} cannot grow, as the disk is full, and nothing was charged: make room and try again"
         case sqlite3.SQLITE_CANTOPEN if not os.path.exists(path):
-            return f"there is no ledger at {path}: check the name, or make one with Ledger.create"
+            return f"there is no ledger at {path}: check the name, or make one: sfumato ledger init, in Python Ledger.create"
         case sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_READONLY | sqlite3.SQLITE_PERM | sqlite3.SQLITE_AUTH:
             return f"{path} cannot be opened or written: it must be a file that you may write, in a folder that you may write"
         case sqlite3.SQLITE_IOERR:
@@ -320,8 +320,21 @@ def _explanation(path: Path, error: Exception) -> str:
                 f"{path} could not be read or written ({error}). A charge that failed so may or may not stand: release nothing "
                 "on it, check the disk, then verify the ledger"
             )
+        case sqlite3.SQLITE_NOTADB if not _was_a_ledger(path):
+            return f"{path} is not a ledger but some other file: check the name. Nothing was charged"
         case _:
-            return f"{path} is damaged, or is not a ledger ({error}). {RESTORE}"
+            words = "".join(c if c.isprintable() else " " for c in str(error))
+            return f"{path} is damaged ({words[:300]}). {RESTORE}"
+
+
+def _was_a_ledger(path: Path) -> bool:
+    """Whether a file that SQLite does not know holds what a ledger holds, so that it is a damaged one and no other file."""
+    try:
+        with path.open("rb") as file:
+            content = file.read(1 << 20)
+    except OSError:
+        return True  # the worse case
+    return any(mark in content for mark in (b"SQLite format 3", b"TABLE entries", FORMAT.encode(), GENESIS.encode()))
 
 
 def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
@@ -336,6 +349,8 @@ def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
     schema = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
     if not schema:
         refuse("there is nothing in this file; if it never held a budget, delete it and create the ledger again")
+    if not any("entries" in str(sql) for (sql,) in schema):
+        raise LedgerError(f"{path} is another database, not a ledger: check the name. Nothing was charged")
     if schema != [(SCHEMA,)]:
         refuse("this is not a ledger of this version of sfumato, or its table was changed; check the name")
 

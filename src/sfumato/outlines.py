@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .spaces.base import Array
+from .spaces.base import Array, as_numbers
 
 
 def smoothing_matrix(landmarks: int, bandwidth: float) -> Array:
@@ -36,9 +37,7 @@ def smooth_outline(outline: ArrayLike, bandwidth: float | None = None) -> Array:
     >>> bool(np.linalg.norm(smooth_outline(rough) - circle) < np.linalg.norm(rough - circle))
     True
     """
-    points = np.asarray(outline, dtype=np.float64)
-    if points.ndim < 2 or points.shape[-1] != 2:
-        raise ValueError(f"an outline is an array of landmarks (k, 2), not {points.shape}")
+    points = _outlines(outline)
     landmarks = points.shape[-2]
     width = 1.5 / landmarks if bandwidth is None else float(bandwidth)
     if not (np.isfinite(width) and width > 0):
@@ -57,10 +56,16 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
     >>> round(50 * outline_bandwidth(corpus_callosum_template(50), error=0.07), 1)    # in landmark spacings
     1.1
     """
-    c = np.asarray(reference, dtype=np.float64)
+    c = _outlines(reference)
+    if c.ndim != 2 or not isinstance(error, Real) or not 0 < float(error) < np.inf:
+        raise ValueError(
+            f"the bandwidth needs one reference outline (k, 2) and a positive error, not {c.shape}, {error!r}"
+        )
     c = c - c.mean(axis=0)
-    c = c / np.linalg.norm(c)
-    k = len(c)
+    size = np.linalg.norm(c)
+    if not 0 < size < np.inf:
+        raise ValueError("the reference outline is a single point, or too large to be measured")
+    c, k, error = c / size, len(c), float(error)
     widths = np.geomspace(0.2, 8.0, 120) / k
 
     def expected(width: float) -> float:
@@ -82,7 +87,7 @@ def crosses_itself(outlines: ArrayLike) -> Array:
     >>> crosses_itself([square, bow_tie]).tolist()
     [False, True]
     """
-    points = np.asarray(outlines, dtype=np.float64)
+    points = _outlines(outlines)
     k = points.shape[-2]
     flat = points.reshape(-1, k, 2)
     first, second = np.triu_indices(k, 2)
@@ -94,6 +99,17 @@ def crosses_itself(outlines: ArrayLike) -> Array:
     flat_pair = (sides[0] == 0) & (sides[1] == 0)  # on one line: they meet only if their boxes overlap
     overlap = np.all((np.minimum(a, b) <= np.maximum(c, d)) & (np.minimum(c, d) <= np.maximum(a, b)), axis=-1)
     return np.asarray((meets & (~flat_pair | overlap)).any(axis=1).reshape(points.shape[:-2]))
+
+
+def _outlines(values: ArrayLike) -> Array:
+    """Outlines as float64, or a ValueError."""
+    points = as_numbers(values)
+    if points.ndim < 2 or points.shape[-1] != 2 or points.shape[-2] < 3 or np.iscomplexobj(points):
+        raise ValueError(f"an outline is a real array of three or more landmarks, (k, 2), not {points.shape}")
+    points = np.asarray(points, dtype=np.float64)
+    if not np.isfinite(points).all():
+        raise ValueError("an outline holds NaN or an infinite number")
+    return points
 
 
 def _orientation(a: Array, b: Array, c: Array) -> Array:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import fcntl
+import glob
+import hashlib
 import json
+import math
 import os
 import tempfile
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -105,45 +110,103 @@ class Release:
 
     @classmethod
     def from_json(cls, text: str) -> Release:
+        """The release that :meth:`to_json` wrote; a ValueError says what is wrong with any other text."""
         try:
             document = json.loads(text)
         except json.JSONDecodeError as error:
             raise ValueError(f"this is not a release record: line {error.lineno}: {error.msg}") from None
+        except (RecursionError, ValueError) as error:
+            raise ValueError(f"this is not a release record: {error}") from None
         if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
             raise ValueError(f"this is not a release record: it does not say {FORMAT!r} under 'format'")
+        document.pop("sha256", None)
         try:
             value = np.asarray(document.pop("value"), dtype=np.float64)
             guarantee = Guarantee(**document.pop("guarantee"))
             if missing := KEYS - document.keys():
                 raise ValueError(f"{', '.join(sorted(missing))} missing")
+            _check_kinds(document, guarantee)
             space = space_from(document["space"]["name"], document["space"]["parameters"])
+            if math.prod(space.point_shape) > value.size:  # before anything of that size is made
+                raise ValueError(f"{value.size} numbers are not a point of {space}")
+            if not np.isfinite(value).all():
+                raise ValueError("the value holds NaN or an infinite number")
             if value.shape != space.present(space.origin()).shape:
                 raise ValueError(f"a value of shape {value.shape} is not a point of {space}")
             if guarantee.epsilon != document["calibration"]["epsilon"]:
                 raise ValueError("the guarantee and the calibration state different epsilons")
-        except (KeyError, TypeError, ValueError) as error:
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
             raise ValueError(f"this release record is incomplete or altered: {error}") from None
         return cls(value, guarantee, document)
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the record as JSON: whole or not at all."""
-        write_atomically(Path(path), self.to_json())
+    def save(self, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+        """Write the record as JSON, whole or not at all; it ends with the SHA-256 of the rest, which :meth:`load` checks.
+
+        With ``overwrite=False`` a file that is there already stays, and a FileExistsError is raised.
+        """
+        document = json.loads(self.to_json())
+        text = json.dumps({**document, "sha256": _sum(document)}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        write_atomically(Path(path), text, overwrite)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Release:
-        """Read a record that :meth:`save` wrote."""
+        """Read a record that :meth:`save` wrote; a damaged one is refused with a ValueError."""
         try:
-            return cls.from_json(Path(path).read_text(encoding="utf-8"))
+            text = Path(path).read_text(encoding="utf-8")
+            release, document = cls.from_json(text), json.loads(text)
+            noted = document.pop("sha256", None)
+            if noted is not None and noted != _sum(document):
+                raise ValueError("this release record was altered since it was saved; take another copy of it")
         except ValueError as error:
-            raise ValueError(f"{path}: {error}") from None
+            words = "".join(c if c.isprintable() else " " for c in str(error))
+            raise ValueError(f"{path}: {words[:600]}") from None
+        return release
 
 
-def write_atomically(path: Path, content: str | bytes) -> None:
-    """A temporary file beside the target, flushed to disk, then renamed over it: the whole content or nothing."""
+_TEXTS = ("statistic", "sampler", "generator", "space.metric", "mechanism.name", "calibration.formula")
+_NUMBERS = ("n", "lattice_spacing", "ball.radius", "calibration.sigma")
+
+
+def _check_kinds(document: Mapping[str, Any], guarantee: Guarantee) -> None:
+    """A TypeError or ValueError if what :meth:`Release.describe` and :meth:`Release.error` build on is of another kind."""
+
+    def at(place: str) -> Any:
+        first, _, second = place.partition(".")
+        return document[first][second] if second else document[first]
+
+    error, g = document["predicted_error"], guarantee
+    texts = [*map(at, _TEXTS), g.unit, g.neighbours, *([] if error is None else [error["distance"]])]
+    if not all(isinstance(text, str) for text in texts):
+        raise TypeError("a number stands where words belong")
+    numbers = [*map(at, _NUMBERS), g.epsilon, g.numerical_delta, g.numerical_epsilon]
+    numbers += [] if g.clock_delta is None else [g.clock_delta]
+    numbers += [] if error is None else [error["probability"], error["radius"]]
+    if not all(type(number) in (int, float) and math.isfinite(number) for number in numbers):
+        raise TypeError("words stand where a finite number belongs")
+    if not g.epsilon > 0 or type(at("n")) is not int:
+        raise ValueError("epsilon must be positive, and n whole")
+
+
+def _sum(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document, however it is laid out."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -> None:
+    """A temporary file beside the target, flushed to disk, then renamed over it: the whole content or nothing.
+
+    Without ``overwrite`` a file that is there, or that another process puts there meanwhile, is kept: a FileExistsError.
+
+    A process that is killed at it can leave the temporary file, ``….part``; the next writing of the same target removes it.
+    """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
+    _sweep(path)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # at work: not to be swept
         with os.fdopen(handle, "wb") as file:
             mask = os.umask(0)
             os.umask(mask)
@@ -151,7 +214,31 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(temporary, path)
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+            os.unlink(temporary)
     except BaseException:
-        os.unlink(temporary)
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
         raise
+    _flush_folder(path.parent)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed writers of this target left: temporary files that no process holds."""
+    for name in glob.glob(f"{glob.escape(str(path))}????????.part"):
+        with suppress(OSError), open(name, "rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(name)
+
+
+def _flush_folder(folder: Path) -> None:
+    """The new name on disk too; the file itself is there already, so a file system that cannot flush folders does no harm."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

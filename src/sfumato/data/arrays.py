@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..spaces.base import Space
 from .files import FileError, Records, allowed, shown
-from .layout import arrange, main_array, per_record
+from .layout import MOST_AXES, arrange, main_array, per_record
 
 
 def read_npy(content: bytes, space: Space | None = None) -> Records:
@@ -56,6 +56,8 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
                 raise FileError(
                     f"the archive would unpack to {size} bytes, over the limit of {limit}; save it unpacked, .npy"
                 )
+            if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
+                raise FileError("the archive is packed in a way that NumPy does not use; save it again with NumPy")
             members = [entry for entry in entries if entry.filename.endswith(".npy")]
             # zipfile reads no more than the size that was checked, and then checks the sum
             contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
@@ -83,11 +85,13 @@ def _array(content: bytes) -> NDArray[Any]:
             shape, fortran, dtype = header(file)
     except Exception as error:  # a damaged header raises whatever its parsers raise
         raise FileError(f"the NPY header is damaged, cut or of an unknown version: {shown(str(error))}") from None
-    if dtype.hasobject or dtype.names:
+    if dtype.hasobject or dtype.names or dtype.subdtype:
         raise FileError(
             f"holds Python objects or structures ({shown(str(dtype))}), which are not read; save plain numbers"
         )
     present = len(content) - file.tell()
+    if len(shape) > MOST_AXES or any(isinstance(size, bool) for size in shape):
+        raise FileError(f"the header says {len(shape)} axes, {shown(str(shape))}; records have two or three")
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != present:
         raise FileError(
             f"the header says {shape} values of {dtype.itemsize} bytes, but {present} bytes follow; is it cut?"

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..release import write_atomically
-from ..spaces.base import Array, Space
+from ..spaces.base import Array, Space, as_numbers
 
 Kind = Literal["landmarks", "matrices", "vectors"]
 Labels = dict[str, NDArray[Any]]
@@ -88,10 +88,11 @@ def read(path: str | os.PathLike[str], space: Space | None = None) -> Dataset:
     content = path.read_bytes()
     try:
         format, reader = _recognise(content, path.suffix.lower())
-        points, kind, labels = reader(content, space)
-        return Dataset(np.ascontiguousarray(points, dtype=np.float64), kind, format, labels, path)
+        with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
+            points, kind, labels = reader(content, space)
+            return Dataset(np.ascontiguousarray(points, dtype=np.float64), kind, format, labels, path)
     except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+        raise FileError(f"{path}: {_sentence(str(error))}") from None
 
 
 def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) -> None:
@@ -107,10 +108,13 @@ def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) ->
     x1,y1,x2,y2,x3,y3
     0.0,0.0,1.0,0.0,0.0,1.0
     """
-    path, value = Path(path), np.asarray(points, dtype=np.float64)
+    path, value = Path(path), as_numbers(points)
+    if np.iscomplexobj(value):
+        raise ValueError(f"{path}: complex numbers; give landmarks as (k, 2)")
+    value = np.asarray(value, dtype=np.float64)
     fits = {"landmarks": value.ndim == 2 and value.shape[1] == 2, "vectors": value.ndim == 1}
     fits["matrices"] = value.ndim == 2 and value.shape[0] == value.shape[1]
-    if kind not in fits:
+    if not isinstance(kind, str) or kind not in fits:
         raise ValueError(f"kind must be 'landmarks', 'matrices' or 'vectors', not {kind!r}")
     if not fits[kind] or value.size == 0:
         raise ValueError(f"{path}: an array of shape {value.shape} is not one value of kind {kind!r}")
@@ -180,7 +184,7 @@ _MAGIC = [
 def _recognise(content: bytes, suffix: str) -> tuple[str, Reader]:
     """The format by its first bytes, else by its words, else by its name."""
     from .arrays import read_npy, read_npz
-    from .landmarks_text import MORPHOLOGIKA, NTS, TPS, read_morphologika, read_nts, read_tps
+    from .landmarks_text import MORPHOLOGIKA, TPS, is_nts, read_morphologika, read_nts, read_tps
     from .matlab import read_mat, read_mat73
     from .r_files import read_r
     from .tables import delimiter, read_csv, read_parquet
@@ -205,7 +209,7 @@ def _recognise(content: bytes, suffix: str) -> tuple[str, Reader]:
         return "TPS", _of_text(read_tps)
     if MORPHOLOGIKA.search(words):
         return "Morphologika", _of_text(read_morphologika)
-    if NTS.search(words) or suffix in (".nts", ".dta"):
+    if is_nts(words) or suffix in (".nts", ".dta"):
         return "NTS", _of_text(read_nts)
     return ("TSV" if delimiter(words) == "\t" else "CSV"), _of_text(read_csv)
 
@@ -243,6 +247,11 @@ def shown(text: str) -> str:
     "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
     """
     return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def _sentence(text: str) -> str:
+    """A message that any terminal can show: pieces of a damaged file may hold anything, and there may be many."""
+    return "".join(c if c.isprintable() else " " for c in text if c.isprintable() or c.isspace())[:600]
 
 
 # -- writing -------------------------------------------------------------------------------------------------------------

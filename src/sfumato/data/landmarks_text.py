@@ -15,17 +15,16 @@ import numpy as np
 
 from ..spaces.base import Array, Space
 from .files import FileError, Labels, Records, shown
-from .layout import arrange, landmarks, strings, texts
+from .layout import arrange, check_width, landmarks, strings, text_columns, texts
 
 TPS = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
 MORPHOLOGIKA = re.compile(r"^[ \t]*\[(individuals|landmarks|dimensions|rawpoints)\]", re.IGNORECASE | re.MULTILINE)
-NTS = re.compile(
-    r"\A(\s*\"[^\r\n]*[\r\n]+)*\s*[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b[^\r\n]*\bDIM", re.IGNORECASE
-)
 
-_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+# Patterns here meet hostile text: in none can two neighbouring parts match the same characters, so none takes long to fail.
+_NTS = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bDIM", re.IGNORECASE)
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
 _MISSING = {"na", "nan", "n/a", "null", "?"}
-_KEYWORD = re.compile(r"([A-Za-z][A-Za-z0-9_ ]*?)\s*=\s*(.*)")
+_KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 
 
 class _Line(NamedTuple):
@@ -46,6 +45,16 @@ def number(token: str) -> float:
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", token):
         raise ValueError(f"{shown(token)} has a decimal comma; write {token.replace(',', '.')}")
     raise ValueError(f"{shown(token)} is not a number")
+
+
+def is_nts(text: str) -> bool:
+    """Whether the first line that is no comment is the header of an NTS file of landmarks.
+
+    >>> is_nts('"a comment\\n1 2L 6 0 DIM=2\\n')
+    True
+    """
+    first = next((line.text for line in _lines(text) if not line.text.startswith('"')), "")
+    return _NTS.match(first) is not None
 
 
 def _lines(text: str) -> list[_Line]:
@@ -94,11 +103,11 @@ def read_tps(text: str, space: Space | None = None) -> Records:
     lines, specimens, i = _lines(text), list[_Specimen](), 0
     while i < len(lines):
         line = lines[i]
-        match = _KEYWORD.fullmatch(line.text)
-        if not match:
+        key, sign, value = (part.strip() for part in line.text.partition("="))
+        if not sign or not _KEYWORD.fullmatch(key):
             what = "expected KEYWORD=value" if specimens else "expected LM="
             raise FileError(f"line {line.number}: {what}, found {shown(line.text)}; is a count too small?")
-        key, value = match[1].upper(), match[2].strip()
+        key = key.upper()
         i += 1
         if key == "LM3":
             raise FileError(
@@ -192,10 +201,10 @@ def _tps_labels(specimens: list[_Specimen]) -> Labels:
                 f"record {len(others)} (line {last.line}): the last record has no {key}= though all others have; "
                 "is the file cut?"
             )
-    labels: Labels = {}
-    for key in keys:
-        values = [specimen.labels.get(key, "") for specimen in specimens]
-        labels[key] = np.array([number(value or "nan") for value in values]) if key == "SCALE" else strings(key, values)
+    values = {key: [specimen.labels.get(key, "") for specimen in specimens] for key in keys}
+    labels: Labels = text_columns(values)
+    if "SCALE" in labels:
+        labels["SCALE"] = np.array([number(value or "nan") for value in values["SCALE"]])
     return labels
 
 
@@ -276,9 +285,8 @@ def read_morphologika(text: str, space: Space | None = None) -> Records:
     sections: dict[str, list[_Line]] = {}
     current = None
     for line in _lines(text):
-        heading = re.fullmatch(r"\[\s*(.*?)\s*\]?", line.text)
-        if heading:
-            current = heading[1].lower()
+        if line.text.startswith("["):
+            current = line.text[1:].removesuffix("]").strip().lower()
             if not line.text.endswith("]") or current in sections:
                 raise FileError(f"line {line.number}: the heading {shown(line.text)} is cut or repeated")
             sections[current] = []
@@ -319,6 +327,8 @@ def _raw_points(lines: list[_Line], n: int, k: int) -> tuple[Array, list[str]]:
     marks = [line.text[1:].strip() for line in lines if line.text.startswith("'")]
     if len(rows) != n * k or n * k == 0:
         raise FileError(f"[rawpoints] holds {len(rows)} points, but {n} individuals of {k} landmarks are {n * k}")
+    if len(marks) > n:
+        raise FileError(f"[rawpoints] holds {len(marks)} specimens, but [individuals] says {n}; is the file cut?")
     if marks:
         for i, line in enumerate(lines):
             if line.text.startswith("'") != (i % (k + 1) == 0):
@@ -335,4 +345,6 @@ def _label_values(sections: dict[str, list[_Line]], n: int) -> Labels:
     for line, row in zip(rows, values, strict=True):
         if len(row) != len(names):
             raise FileError(f"line {line.number}: {len(row)} label values for the {len(names)} labels of [labels]")
-    return {name: texts(name, [row[i] for row in values]) for i, name in enumerate(names)}
+    columns = {name: [row[i] for row in values] for i, name in enumerate(names)}
+    check_width(columns)
+    return {name: texts(name, column) for name, column in columns.items()}

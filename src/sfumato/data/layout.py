@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ..spaces import PlanarShapes, Space
 from ..spaces.base import Array
-from .files import FileError, Kind, Labels, Records
+from .files import FileError, Kind, Labels, Records, allowed
 
-WIDEST = 1 << 30  # bytes of one column of labels; NumPy gives every text the room of the longest
+WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
+MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", "covariances", "shapes", "x", "data")
 
 
@@ -114,10 +115,30 @@ def strings(name: str, values: list[str]) -> NDArray[Any]:
     >>> strings("id", ["7", "12"]).tolist()
     ['7', '12']
     """
-    longest = max(map(len, values))
-    if 4 * longest * len(values) > WIDEST:
-        raise FileError(f"column {name!r} holds a text of {longest} characters; leave the column out")
+    check_width({name: values})
     return np.array(values, dtype=np.str_)
+
+
+def text_columns(columns: dict[str, list[str]]) -> Labels:
+    """Columns of text, if there is room for all of them together.
+
+    >>> text_columns({"id": ["7", "12"]})["id"].tolist()
+    ['7', '12']
+    """
+    check_width(columns)
+    return {name: np.array(values, dtype=np.str_) for name, values in columns.items()}
+
+
+def check_width(columns: dict[str, list[str]]) -> None:
+    """Refuse texts that would fill the memory: an array gives every text the room of the longest of its column.
+
+    >>> check_width({"id": ["7", "12"]})
+    """
+    longest = {name: max(map(len, values), default=0) for name, values in columns.items()}
+    room = min(WIDEST, allowed(sum(len(value) for values in columns.values() for value in values)))
+    if sum(4 * longest[name] * len(values) for name, values in columns.items()) > room:
+        widest = max(longest, key=lambda name: longest[name] * len(columns[name]))
+        raise FileError(f"column {widest!r} holds a text of {longest[widest]} characters; leave the column out")
 
 
 def shape_of(space: Space) -> tuple[int, ...]:

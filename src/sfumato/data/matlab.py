@@ -13,13 +13,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Space
+from .apart import read_apart
 from .files import FileError, Records, allowed, package
-from .layout import arrange, main_array, per_record
+from .layout import MOST_AXES, arrange, main_array, per_record, strings
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
 _STORED = {1: "i1", 2: "u1", 3: "i2", 4: "u2", 5: "i4", 6: "u4", 7: "f4", 9: "f8", 12: "i8", 13: "u8"}
 _ENCODINGS = {1: "latin-1", 2: "latin-1", 4: "utf-16", 16: "utf-8", 17: "utf-16", 18: "utf-32"}
+_COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4", ">f8", ">f4")]
+_FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 _CELL, _CHAR, _FIRST_NUMBER, _LAST_NUMBER = 1, 4, 6, 15  # classes of variables
 
 
@@ -60,17 +63,29 @@ def read_mat73(content: bytes, space: Space | None = None) -> Records:
     >>> read_mat73(buffer.getvalue()).points.shape
     (40, 12, 2)
     """
-    h5py = package("h5py", "reading MATLAB 7.3 files")
+    package("h5py", "reading MATLAB 7.3 files")
+    return _records(read_apart("matlab:hdf5_arrays", content), space)
+
+
+def hdf5_arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """The numeric variables of a version 7.3 file; h5py can crash at a damaged one, so this runs apart.
+
+    >>> hdf5_arrays(b"")
+    Traceback (most recent call last):
+    sfumato.data.files.FileError: the MATLAB 7.3 file is damaged or cut: ...
+    """
+    import h5py
+
     try:
         with h5py.File(io.BytesIO(content), "r") as file:
             names = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
             found = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
             arrays = {name: _dataset(dataset, allowed(len(content))) for name, dataset in found.items()}
-    except FileError:
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # h5py raises many kinds on damaged files
         raise FileError(f"the MATLAB 7.3 file is damaged or cut: {error}") from None
-    return _records({name: array for name, array in arrays.items() if array is not None}, space)
+    return {name: array for name, array in arrays.items() if array is not None}
 
 
 def _records(arrays: dict[str, NDArray[Any]], space: Space | None) -> Records:
@@ -117,6 +132,8 @@ def _variable(element: bytes, order: str) -> tuple[str, NDArray[Any] | None]:
     (flag,) = struct.unpack_from(f"{order}I", flags)
     _, sizes, position = _part(element, position, order)
     shape = struct.unpack(f"{order}{len(sizes) // 4}i", sizes)
+    if len(shape) > MOST_AXES:
+        raise FileError(f"a variable says {len(shape)} axes; the file is damaged")
     _, name, position = _part(element, position, order)
     kind, count = flag & 0xFF, math.prod(shape)
     array: NDArray[Any] | None = None
@@ -177,7 +194,7 @@ def _texts(element: bytes, position: int, order: str, count: int) -> NDArray[Any
         if array is None or array.size != 1:
             return None
         cells.append(str(array[0]))
-    return np.array(cells, dtype=np.str_)
+    return strings("of cells", cells)
 
 
 # -- version 7.3 -----------------------------------------------------------------------------------------------------------
@@ -190,9 +207,17 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
         return None
     if dataset.attrs.get("MATLAB_empty", 0):
         return None
-    if dataset.size * dataset.dtype.itemsize > limit:
+    if dataset.dtype.kind not in "biuf" and dataset.dtype not in _COMPLEX:
+        return None  # also texts of any length, many of which can be one in the file
+    plan = dataset.id.get_create_plist()
+    filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
+    if filters - _FILTERS:
+        raise FileError(
+            f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})"
+        )
+    if max(dataset.size, math.prod(dataset.chunks or ())) * dataset.dtype.itemsize > limit:
         raise FileError(f"variable {dataset.name!r} says {dataset.shape} values, over the limit of {limit} bytes")
     array = np.asarray(dataset[()])
-    if array.dtype.names == ("real", "imag"):
+    if array.dtype.names:
         array = array["real"] + 1j * array["imag"]
-    return array.T if array.dtype.kind in "biufc" else None
+    return array.T

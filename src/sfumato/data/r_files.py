@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..spaces.base import Space
 from .files import FileError, Labels, Records, allowed, package, shown
-from .layout import arrange, main_array, per_record
+from .layout import arrange, main_array, per_record, strings
 from .tables import Table, read_table
 
 _ONE_OBJECT = (b"X\n", b"A\n")
@@ -163,7 +163,7 @@ def _array(item: Any) -> NDArray[Any] | None:
     attributes = _attributes(item)
     values: Any
     if _type(item) == "STR":
-        values = np.array(_strings(item), dtype=np.str_)
+        values = strings("of texts", _strings(item))
     elif _type(item) in ("REAL", "INT", "CPLX", "LGL"):
         values = item.value
         if isinstance(values, np.ma.MaskedArray):  # integers with NA
@@ -184,9 +184,10 @@ def _factor(codes: NDArray[Any], levels: list[str]) -> NDArray[Any]:
     whole = np.where(np.isnan(codes), 0, codes).astype(int)
     if whole.size and not 0 <= whole.min() <= whole.max() <= len(levels):
         raise FileError("a factor with a code beyond its levels; the file is damaged")
-    return np.asarray(np.array(["NA", *levels], dtype=np.str_)[whole])
+    names = ["NA", *levels]
+    return strings("of a factor", [names[code] for code in whole])
 
 
 def _last_names(item: Any) -> NDArray[Any]:
     held = _attributes(item).get("dimnames")
-    return np.array(_strings(held.value[-1]) if held is not None else [], dtype=np.str_)
+    return strings("of dimnames", _strings(held.value[-1]) if held is not None else [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,9 +15,10 @@ from numpy.typing import NDArray
 
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Space
+from .apart import read_apart
 from .files import FileError, Labels, Records, allowed, package, shown
 from .landmarks_text import number
-from .layout import arrange, kind_of, landmarks, shape_of, strings, texts
+from .layout import WIDEST, arrange, kind_of, landmarks, shape_of, strings, text_columns, texts
 
 _LANDMARK = [
     re.compile(r"(?P<axis>[xyz])[._ -]?(?P<name>[0-9]+)"),  # x1, y1; X.1
@@ -78,9 +80,9 @@ class Table:
 
     def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
         """The columns that are not used; of a table in long form at the first rows of the specimens."""
-        labels = {}
+        labels, taken = {}, set(used)
         for name, column in self.columns.items():
-            if name not in used:
+            if name not in taken:
                 column = column if rows is None else column[rows]
                 labels[name or "row"] = texts(name, column.tolist()) if self.lines else column
         return labels
@@ -106,13 +108,13 @@ def read_csv(text: str, space: Space | None = None) -> Records:
             header = ["", *header]  # R's write.table names no column of row names
     if not rows:
         raise FileError("holds a header and no records")
-    repeated = {name for name in header if header.count(name) > 1}
+    repeated = {name for name, count in Counter(header).items() if count > 1}
     if repeated:
         raise FileError(f"two columns are named {shown(min(repeated))}")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise FileError(f"line {line}: {len(row)} values in a table of {len(header)} columns")
-    columns = {name: strings(name, [row[i] for row in rows]) for i, name in enumerate(header)}
+    columns = text_columns({name: list(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)})
     return read_table(Table(columns, lines, decimal_comma=mark in ";\t"), space)
 
 
@@ -125,7 +127,21 @@ def read_parquet(content: bytes, space: Space | None = None) -> Records:
     >>> read_parquet(buffer.getvalue()).points.tolist()
     [[[2.0, 0.5], [0.5, 1.0]]]
     """
-    arrow, parquet = package("pyarrow", "reading Parquet"), package("pyarrow.parquet", "reading Parquet")
+    package("pyarrow", "reading Parquet")
+    return read_table(Table(read_apart("tables:parquet_columns", content)), space)
+
+
+def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
+    """The columns of a Parquet file.  What its pages unpack to is known only when they are: so this runs apart.
+
+    >>> parquet_columns(b"PAR1")
+    Traceback (most recent call last):
+    sfumato.data.files.FileError: the Parquet file is damaged or cut: ...
+    """
+    import pyarrow as arrow
+    import pyarrow.compute
+    import pyarrow.parquet as parquet
+
     try:
         file = parquet.ParquetFile(arrow.BufferReader(content))
         held, limit = file.metadata, allowed(len(content))
@@ -135,15 +151,14 @@ def read_parquet(content: bytes, space: Space | None = None) -> Records:
             raise FileError(f"would unpack to {size} bytes, over the limit of {limit}")
         if sum(group.num_rows for group in groups) != held.num_rows:
             raise FileError(f"says {held.num_rows} rows, but its groups hold another number; the file is damaged")
-        # texts stay as references to their dictionary, which the limit covers
-        words = [field.name for field in file.schema_arrow if arrow.types.is_string(field.type)]
+        # texts stay as references to their dictionary until their length is known
+        words = [field.name for field in file.schema_arrow if _is_text(arrow, field.type)]
         table = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=words).read()
-        columns = {name: _arrow_column(arrow, name, table.column(name)) for name in table.column_names}
-    except FileError:
+        return {name: _arrow_column(arrow, name, table.column(name)) for name in table.column_names}
+    except (FileError, MemoryError):
         raise
     except Exception as error:  # arrow raises many kinds on damaged files
         raise FileError(f"the Parquet file is damaged or cut: {error}") from None
-    return read_table(Table(columns), space)
 
 
 def delimiter(text: str) -> str:
@@ -194,11 +209,30 @@ def _arrow_column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
     kind = column.type
     if arrow.types.is_nested(kind):
         raise FileError(f"column {name!r} holds {kind}; write one column for each coordinate")
+    if arrow.types.is_dictionary(kind):
+        column = _spelt_out(arrow, name, column)
+        kind = column.type
     if column.null_count == 0 and (arrow.types.is_integer(kind) or arrow.types.is_boolean(kind)):
         return np.asarray(column.to_numpy())
     if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_boolean(kind):
         return np.array([np.nan if value is None else value for value in column.to_pylist()], dtype=np.float64)
     return strings(name, ["" if value is None else str(value) for value in column.to_pylist()])
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    t = arrow.types
+    return bool(t.is_string(kind) or t.is_binary(kind) or t.is_large_string(kind) or t.is_large_binary(kind))
+
+
+def _spelt_out(arrow: Any, name: str, column: Any) -> Any:
+    """A column with its values in place of references to them: a few bytes can refer to one long text many times."""
+    longest = 0
+    for chunk in column.chunks if _is_text(arrow, column.type.value_type) else []:
+        lengths = arrow.compute.binary_length(chunk.dictionary)
+        longest = max(longest, arrow.compute.max(lengths).as_py() or 0)
+    if 4 * longest * len(column) > WIDEST:
+        raise FileError(f"column {name!r} holds a text of {longest} characters; leave the column out")
+    return arrow.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], type=column.type.value_type)
 
 
 # -- what the columns hold -------------------------------------------------------------------------------------------------
@@ -247,7 +281,8 @@ def _wide(table: Table, space: Space | None) -> Records | None:
         if len(axes) != 2:
             (axis, name), *_ = axes.items()
             raise FileError(f"column {name!r} has no {'y' if axis == 'x' else 'x'} beside it")
-    names = sorted(found, key=int) if all(name.isdecimal() for name in found) else list(found)
+    by_number = all(re.fullmatch(r"[0-9]{1,18}", name) for name in found)
+    names = sorted(found, key=int) if by_number else list(found)
     used = [found[name][axis] for name in names for axis in "xy"]
     points = np.stack([table.numbers(name) for name in used], axis=1).reshape(len(table), len(names), 2)
     return landmarks(points, table.labels(used), space)
@@ -363,7 +398,8 @@ def _in_order(table: Table, space: Space | None) -> Records:
         points, kind = arrange(np.stack([table.numbers(name) for name in used], axis=1), space)
     except FileError:
         raise FileError(_misfit(table, used, space)) from None
-    return Records(points, kind, table.labels(used))
+    # the rows of a table can be those of a single point: then nothing is said of each record
+    return Records(points, kind, table.labels(used) if len(points) == len(table) else {})
 
 
 def _components(table: Table, size: int) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import zlib
 from collections.abc import Callable, Iterator, Sequence
@@ -49,15 +50,15 @@ class Store:
         self.folder.mkdir(parents=True, exist_ok=True)
         self._path = self.folder / "cells.jsonl"
         self._done: dict[str, list[Row]] = {}
-        lines = self._path.read_text(encoding="utf-8").splitlines() if self._path.exists() else []
+        lines = self._path.read_text(encoding="utf-8", errors="replace").splitlines() if self._path.exists() else []
         if lines and _parsed(lines[0]) == {"settings": self.settings}:
             for line in lines[1:]:
                 cell = _parsed(line)
-                if cell is not None:  # the last line of an interrupted run may be cut short
+                if (
+                    cell is not None
+                ):  # the last line of an interrupted run may be cut short; a damaged cell is run again
                     self._done[cell["cell"]] = [Row(**row) for row in cell["rows"]]
-        kept = [json.dumps({"settings": self.settings})] + [
-            json.dumps({"cell": name, "rows": [asdict(r) for r in rows]}) for name, rows in self._done.items()
-        ]
+        kept = [json.dumps({"settings": self.settings})] + [_line(name, rows) for name, rows in self._done.items()]
         write_atomically(self._path, "\n".join(kept) + "\n")
 
     def cell(self, name: str, compute: Callable[[np.random.Generator], list[Row]]) -> list[Row]:
@@ -66,7 +67,7 @@ class Store:
             rng = np.random.default_rng([int(self.settings["seed"]), zlib.crc32(name.encode())])
             self._done[name] = compute(rng)
             with self._path.open("a", encoding="utf-8") as file:
-                file.write(json.dumps({"cell": name, "rows": [asdict(r) for r in self._done[name]]}) + "\n")
+                file.write(_line(name, self._done[name]) + "\n")
         self.advance()
         return self._done[name]
 
@@ -76,11 +77,11 @@ class Store:
 
     def write_csv(self) -> None:
         """All rows as results.csv."""
-        names = [f.name for f in fields(Row)]
-        with (self.folder / "results.csv").open("w", newline="", encoding="utf-8") as file:
-            writer = csv.DictWriter(file, names)
-            writer.writeheader()
-            writer.writerows(asdict(row) for row in self.rows)
+        text = io.StringIO(newline="")
+        writer = csv.DictWriter(text, [f.name for f in fields(Row)])
+        writer.writeheader()
+        writer.writerows(asdict(row) for row in self.rows)
+        write_atomically(self.folder / "results.csv", text.getvalue())
 
 
 def summary(values: Array) -> tuple[float, float]:
@@ -105,7 +106,9 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
 def save_figure(figure: Any, folder: Path, name: str) -> None:
     """PNG to look at, SVG to print."""
     for ending in ("png", "svg"):
-        figure.savefig(folder / f"{name}.{ending}", dpi=150)
+        image = io.BytesIO()
+        figure.savefig(image, dpi=150, format=ending)
+        write_atomically(folder / f"{name}.{ending}", image.getvalue())
 
 
 def mark_ticks(axes: Any, values: Sequence[float]) -> None:
@@ -119,8 +122,19 @@ def markdown_table(header: list[str], body: list[list[str]]) -> str:
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def _line(name: str, rows: list[Row]) -> str:
+    """A cell as a line of JSON with a checksum: damage to a number would go unseen without."""
+    cell = {"cell": name, "rows": [asdict(row) for row in rows]}
+    return json.dumps({**cell, "crc32": zlib.crc32(json.dumps(cell).encode())})
+
+
 def _parsed(line: str) -> Any:
+    """The settings or the cell of a line; None if it is cut or damaged."""
     try:
-        return json.loads(line)
-    except json.JSONDecodeError:
+        found = json.loads(line)
+        if not isinstance(found, dict) or "settings" in found:
+            return found
+        noted = found.pop("crc32")
+    except (ValueError, KeyError, RecursionError):
         return None
+    return found if noted == zlib.crc32(json.dumps(found).encode()) else None
