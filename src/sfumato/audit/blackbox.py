@@ -16,7 +16,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
 from ..ball import Ball
@@ -31,6 +31,7 @@ from .pairs import Pair, neighbours
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+Counts = NDArray[np.integer[Any]]
 Draw = Callable[[Array, int, np.random.Generator], Array]
 
 MOST_DRAWS, SECONDS = 1_000_000, 90.0  # as many draws as the time allows, and no more than this
@@ -62,7 +63,7 @@ def epsilon_bound(hits: ArrayLike, misses: ArrayLike, size: int, alpha: float, d
     from D, ``misses`` times among as many from D'.  Zero where nothing is shown.
 
     >>> round(float(epsilon_bound(5000, 1000, 10_000, 1e-6)), 2)
-    1.4
+    1.42
     """
     p, q = clopper_pearson(hits, size, alpha / 2)[0], clopper_pearson(misses, size, alpha / 2)[1]
     with np.errstate(divide="ignore"):
@@ -83,10 +84,12 @@ class Features:
         self.ball, self.targets, self.bits, self.names = ball, targets, bits, [""]
         space = self.space = ball.space
         self.clipped = [ball.clip(points) for points in (pair.first, pair.second)]
-        self.means = [solve(space, points, uniform_weights(len(points), None))[0] for points in self.clipped]
+        self.means: list[Points] = [
+            solve(space, points, uniform_weights(len(points), None))[0] for points in self.clipped
+        ]
         shown = [_flat(facing(ball, points)) for points in self.clipped]
         self.marks = {"the mean": [points.mean(axis=0) for points in shown], "the record": [p[-1] for p in shown]}
-        self.grid = 2.0 ** np.floor(np.log2(ball.radius) - 32)
+        self.grid = float(2.0 ** np.floor(np.log2(ball.radius) - 32))
         self.fingerprint = np.random.default_rng(0).normal(size=shown[0].shape[1])
         self.on_manifold: bool | None = None  # the first outputs tell
 
@@ -94,7 +97,7 @@ class Features:
         """One column a feature; ``names`` says what they are."""
         outputs = np.asarray(outputs, dtype=np.float64)
         if not self.bits:  # real numbers, not doubles: what the last bits tell is another matter
-            outputs = np.rint(outputs / self.grid) * self.grid
+            outputs = np.asarray(np.rint(outputs / self.grid) * self.grid, dtype=np.float64)
         columns = dict(self._released(_flat(outputs)))
         if outputs.shape[1:] == self.space.present(self.ball.center).shape and self.on_manifold is not False:
             x, bad = self.space.diagnose(outputs)
@@ -103,7 +106,9 @@ class Features:
             if self.on_manifold:
                 x[list(bad)] = self.ball.center
                 columns |= dict(self._intrinsic(x))
-                columns["is a point of the space"] = 1.0 - np.isin(np.arange(len(x)), list(bad))
+                columns["is a point of the space"] = np.asarray(
+                    ~np.isin(np.arange(len(x)), list(bad)), dtype=np.float64
+                )
         self.names = list(columns)
         return np.nan_to_num(np.stack(list(columns.values()), axis=1), nan=1e300, posinf=1e300, neginf=-1e300)
 
@@ -249,10 +254,10 @@ def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, 
     return float(epsilon_bound(hit, miss, size, alpha, delta)), event
 
 
-def _wilson(hits: Array, misses: Array, size: int, alpha: float, delta: float) -> Array:
+def _wilson(hits: Counts, misses: Counts, size: int, alpha: float, delta: float) -> Array:
     z = float(-ndtri(alpha / 2))
 
-    def bound(k: Array, sign: float) -> Array:
+    def bound(k: Counts, sign: float) -> Array:
         share = k / size
         middle, width = share + z * z / (2 * size), z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
         return np.asarray((middle + sign * width) / (1 + z * z / size))
@@ -307,7 +312,9 @@ class Verdict:
             top.stairs(counts / self.draws, self.edges, label=f"at {label}", color=colour, fill=True, alpha=0.25)
             top.stairs(counts / self.draws, self.edges, color=colour)
         top.set_ylabel("share of draws")
-        verdict = f"ε ≥ {self.epsilon_lower:.3f}, claimed {self.claimed:g}: {'convicted' if self.convicted else 'cleared'}"
+        verdict = (
+            f"ε ≥ {self.epsilon_lower:.3f}, claimed {self.claimed:g}: {'convicted' if self.convicted else 'cleared'}"
+        )
         top.set_title(f"{self.name}\n{verdict}", fontsize=11)
         cumulative = np.cumsum(self.histograms, axis=1)[:, :-1]
         counts = self.draws - cumulative if self.event.above else cumulative
@@ -345,8 +352,10 @@ def audit(
     the ``ball`` that its data lie in and the ``epsilon`` that it claims.  Without ``pairs``, those of
     :func:`~sfumato.audit.pairs.neighbours` are tried.  The worst in a pilot is audited with ``draws`` draws from each data
     set: up to a quarter to learn events, a quarter to choose one, half to count it.  The bound is wrong with probability at
-    most 1 − ``confidence``.  By default there are as many draws as about two minutes allow, at most a million; give a number,
-    and the verdict depends on the seed alone.  ``bits`` looks at the last bits of the numbers too, which tell of the data where outputs are not
+    most 1 − ``confidence``.
+
+    By default there are as many draws as about two minutes allow, at most a million; give a number, and the verdict depends
+    on the seed alone.  ``bits`` looks at the last bits of the numbers too, which tell of the data where outputs are not
     rounded to a lattice: for what is really released.
 
     >>> import sfumato as sf
@@ -401,7 +410,7 @@ class Case:
             for pair in pairs:
                 features = self._features(pair)
                 first, second = (self._columns(data, size, features) for data in (pair.first, pair.second))
-                scores = Scores(features, first[::2], second[::2], self.claimed, classifier=False)
+                scores = Scores(features, first[::2], second[::2], self.claimed, classifier=self.bits)
                 events = scores.extend(first[1::2]), scores.extend(second[1::2])
                 worth.append(best_event(*events, scores.names, 0.01, self.delta)[0])
             order = np.argsort(worth, kind="stable")[::-1]
@@ -411,12 +420,12 @@ class Case:
     def examine(self, pair: Pair, draws: int, alpha: float) -> dict[str, Any]:
         """Learn, choose, count."""
         features, sides, size = self._features(pair), (pair.first, pair.second), draws // 4
-        learned = [self._columns(data, min(size, LEARN), features) for data in sides]
-        scores = Scores(features, *learned, self.claimed, classifier=True)
-        chosen = [self._columns(data, size, scores) for data in sides]
-        event = best_event(*chosen, scores.names, alpha, self.delta)[1]
-        edges = _edges(np.concatenate([side[:, event.column] for side in chosen]), event.threshold)
-        del learned, chosen
+        first, second = (self._columns(data, min(size, LEARN), features) for data in sides)
+        scores = Scores(features, first, second, self.claimed, classifier=True)
+        first, second = (self._columns(data, size, scores) for data in sides)
+        event = best_event(first, second, scores.names, alpha, self.delta)[1]
+        edges = _edges(np.concatenate([first[:, event.column], second[:, event.column]]), event.threshold)
+        del first, second
         counted, histograms, size = [0, 0], np.zeros((2, len(edges) - 1)), draws - 2 * size
         for count in _chunks(size):
             for side, data in enumerate(sides):

@@ -63,8 +63,8 @@ def paper_scale(ball: Ball, epsilon: float) -> Draw:
     return _drawing(ball, lambda clipped, size, rng: KNG(ball, epsilon, "as run").sample(clipped, size, rng))
 
 
-def short_chain(ball: Ball, epsilon: float, steps: int = 50, step: float = 0.5) -> Draw:
-    """The Laplace by a Metropolis chain that starts at the mean and is stopped after 50 steps of half the scale; on spheres."""
+def short_chain(ball: Ball, epsilon: float, steps: int = 50, step: float = 0.25) -> Draw:
+    """The Laplace by a Metropolis chain that starts at the mean and is stopped after 50 steps of a quarter of σ; on spheres."""
     mechanism, space = ManifoldLaplace(ball, epsilon), ball.space
     if not isinstance(space, Sphere):
         raise ValueError(f"the short chain walks on spheres, not on {space}")

@@ -11,7 +11,12 @@ from ..ball import Ball
 from ..frechet import solve
 from ..spaces.base import Array, Points, uniform_weights
 
-SIZES = (2, 5, 10, 50)  # numbers of records at which a mechanism is attacked: in small data sets each record weighs much
+SIZES = (
+    2,
+    5,
+    10,
+    50,
+)  # numbers of records at which a mechanism is attacked: in small data sets each record weighs much
 BEYOND = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
 
 
@@ -44,7 +49,7 @@ def neighbours(ball: Ball, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
     >>> from sfumato import Sphere
     >>> pairs = neighbours(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)
     >>> len(pairs), pairs[0].name
-    (16, 'n = 10: others at the centre, one record across the ball, axis 1')
+    (18, 'n = 10: others at the centre, one record across the ball, axis 1')
     """
     pairs = []
     for n in [sizes] if isinstance(sizes, int) else sizes:
@@ -65,6 +70,7 @@ def _along(ball: Ball, n: int, axis: int) -> list[Pair]:
     centre, east, west = at(0 * u), at(r * u), at(-r * u)
     far = min(BEYOND * r, 0.9 * space.injectivity_radius)
     ends = np.stack([east, west])[np.arange(n - 1) % 2]
+    inside = np.stack([at(0.9 * r * u)] * n)[1:]
     cluster, middle = np.stack([east] * n)[1:], np.stack([centre] * n)[1:]
     rng = np.random.default_rng(n)
     lengths = (r * rng.random(n - 1)).reshape(-1, *(1,) * len(space.point_shape))
@@ -73,6 +79,7 @@ def _along(ball: Ball, n: int, axis: int) -> list[Pair]:
     rows = [
         (f"others at the centre, one record across the ball, {across}", middle, east, west),
         (f"others at the boundary, one record across the ball, {across}", cluster, east, west),
+        (f"others just inside the boundary, one record across the ball, {across}", inside, east, west),
         (f"others at both ends, one record across the ball, {across}", ends, east, west),
         (f"others spread, one record across the ball, {across}", spread, east, west),
         (f"others at the centre, one record from there to the boundary, {across}", middle, centre, east),

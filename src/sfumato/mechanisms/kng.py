@@ -10,7 +10,7 @@ import numpy as np
 
 from ..calibration.error import kng_error_quantile, public_hessian
 from ..calibration.scale import Scale, check_request, kng_scale
-from ..frechet import solve
+from ..frechet import steady_solve
 from ..radial import RadialLaw, gauss_legendre, spread_edges
 from ..sampling import Target
 from ..spaces.base import Array, Points, Space, uniform_weights
@@ -137,7 +137,7 @@ def mean_envelope(
     proposals: an inexact one costs speed, never privacy.
     """
     weights = uniform_weights(len(points), None)
-    base, eta, _, _ = solve(space, points, weights)
+    base, eta, _, _ = steady_solve(space, points, weights)
     if not float(space.distance(center, base)) <= R:  # a solver gone astray
         base = center
         eta = float(space.norm(base, space.mean_log(base[None], points)[0]))

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..calibration.error import laplace_error_law
 from ..calibration.scale import Scale, laplace_scale, solver_tolerance
-from ..frechet import solve
+from ..frechet import steady_solve
 from ..radial import RadialLaw
 from ..sampling import Target
 from ..spaces.base import Points, uniform_weights
@@ -34,7 +34,7 @@ class ManifoldLaplace(ManifoldMechanism):
         return laplace_scale(self.space, self.ball.center, self.ball.radius, n, self.epsilon, self.calibration)
 
     def target(self, points: Points, scale: Scale) -> Target:
-        base, gradient, _, _ = solve(self.space, points, uniform_weights(len(points), None))
+        base, gradient, _, _ = steady_solve(self.space, points, uniform_weights(len(points), None))
         tolerance = solver_tolerance(self.space, self.ball.center, self.ball.radius)
         if gradient > tolerance:
             raise RuntimeError(

@@ -1,0 +1,275 @@
+"""The audit: its bounds are right, it convicts what is broken and clears what is not."""
+
+import json
+
+import numpy as np
+import pytest
+from scipy.stats import beta, binomtest
+
+import sfumato as sf
+from sfumato.audit import (
+    Pair,
+    adversary,
+    audit,
+    broken,
+    clopper_pearson,
+    epsilon_bound,
+    exact_loss,
+    neighbours,
+    releases,
+    timing_audit,
+)
+from sfumato.audit import trial as court
+from sfumato.frechet import solve
+
+SPHERE = sf.Sphere(dim=2)
+BALL = sf.Ball(SPHERE, SPHERE.origin(), np.pi / 8)
+EPSILON = 1.0
+
+
+def pair(n, words, ball=BALL):
+    """The first of the proposed pairs that is described so."""
+    return next(found for found in neighbours(ball, n) if words in found.name)
+
+
+ACROSS, OTHER, CENTRE = "boundary, one record across the ball", "ends, one record across another", "from there to the"
+
+
+# -- bounds -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("hits", "size"), [(0, 50), (1, 50), (17, 50), (49, 50), (50, 50), (123, 100_000)])
+@pytest.mark.parametrize("alpha", [0.05, 1e-6])
+def test_clopper_pearson_is_scipys(hits, size, alpha):
+    low, high = clopper_pearson(hits, size, alpha)
+    exact = binomtest(hits, size).proportion_ci(1 - 2 * alpha, method="exact")
+    assert low == pytest.approx(exact.low, rel=1e-6, abs=1e-11)
+    assert high == pytest.approx(exact.high, rel=1e-6)
+    if 0 < hits < size:
+        assert low == pytest.approx(beta.ppf(alpha, hits, size - hits + 1), rel=1e-9)
+
+
+def test_the_bound_is_wrong_as_seldom_as_it_says(rng):
+    """Randomised response with ε = 1 at a confidence of 90%: the bound exceeds 1 in at most a tenth of the trials, while
+    the ratio of the shares, which is no bound, does so in about half."""
+    p, q, size = np.e / (1 + np.e), 1 / (1 + np.e), 500
+    hits, misses = rng.binomial(size, p, 4000), rng.binomial(size, q, 4000)
+    wrong = np.mean(epsilon_bound(hits, misses, size, 0.1) > 1)
+    assert wrong < 0.1
+    assert np.mean(np.log(hits / misses) > 1) > 0.4
+    assert epsilon_bound(size, 0, size, 0.1, delta=0.999) == 0
+
+
+# -- pairs --------------------------------------------------------------------------------------------------------------
+def test_pairs_are_neighbours(space):
+    ball = sf.Ball(space, space.present(space.origin()), 0.3)
+    for found in neighbours(ball, (1, 2, 7)):
+        space.validate(found.first)
+        space.validate(found.second)
+        assert (found.first[:-1] == found.second[:-1]).all()
+    assert any(ball.distances(space.validate(found.first)).max() > 0.31 for found in neighbours(ball, 3))
+
+
+def test_data_sets_that_are_no_neighbours_are_refused():
+    with pytest.raises(ValueError, match="differ in 2"):
+        Pair("", np.zeros((3, 2)), np.array([[0.0, 0], [1, 1], [1, 1]]))
+    with pytest.raises(ValueError, match="same number"):
+        Pair("", np.zeros((3, 2)), np.zeros((2, 2)))
+
+
+# -- by draws -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("kind", "n", "floor"),
+    [(sf.KNG, 20, 0.6), (sf.ManifoldLaplace, 20, 0.7), (sf.Exponential, 2, 0.1), (sf.AmbientLaplace, 20, 0.3)],
+)
+def test_ours_are_cleared(kind, n, floor):
+    verdict = audit(kind(BALL, EPSILON), pairs=pair(n, ACROSS), draws=40_000)
+    assert floor < verdict.epsilon_lower < EPSILON  # cleared, and not for want of looking
+
+
+def test_shapes_are_cleared():
+    space = sf.PlanarShapes(landmarks=4)
+    ball = sf.Ball(space, space.present(space.origin()), 0.2)
+    for kind in (sf.KNG, sf.PointwiseLaplace):
+        assert not audit(kind(ball, EPSILON), pairs=pair(20, "ends, one record across", ball), draws=20_000).convicted
+
+
+BROKEN = {
+    "KNG, scale too small": (
+        broken.small_scale(sf.KNG(BALL, EPSILON)),
+        50,
+        "boundary, one record across another",
+        150_000,
+    ),
+    "Laplace, scale too small": (broken.small_scale(sf.ManifoldLaplace(BALL, EPSILON)), 10, OTHER, 100_000),
+    "no volume element": (broken.no_volume(BALL, EPSILON), 10, ACROSS, 20_000),
+    "the paper's scale": (broken.paper_scale(BALL, EPSILON), 10, "just inside the boundary", 200_000),
+    "a short chain": (broken.short_chain(BALL, EPSILON), 10, OTHER, 30_000),
+    "a radius from the data": (broken.data_radius(BALL, EPSILON), 10, CENTRE, 5_000),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_ones_are_convicted(name):
+    draw, n, words, draws = BROKEN[name]
+    verdict = audit(draw, EPSILON, pair(n, words), ball=BALL, draws=draws)
+    assert verdict.convicted, str(verdict)
+
+
+def test_the_race_finds_the_pair_that_tells():
+    verdict = audit(broken.data_radius(BALL, EPSILON), EPSILON, neighbours(BALL, 5), ball=BALL, draws=20_000)
+    assert verdict.convicted
+    assert "to the boundary" in verdict.pair
+
+
+def leaky(data, size, rng):
+    """The truth, once in a hundred."""
+    honest = sf.ManifoldLaplace(BALL, EPSILON)
+    drawn = honest.sample(data, size, rng)
+    mean = sf.frechet_mean(SPHERE, BALL.clip(data)).point
+    return np.where(rng.random((size, 1)) < 0.01, mean, drawn)
+
+
+def unclipped(data, size, rng):
+    """Records beyond the ball are taken as they are."""
+    laplace = sf.ManifoldLaplace(BALL, EPSILON)
+    return laplace.target(SPHERE.validate(data), laplace.calibrate(len(data))).draw(size, rng).points
+
+
+def coarse(data, size, rng):
+    """A generator with 256 radii."""
+    laplace = sf.ManifoldLaplace(BALL, EPSILON)
+    points, scale = BALL.clip(data), laplace.calibrate(len(data))
+    base = laplace.target(points, scale).base
+    radius = scale.sigma * (1 + rng.integers(256, size=size)) / 64
+    return SPHERE.exp(base, radius[:, None] * SPHERE.random_directions(base, size, rng))
+
+
+@pytest.mark.parametrize(("draw", "words"), [(leaky, ACROSS), (unclipped, "beyond"), (coarse, ACROSS)])
+def test_other_mistakes_are_convicted(draw, words):
+    assert audit(draw, EPSILON, pair(10, words), ball=BALL, draws=60_000).convicted
+
+
+def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
+    kng, data = sf.KNG(BALL, EPSILON), pair(2, ACROSS)
+    draw = broken.bare_doubles(BALL, EPSILON)
+    assert audit(draw, EPSILON, data, ball=BALL, draws=200_000, bits=True).convicted
+    assert not audit(draw, EPSILON, data, ball=BALL, draws=50_000).convicted
+
+    def rounded(points, size, rng):
+        drawn = SPHERE.validate(kng.sample(points, size, rng))
+        return sf.sampling.round_to_lattice(SPHERE, BALL.center, drawn, kng.spacing(len(points)))
+
+    assert not audit(rounded, EPSILON, data, ball=BALL, draws=50_000, bits=True).convicted
+
+
+def test_true_releases_are_drawn_from_the_lattice(rng):
+    laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(10, OTHER).first
+    drawn = releases(laplace)(data, 3, rng)
+    whole = SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / laplace.spacing(10)
+    assert drawn.shape == (3, 3)
+    assert np.abs(whole - np.rint(whole)).max() < 1e-9
+    assert len(np.unique(drawn, axis=0)) == 3
+
+
+def test_a_seed_gives_the_same_verdict_again():
+    laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(10, OTHER)
+    one, again = (audit(laplace, pairs=data, draws=8000, seed=3).record() for _ in range(2))
+    assert one == again
+    assert one != audit(laplace, pairs=data, draws=8000, seed=4).record()
+    json.dumps(one)
+
+
+def test_what_an_audit_cannot_be():
+    with pytest.raises(ValueError, match="needs the ball"):
+        audit(leaky)
+    with pytest.raises(ValueError, match="at least 1000 draws"):
+        audit(sf.KNG(BALL, EPSILON), draws=10)
+
+
+# -- by quadrature ------------------------------------------------------------------------------------------------------
+def test_exact_loss_agrees_with_the_search_of_the_sphere():
+    kng, data = sf.KNG(BALL, EPSILON), pair(20, ACROSS)
+    scale, grid = kng.calibrate(20), adversary.sphere_grid(kng.calibrate(20).region, 40, 120)
+    a, b = (
+        adversary.sphere_log_density(d, np.full(20, 0.05), scale.sigma, scale.region, grid)
+        for d in (data.first, data.second)
+    )
+    assert exact_loss(kng, data.first, data.second).loss == pytest.approx(np.abs(a - b).max(), rel=2e-3)
+
+
+@pytest.mark.parametrize("space", [sf.Sphere(dim=1), SPHERE, sf.Euclidean(dim=1), sf.SPD(size=2)], ids=str)
+def test_exact_loss_of_ours_keeps_the_promise(space):
+    ball = sf.Ball(space, space.present(space.origin()), 0.4)
+    found = exact_loss(
+        sf.ManifoldLaplace(ball, EPSILON),
+        *(vars(pair(10, "centre, one record across", ball))[k] for k in ("first", "second")),
+        16,
+    )
+    assert 0.9 < found.loss <= EPSILON * (1 + 1e-9)
+    assert not found.broken
+
+
+def test_exact_loss_convicts_the_papers_scale():
+    data = pair(10, ACROSS)
+    found = exact_loss(sf.KNG(BALL, EPSILON, "as run"), data.first, data.second)
+    assert found.broken
+    assert found.loss == pytest.approx(1.424, abs=5e-3)
+    ball = sf.Ball(sf.Sphere(dim=4), sf.Sphere(dim=4).origin(), 0.3)
+    points = neighbours(ball, 10)[0].first
+    with pytest.raises(ValueError, match="at most 3 dimensions"):
+        exact_loss(sf.KNG(ball, EPSILON), points, points)
+
+
+# -- by the clock -------------------------------------------------------------------------------------------------------
+def test_work_tells_only_where_it_stops_at_the_first_acceptance(rng):
+    """Proposals stand for time: no test depends on the speed of a machine."""
+    kng, data = sf.KNG(BALL, 0.5), pair(2, ACROSS)
+    batch = kng._batch(2)
+
+    targets = {side.tobytes(): kng.target(BALL.clip(side), kng.calibrate(2)) for side in (data.first, data.second)}
+
+    def stopping(points):
+        return (broken.first_acceptance(targets[points.tobytes()], rng)[1],)
+
+    def batches(points):
+        counted = []
+
+        class Counting(sf.sampling.Target):
+            def propose(self, size, rng):
+                counted.append(size)
+                return super().propose(size, rng)
+
+        Counting(**vars(targets[points.tobytes()])).draw_one(batch, rng)
+        return (sum(counted),)
+
+    assert timing_audit(stopping, data, 0.5, releases=600, clocks=("proposals",)).convicted
+    assert not timing_audit(batches, data, 0.5, releases=600, clocks=("proposals",)).convicted
+
+
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential])
+def test_the_mean_takes_the_same_work_at_all_data_sets(kind, monkeypatch):
+    """Records that coincide need no step of the solver, their neighbours some."""
+    mechanism, data = kind(BALL, EPSILON), pair(20, CENTRE)
+    counted = []
+    honest = sf.Sphere.mean_log
+    monkeypatch.setattr(sf.Sphere, "mean_log", lambda *arguments: counted.append(1) or honest(*arguments))
+
+    def calls(work, points):
+        counted.clear()
+        work(BALL.clip(points))
+        return len(counted)
+
+    found = {calls(lambda p: mechanism.target(p, mechanism.calibrate(20)), side) for side in (data.first, data.second)}
+    assert len(found) == 1
+    hasty = {calls(lambda p: solve(SPHERE, p, np.full(20, 0.05)), side) for side in (data.first, data.second)}
+    assert len(hasty) == 2  # the solver alone tells
+
+
+# -- the command --------------------------------------------------------------------------------------------------------
+def test_a_trial_writes_its_rows_and_pictures(tmp_path):
+    rows = court.conduct(BALL, EPSILON, "laplace", 10, 4000, "draws", False, 0, tmp_path)
+    assert [row["convicted"] for row in rows] == [False]
+    assert 0.9 < rows[0]["exact"] <= 1
+    assert json.loads((tmp_path / "audit.json").read_text()) == rows
+    assert (tmp_path / rows[0]["picture"]).read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(ValueError, match="unknown mechanism"):
+        court.conduct(BALL, EPSILON, "gauss", 10, 4000, "draws", False, 0, tmp_path)
