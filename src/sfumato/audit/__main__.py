@@ -1,11 +1,15 @@
-"""``python -m sfumato.audit``: everything at full strength, for some hours; exit code 1 if anything is not as it should be."""
+"""``python -m sfumato.audit``: everything at full strength, for about an hour; exit code 1 if anything is wrong."""
 
 from __future__ import annotations
 
 import argparse
 from pathlib import Path
 
-from .trial import run
+from .trial import Row, run
+
+
+def tell(row: Row) -> None:
+    print(f"{row.section:8s}{row.name:58s}{row.outcome:18s}{row.detail}", flush=True)
 
 
 def main() -> int:
@@ -17,9 +21,7 @@ def main() -> int:
     parser.add_argument("--releases", type=int, default=2000, help="timed releases of each data set (default: 2000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the draws (default: 0)")
     arguments = parser.parse_args()
-    rows = run(arguments.out, arguments.draws, arguments.releases, arguments.seed)
-    for row in rows:
-        print(f"{row.section:8s}{row.name:60s}{row.outcome:18s}{row.detail}")
+    rows = run(arguments.out, arguments.draws, arguments.releases, arguments.seed, tell)
     return int(any(row.outcome != "as it should be" for row in rows))
 
 
