@@ -1,245 +1,284 @@
-"""A fast part of ``make audit``: hostile files, faults and randomness, each with a check that it would find a fault."""
-
-from __future__ import annotations
+"""The audit: its bounds are right, it convicts what is broken and clears what is not."""
 
 import json
-import os
-import random
-import signal
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import beta, binomtest
 
 import sfumato as sf
-from sfumato.audit import __main__ as audit
-from sfumato.audit import faults, fuzz, randomness
-from sfumato.audit.rows import Broken, Row, Settings
+from sfumato.audit import (
+    Pair,
+    adversary,
+    audit,
+    broken,
+    clopper_pearson,
+    epsilon_bound,
+    exact_loss,
+    neighbours,
+    releases,
+    timing_audit,
+)
+from sfumato.audit import trial as court
+from sfumato.frechet import solve
+from sfumato.records import Records
 
-# -- files ---------------------------------------------------------------------------------------------------------------
-FILES = {"mat73": 100, "r": 150}
-
-
-@pytest.mark.parametrize("name", fuzz.TARGETS)
-def test_hostile_files_are_read_or_refused(name, tmp_path):
-    files = FILES.get(name, 200)
-    outcome = fuzz.run(fuzz.TARGETS[name], files, seed=1, out=tmp_path)
-    assert [finding.what for finding in outcome.findings] == []
-    assert outcome.read + outcome.refused == files
-    assert outcome.refused > files / 2
-    assert outcome.read > 0
-    assert outcome.megabytes < 400
-
-
-def careless(path, index):
-    match index % 5:
-        case 0:
-            raise KeyError("a reader that lets its errors through")
-        case 1:
-            while True:
-                pass
-        case 2:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        case 3:
-            np.ones(1 << 30)
-        case _:
-            raise sf.FileError("\x07")
+SPHERE = sf.Sphere(dim=2)
+BALL = sf.Ball(SPHERE, SPHERE.origin(), np.pi / 8)
+EPSILON = 1.0
 
 
-def test_the_fuzzer_finds_what_is_wrong(tmp_path, monkeypatch):
-    """A reader that raises, hangs, crashes, takes all memory and speaks unprintably is convicted of each."""
-    monkeypatch.setattr(fuzz, "CPU_SECONDS", 0.2)
-    target = fuzz.Target("tps", ".tps", fuzz._tps, careless, fuzz._file_error, fuzz._hostile_tps, True, fuzz._LANDMARKS)
-    outcome = fuzz.run(target, 10, seed=1, out=tmp_path)
-    words = ["KeyError", "hangs", "ends the process (-11)", "MemoryError", "cannot be printed"]
-    assert all(word in finding.what for word, finding in zip(2 * words, outcome.findings, strict=True))
-    assert outcome.files == 10
-    assert all(finding.file.exists() for finding in outcome.findings)
-    assert fuzz.mutant(target, 1, 30) == fuzz.mutant(target, 1, 30) != fuzz.mutant(target, 2, 30)
+def pair(n, words, ball=BALL):
+    """The first of the proposed pairs that is described so."""
+    return next(found for found in neighbours(ball, n) if words in found.name)
 
 
-def test_what_the_fuzzer_requires_of_a_record(tmp_path, monkeypatch):
-    (tmp_path / "a.csv").write_text("a,b,c,d\n1,2,3,4\n")
-    fuzz._open_data(tmp_path / "a.csv", 0)
-    whole = sf.read(tmp_path / "a.csv")
-    broken = sf.Dataset(whole.points, "vectors", "CSV", {"id": np.array(["a", "b"])}, whole.path)
-    monkeypatch.setattr("sfumato.data.read", lambda *arguments: broken)
-    with pytest.raises(Broken, match="label 'id'"):
-        fuzz._open_data(tmp_path / "a.csv", 0)
+ACROSS, OTHER, CENTRE = "boundary, one record across the ball", "ends, one record across another", "from there to the"
 
 
-def test_the_fuzzer_as_a_command(tmp_path, capsys):
-    assert fuzz.main(["--reader", "npy,nts", "--files", "50", "--out", str(tmp_path)]) == 0
-    assert "npy           50 files: " in capsys.readouterr().out
-    with pytest.raises(SystemExit):
-        fuzz.main(["--reader", "docx"])
+# -- bounds -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(("hits", "size"), [(0, 50), (1, 50), (17, 50), (49, 50), (50, 50), (123, 100_000)])
+@pytest.mark.parametrize("alpha", [0.05, 1e-6])
+def test_clopper_pearson_is_scipys(hits, size, alpha):
+    low, high = clopper_pearson(hits, size, alpha)
+    exact = binomtest(hits, size).proportion_ci(1 - 2 * alpha, method="exact")
+    assert low == pytest.approx(exact.low, rel=1e-6, abs=1e-11)
+    assert high == pytest.approx(exact.high, rel=1e-6)
+    if 0 < hits < size:
+        assert low == pytest.approx(beta.ppf(alpha, hits, size - hits + 1), rel=1e-9)
 
 
-def test_a_missing_engine_says_how_to_get_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(fuzz, "has_atheris", lambda: False)
-    with pytest.raises(SystemExit, match=r"pip install 'sfumato\[fuzz\]'"):
-        fuzz.run_atheris(fuzz.TARGETS["npy"], 1, 0, tmp_path)
+def test_the_bound_is_wrong_as_seldom_as_it_says(rng):
+    """Randomised response with ε = 1 at a confidence of 90%: the bound exceeds 1 in at most a tenth of the trials, while
+    the ratio of the shares, which is no bound, does so in about half."""
+    p, q, size = np.e / (1 + np.e), 1 / (1 + np.e), 500
+    hits, misses = rng.binomial(size, p, 4000), rng.binomial(size, q, 4000)
+    wrong = np.mean(epsilon_bound(hits, misses, size, 0.1) > 1)
+    assert wrong < 0.1
+    assert np.mean(np.log(hits / misses) > 1) > 0.4
+    assert epsilon_bound(size, 0, size, 0.1, delta=0.999) == 0
 
 
-# -- faults ----------------------------------------------------------------------------------------------------------------
-LIGHT = ["ledger charge", "ledger create", "release.save"]
-ONCE = {
-    "sfumato release": ("second writer", "no room: size limit"),
-    "report, Markdown": ("read-only folder",),
-    "study store": ("kill -9 at each step", "cut file", "flipped bit"),
+# -- pairs --------------------------------------------------------------------------------------------------------------
+def test_pairs_are_neighbours(space):
+    ball = sf.Ball(space, space.present(space.origin()), 0.3)
+    for found in neighbours(ball, (1, 2, 7)):
+        space.validate(found.first)
+        space.validate(found.second)
+        assert (found.first[:-1] == found.second[:-1]).all()
+    assert any(ball.distances(space.validate(found.first)).max() > 0.31 for found in neighbours(ball, 3))
+
+
+def test_data_sets_that_are_no_neighbours_are_refused():
+    with pytest.raises(ValueError, match="differ in 2"):
+        Pair("", np.zeros((3, 2)), np.array([[0.0, 0], [1, 1], [1, 1]]))
+    with pytest.raises(ValueError, match="same number"):
+        Pair("", np.zeros((3, 2)), np.zeros((2, 2)))
+
+
+# -- by draws -----------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("kind", "n", "floor"),
+    [(sf.KNG, 20, 0.6), (sf.ManifoldLaplace, 20, 0.7), (sf.Exponential, 2, 0.1), (sf.AmbientLaplace, 20, 0.3)],
+)
+def test_ours_are_cleared(kind, n, floor):
+    verdict = audit(kind(BALL, EPSILON), pairs=pair(n, ACROSS), draws=40_000)
+    assert floor < verdict.epsilon_lower < EPSILON  # cleared, and not for want of looking
+
+
+def test_shapes_are_cleared():
+    space = sf.PlanarShapes(landmarks=4)
+    ball = sf.Ball(space, space.present(space.origin()), 0.2)
+    for kind in (sf.KNG, sf.PointwiseLaplace):
+        assert not audit(kind(ball, EPSILON), pairs=pair(20, "ends, one record across", ball), draws=20_000).convicted
+
+
+BROKEN = {
+    "KNG, scale too small": (
+        broken.small_scale(sf.KNG(BALL, EPSILON)),
+        50,
+        "boundary, one record across another",
+        150_000,
+    ),
+    "Laplace, scale too small": (broken.small_scale(sf.ManifoldLaplace(BALL, EPSILON)), 10, OTHER, 100_000),
+    "no volume element": (broken.no_volume(BALL, EPSILON), 10, ACROSS, 20_000),
+    "the paper's scale": (broken.paper_scale(BALL, EPSILON), 10, "just inside the boundary", 200_000),
+    "a short chain": (broken.short_chain(BALL, EPSILON), 10, OTHER, 30_000),
+    "a radius from the data": (broken.data_radius(BALL, EPSILON), 10, CENTRE, 5_000),
 }
 
 
-@pytest.mark.parametrize("name", [*LIGHT, *ONCE])
-def test_faults_leave_old_or_new(name):
-    operation = next(one for one in faults.operations() if one.name == name)
-    faults._expected(name)
-    for fault in ONCE.get(name, faults.FAULTS):
-        row = faults.cell(operation, fault, seed=1, quick=True)
-        assert row.outcome != "fail", f"{row.name}: {row.detail}"
+@pytest.mark.parametrize("name", BROKEN)
+def test_broken_ones_are_convicted(name):
+    draw, n, words, draws = BROKEN[name]
+    verdict = audit(draw, EPSILON, pair(n, words), ball=BALL, draws=draws)
+    assert verdict.convicted, str(verdict)
 
 
-def hasty(folder):
-    """Writes in place, in two steps."""
-    with (folder / "mean.json").open("w") as file:
-        file.write("half")
-        file.flush()
-        file.write(" and half")
+def test_the_race_finds_the_pair_that_tells():
+    verdict = audit(broken.data_radius(BALL, EPSILON), EPSILON, neighbours(BALL, 5), ball=BALL, draws=20_000)
+    assert verdict.convicted
+    assert "to the boundary" in verdict.pair
 
 
-def test_the_matrix_finds_a_writer_in_place(monkeypatch):
-    monkeypatch.setattr(faults, "SOURCES", {__file__})
-    operation = faults._writes("hasty", hasty, ("mean.json",), "never read")
-    monkeypatch.setattr(faults, "operations", lambda: [operation])
-    faults._expected.cache_clear()
-    for fault, words in (
-        ("kill -9 at each step", "neither the old nor the new"),
-        ("no room: size limit", "neither the old"),
-    ):
-        row = faults.cell(operation, fault, seed=1, quick=True)
-        assert (row.outcome, words in row.detail) == ("fail", True), row
-    faults._expected.cache_clear()
+def leaky(data, size, rng):
+    """The truth, once in a hundred."""
+    honest = sf.ManifoldLaplace(BALL, EPSILON)
+    drawn = honest.sample(data, size, rng)
+    mean = sf.frechet_mean(SPHERE, BALL.clip(data)).point
+    return np.where(rng.random((size, 1)) < 0.01, mean, drawn)
 
 
-def test_the_matrix_finds_a_charge_that_is_not_kept(monkeypatch):
-    """A ledger without its lock loses charges of several writers; one without sums believes what bits say."""
-    forgetful = faults.Operation(
-        "ledger charge",
-        faults._budget,
-        lambda folder: None,
-        faults._charge_sound,
-        lambda folder, hurt: False,
-        counts=True,
+def unclipped(data, size, rng):
+    """Records beyond the ball are taken as they are."""
+    laplace = sf.ManifoldLaplace(BALL, EPSILON)
+    return laplace.target(Records(SPHERE, SPHERE.validate(data)), laplace.calibrate(len(data))).draw(size, rng).points
+
+
+def coarse(data, size, rng):
+    """A generator with 256 radii."""
+    laplace = sf.ManifoldLaplace(BALL, EPSILON)
+    points, scale = BALL.clip(data), laplace.calibrate(len(data))
+    base = laplace.target(Records(SPHERE, points), scale).base
+    radius = scale.sigma * (1 + rng.integers(256, size=size)) / 64
+    return SPHERE.exp(base, radius[:, None] * SPHERE.random_directions(base, size, rng))
+
+
+@pytest.mark.parametrize(("draw", "words"), [(leaky, ACROSS), (unclipped, "beyond"), (coarse, ACROSS)])
+def test_other_mistakes_are_convicted(draw, words):
+    assert audit(draw, EPSILON, pair(10, words), ball=BALL, draws=60_000).convicted
+
+
+def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
+    kng, data = sf.KNG(BALL, EPSILON), pair(2, ACROSS)
+    draw = broken.bare_doubles(BALL, EPSILON)
+    assert audit(draw, EPSILON, data, ball=BALL, draws=200_000, bits=True).convicted
+    assert not audit(draw, EPSILON, data, ball=BALL, draws=50_000).convicted
+
+    def rounded(points, size, rng):
+        drawn = SPHERE.validate(kng.sample(points, size, rng))
+        spacing = kng.spacing(len(points))
+        whole = np.rint(SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / spacing)
+        return SPHERE.exp(BALL.center, SPHERE.from_coordinates(BALL.center, whole * spacing))
+
+    assert not audit(rounded, EPSILON, data, ball=BALL, draws=50_000, bits=True).convicted
+
+
+def test_true_releases_are_drawn_from_the_lattice(rng):
+    laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(10, OTHER).first
+    drawn = releases(laplace)(data, 3, rng)
+    whole = SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / laplace.spacing(10)
+    assert drawn.shape == (3, 3)
+    assert np.abs(whole - np.rint(whole)).max() < 1e-9
+    assert len(np.unique(drawn, axis=0)) == 3
+
+
+def test_a_seed_gives_the_same_verdict_again():
+    laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(10, OTHER)
+    one, again = (audit(laplace, pairs=data, draws=8000, seed=3).record() for _ in range(2))
+    assert one == again
+    assert one != audit(laplace, pairs=data, draws=8000, seed=4).record()
+    json.dumps(one)
+
+
+def test_what_an_audit_cannot_be():
+    with pytest.raises(ValueError, match="needs the ball"):
+        audit(leaky)
+    with pytest.raises(ValueError, match="at least 1000 draws"):
+        audit(sf.KNG(BALL, EPSILON), draws=10)
+
+
+# -- by quadrature ------------------------------------------------------------------------------------------------------
+def test_exact_loss_agrees_with_the_search_of_the_sphere():
+    kng, data = sf.KNG(BALL, EPSILON), pair(20, ACROSS)
+    scale, grid = kng.calibrate(20), adversary.sphere_grid(kng.calibrate(20).region, 40, 120)
+    a, b = (
+        adversary.sphere_log_density(d, np.full(20, 0.05), scale.sigma, scale.region, grid)
+        for d in (data.first, data.second)
     )
-    assert faults.cell(forgetful, "second writer", 1, True).detail == "the charges do not add up"
-    assert faults.cell(forgetful, "flipped bit", 1, True).detail == "no damage was noticed"
-    assert faults.cell(forgetful, "read-only folder", 1, True).outcome == "fail"
+    assert exact_loss(kng, data.first, data.second).loss == pytest.approx(np.abs(a - b).max(), rel=2e-3)
 
 
-def test_a_killed_writer_is_tidied_up_after(tmp_path):
-    release = faults._release()
-    (tmp_path / "mean.json12345678.part").write_text("left by a killed process")
-    (tmp_path / "other.json12345678.part").write_text("of another file")
-    release.save(tmp_path / "mean.json")
-    assert sorted(file.name for file in tmp_path.iterdir()) == ["mean.json", "other.json12345678.part"]
-    with pytest.raises(FileExistsError):
-        release.save(tmp_path / "mean.json", overwrite=False)
-    assert len(list(tmp_path.iterdir())) == 2
+@pytest.mark.parametrize("space", [sf.Sphere(dim=1), SPHERE, sf.Euclidean(dim=1), sf.SPD(size=2)], ids=str)
+def test_exact_loss_of_ours_keeps_the_promise(space):
+    ball = sf.Ball(space, space.present(space.origin()), 0.4)
+    found = exact_loss(
+        sf.ManifoldLaplace(ball, EPSILON),
+        *(vars(pair(10, "centre, one record across", ball))[k] for k in ("first", "second")),
+        16,
+    )
+    assert 0.9 < found.loss <= EPSILON * (1 + 1e-9)
+    assert not found.broken
 
 
-def test_an_altered_record_is_refused_from_a_file(tmp_path):
-    path = tmp_path / "mean.json"
-    faults._release().save(path)
-    document = json.loads(path.read_text())
-    path.write_text(json.dumps(document))  # laid out otherwise: the same record
-    assert sf.Release.load(path).record["n"] == 50
-    document["n"] = 51
-    path.write_text(json.dumps(document))
-    with pytest.raises(
-        ValueError, match=r"mean.json: this release record was altered since it was saved; take another copy"
-    ):
-        sf.Release.load(path)
+def test_exact_loss_convicts_the_papers_scale():
+    data = pair(10, ACROSS)
+    found = exact_loss(sf.KNG(BALL, EPSILON, "as run"), data.first, data.second)
+    assert found.broken
+    assert found.loss == pytest.approx(1.424, abs=5e-3)
+    ball = sf.Ball(sf.Sphere(dim=4), sf.Sphere(dim=4).origin(), 0.3)
+    points = neighbours(ball, 10)[0].first
+    with pytest.raises(ValueError, match="at most 3 dimensions"):
+        exact_loss(sf.KNG(ball, EPSILON), points, points)
 
 
-@pytest.mark.parametrize("name", fuzz._hostile_release())
-def test_hostile_records_are_refused(name, tmp_path):
-    path = tmp_path / "mean.json"
-    path.write_bytes(fuzz._hostile_release()[name])
-    with pytest.raises(ValueError, match=r"mean\.json: "):
-        sf.Release.load(path)
+# -- by the clock -------------------------------------------------------------------------------------------------------
+def test_work_tells_only_where_it_stops_at_the_first_acceptance(rng):
+    """Proposals stand for time: no test depends on the speed of a machine."""
+    kng, data = sf.KNG(BALL, 0.5), pair(2, ACROSS)
+    batch = kng._batch(2)
+
+    targets = {
+        side.tobytes(): kng.target(Records(SPHERE, BALL.clip(side)), kng.calibrate(2))
+        for side in (data.first, data.second)
+    }
+
+    def stopping(points):
+        return (broken.first_acceptance(targets[points.tobytes()], rng)[1],)
+
+    def batches(points):
+        counted = []
+
+        class Counting(sf.sampling.Target):
+            def propose(self, size, rng):
+                counted.append(size)
+                return super().propose(size, rng)
+
+        Counting(**vars(targets[points.tobytes()])).draw_one(batch, rng)
+        return (sum(counted),)
+
+    assert timing_audit(stopping, data, 0.5, releases=600, clocks=("proposals",)).convicted
+    assert not timing_audit(batches, data, 0.5, releases=600, clocks=("proposals",)).convicted
 
 
-# -- randomness --------------------------------------------------------------------------------------------------------------
-def test_no_release_uses_a_generator_of_numpy(monkeypatch):
-    done = randomness.forbidden()
-    assert len(done) >= 20
-    for name in ("KNG", "ManifoldLaplace", "Exponential", "AmbientLaplace", "PointwiseLaplace"):
-        assert any(one.startswith(name) for one in done)
-    for careless in (np.random.default_rng, np.random.RandomState, lambda: np.random.normal(size=3)):  # noqa: NPY002
-        seeded = randomness.without_numpy_random()
-        with seeded, pytest.raises(Broken):
-            (getattr(np.random, careless.__name__) if hasattr(np.random, careless.__name__) else careless)()
-    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: np.random.default_rng(1))
-    with pytest.raises(Broken, match="a generator of NumPy was used"):
-        randomness.forbidden()
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential])
+def test_the_mean_takes_the_same_work_at_all_data_sets(kind, monkeypatch):
+    """Records that coincide need no step of the solver, their neighbours some."""
+    mechanism, data = kind(BALL, EPSILON), pair(20, CENTRE)
+    counted = []
+    honest = sf.Sphere.moments
+    monkeypatch.setattr(sf.Sphere, "moments", lambda *arguments: counted.append(1) or honest(*arguments))
+
+    def calls(work, points):
+        counted.clear()
+        work(BALL.clip(points))
+        return len(counted)
+
+    found = {
+        calls(lambda p: mechanism.target(Records(SPHERE, p), mechanism.calibrate(20)), side)
+        for side in (data.first, data.second)
+    }
+    assert len(found) == 1
+    hasty = {calls(lambda p: solve(Records(SPHERE, p)), side) for side in (data.first, data.second)}
+    assert len(hasty) == 2  # the solver alone tells
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
-def test_processes_and_threads_never_share_a_stream(monkeypatch):
-    for draw in (randomness.keys, randomness.released):
-        found = randomness.streams(draw, processes=3, threads=3)
-        assert len(found) == len(set(found)) == 1 + 3 * 4
-    shared = np.random.default_rng(1)  # what a generator kept from one release to the next would do
-    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: shared)
-    found = randomness.streams(randomness.released, processes=3, threads=1)
-    assert len(set(found)) < len(found)
-
-
-# -- the report ----------------------------------------------------------------------------------------------------------------
-def test_the_report_is_dated_and_written_row_by_row(tmp_path, monkeypatch, capsys):
-    def fine(settings):
-        yield Row("fine", "one", "pass", "as it should be")
-        yield Row("fine", "two | three", "n/a", "no such thing here")
-
-    def bad(settings):
-        yield Row("bad", "first", "fail", "a finding")
-        text = (tmp_path / "REPORT.md").read_text()
-        assert "a finding" in text
-        assert "not complete: bad to come" in text
-        yield Row("bad", "second", "pass", "")
-
-    monkeypatch.setattr(audit, "SECTIONS", {"fine": fine, "bad": bad})
-    assert audit.main(["--out", str(tmp_path), "--only", "fine"]) == 0
-    assert audit.main(["--out", str(tmp_path), "--seed", "7"]) == 1
-    assert "FAILED: first" in capsys.readouterr().out
-    text = (tmp_path / "REPORT.md").read_text()
-    assert text.startswith("# Audit of 20")
-    assert "complete. 4 rows, 1 failed." in text
-    assert "Seed 7, full strength." in text
-    assert "| two \\| three | does not apply | no such thing here |" in text
-    with pytest.raises(SystemExit):
-        audit.main(["--only", "nothing"])
-
-
-def test_sections_are_found_and_the_adversary_is_judged(monkeypatch):
-    assert {"fuzz", "faults", "randomness", "adversary"} <= set(audit.SECTIONS)
-    first = next(iter(audit.SECTIONS["randomness"](Settings(quick=True))))
-    assert (first.section, first.outcome) == ("randomness", "pass")
-    lines = "spread of logs / A, S², r=1   0.9000\nprivacy loss / ε, S², as run, n=10  1.2\nmove of the mean  1.01\n"
-    run = [sys.executable, "-c", f"print({lines!r}, end='')"]
-    popen = subprocess.Popen
-    monkeypatch.setattr(audit.subprocess, "Popen", lambda command, **options: popen(run, **options))
-    assert [row.outcome for row in audit.adversary(Settings())] == ["pass", "pass", "fail"]
-
-
-def test_damage_is_what_it_says():
-    chance = random.Random(1)
-    content = Path(__file__).read_bytes()[:2000]
-    made = {fuzz.damaged(content, chance, [b"other"], True, (b"word",)) for _ in range(200)}
-    assert len(made) > 150
-    assert content not in made or len(made) > 1
-    archive = fuzz._npz()[0]
-    assert fuzz._in_zip(archive, lambda member: member)[:2] == b"PK"
-    assert fuzz._in_gzip(b"plain", bytes.upper) == b"PLAIN"
+# -- the command --------------------------------------------------------------------------------------------------------
+def test_a_trial_writes_its_rows_and_pictures(tmp_path):
+    rows = court.conduct(BALL, EPSILON, "laplace", 10, 4000, "draws", False, 0, tmp_path)
+    assert [row["convicted"] for row in rows] == [False]
+    assert 0.9 < rows[0]["exact"] <= 1
+    assert json.loads((tmp_path / "audit.json").read_text()) == rows
+    assert (tmp_path / rows[0]["picture"]).read_bytes()[:4] == b"\x89PNG"
+    with pytest.raises(ValueError, match="unknown mechanism"):
+        court.conduct(BALL, EPSILON, "gauss", 10, 4000, "draws", False, 0, tmp_path)

@@ -21,14 +21,14 @@ if TYPE_CHECKING:
     from .ledger import Entry, Ledger
     from .spaces import Space
 
-DONE, BAD_INPUT, REFUSED = 0, 2, 3  # exit codes
+DONE, CONVICTED, BAD_INPUT, REFUSED = 0, 1, 2, 3  # exit codes
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Differentially private means of shapes, covariance matrices and directions.",
-    epilog="Exit codes: 0 done, 2 bad usage or input, 3 budget refused. --debug shows tracebacks.",
+    epilog="Exit codes: 0 done, 1 an audit convicted, 2 bad usage or input, 3 budget refused. --debug shows tracebacks.",
 )
 books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
 app.add_typer(books, name="ledger")
@@ -518,6 +518,53 @@ def reproduce(
         outlines, source = found.points, data.name
     report = run(what.value, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
+
+
+# -- audit --------------------------------------------------------------------------------------------------------------
+@app.command()
+def audit(
+    mechanism: Annotated[str, typer.Option(help="kng, laplace, exponential, …, or all of them.")] = "all",
+    space: SpaceOption = SpaceName.sphere,
+    radius: RadiusOption = 0.4,
+    epsilon: EpsilonOption = 1.0,
+    n: Annotated[int | None, typer.Option(help="Number of records (default: 2, 5, 10 and 50 are tried).")] = None,
+    draws: Annotated[int, typer.Option(help="Draws from each data set.")] = 1_000_000,
+    releases: Annotated[bool, typer.Option("--releases", help="Attack true releases, lattice and all: slow.")] = False,
+    timing: Annotated[
+        bool, typer.Option("--timing", help="Attack the time of 2000 releases, not their values.")
+    ] = False,
+    broken: Annotated[bool, typer.Option("--broken", help="Audit mechanisms that are wrong on purpose.")] = False,
+    seed: Annotated[int, typer.Option(help="Seed of the draws.")] = 0,
+    out: Annotated[Path, typer.Option(help="Folder for pictures and audit.json.")] = Path("audit-output"),
+    landmarks: LandmarksOption = None,
+    size: SizeOption = None,
+    dim: DimOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Attack the mechanisms: a lower bound on the ε that they really have; touches no data.
+
+    Data sets that are likely to be the worst are made up, events are learned from some draws and counted in others. A bound
+    above the claimed ε convicts, wrongly with a probability of one in a million; it ends with exit code 1.
+
+    Example: sfumato audit --mechanism kng --space sphere --radius 0.4 --epsilon 1
+    """
+    from . import Ball
+    from .audit.trial import conduct, table
+
+    manifold = named_space(space, landmarks, size, dim)
+    ball = Ball(manifold, manifold.present(manifold.origin()), radius)
+    if out.exists() and not out.is_dir():
+        raise ValueError(f"--out {out}: is not a folder; choose another name")
+    how = "timing" if timing else "releases" if releases else "draws"
+    rows = conduct(ball, epsilon, mechanism, n, draws, how, broken, seed, out)
+    if as_json:
+        typer.echo(json.dumps(rows, indent=2))
+    else:
+        typer.echo(f"{manifold}, radius {radius:g}; a bound is wrong with a probability of at most one in a million\n")
+        table(rows, typer.echo)
+        typer.echo(f"\nWritten: {out / 'audit.json'} and a picture of each")
+    if any(row["convicted"] for row in rows):
+        raise SystemExit(CONVICTED)
 
 
 def main() -> None:

@@ -1,1 +1,20 @@
-"""Attacks on our own claims."""
+"""Attacks on our own claims: by draws, by quadrature, by the clock, and by a search for counterexamples (``adversary``)."""
+
+from .blackbox import Event, Verdict, audit, clopper_pearson, epsilon_bound, releases
+from .exact import Loss, exact_loss
+from .pairs import Pair, neighbours
+from .timing import timing_audit
+
+__all__ = [
+    "Event",
+    "Loss",
+    "Pair",
+    "Verdict",
+    "audit",
+    "clopper_pearson",
+    "epsilon_bound",
+    "exact_loss",
+    "neighbours",
+    "releases",
+    "timing_audit",
+]

@@ -23,6 +23,8 @@ COMMANDS = {
     "adversary": "python -m sfumato.audit.adversary",
     "randomness": "python -m sfumato.audit.randomness",
     "faults": "python -m sfumato.audit.faults",
+    "bits": "python -m sfumato.audit.bits",
+    "draws": "sfumato audit, --broken, --timing",
     "fuzz": "python -m sfumato.audit.fuzz, and --engine atheris",
 }
 
@@ -58,6 +60,8 @@ SECTIONS: dict[str, Section] = {
     "randomness": in_module("randomness"),
     "faults": in_module("faults"),
     "fuzz": in_module("fuzz"),
+    "bits": in_module("bits"),
+    "draws": in_module("trial"),
     "adversary": adversary,
 }
 

@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from math import fsum
 
 import numpy as np
-from scipy.stats import beta
 
 from ..ball import Ball
 from ..frechet import solve
@@ -25,6 +24,8 @@ from ..records import Records
 from ..sampling import secure_generator
 from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
 from ..spaces.base import Array, Points, Space
+from .blackbox import clopper_pearson
+from .rows import Row, Settings
 
 CONFIDENCE = 0.999
 CANDIDATES = 64  # thresholds tried for a feature
@@ -37,11 +38,8 @@ def lower_bound(k1: Array | int, n1: int, k0: Array | int, n0: int, confidence: 
     6.46
     """
     tail = (1 - confidence) / 2
-    k1, k0 = np.asarray(k1), np.asarray(k0)
     with np.errstate(divide="ignore"):
-        least = np.where(k1 > 0, beta.ppf(tail, np.maximum(k1, 1), n1 - k1 + 1), 0.0)
-        most = np.where(k0 < n0, beta.ppf(1 - tail, k0 + 1, np.maximum(n0 - k0, 1)), 1.0)
-        return np.asarray(np.log(least) - np.log(most))
+        return np.asarray(np.log(clopper_pearson(k1, n1, tail)[0]) - np.log(clopper_pearson(k0, n0, tail)[1]))
 
 
 # -- what an attacker looks at -------------------------------------------------------------------------------------------
@@ -278,7 +276,32 @@ CASES: list[tuple[type[Mechanism], Space, float, int]] = [
 ]
 
 
-def main() -> None:
+def found(releases: int, seed: int = 0, only: str = "", classifier: bool = False) -> Iterator[Row]:
+    """The textbook's break, then each case unrounded, which must break, and as released, which must not."""
+    rng, size = np.random.default_rng(seed), releases // 2
+    pole, sigma = np.array([0.0, 0.0, 1.0]), 0.02
+    away = np.array([np.sin(sigma), 0.0, np.cos(sigma)])
+    first, second = (features(Sphere(dim=2), textbook_laplace(c, sigma, size, rng), [pole, away]) for c in (pole, away))
+    broken = attack(first, second)
+    words = f"ε ≥ {broken.epsilon:.2f} where 1 is claimed ({broken.event})"
+    yield Row("bits", "textbook Laplace on S², must break", "pass" if broken.epsilon > 1 else "fail", words)
+    for kind, space, radius, n in CASES:
+        if only not in str(space):
+            continue
+        mechanism = kind(Ball(space, space.present(space.origin()), radius), 1.0)
+        bare = audit(mechanism, n, size, rng, released=False)
+        good = audit(mechanism, n, size, rng, released=True, classifier=classifier)
+        held = bare.epsilon > 1 >= good.epsilon
+        words = f"unrounded ε ≥ {bare.epsilon:.2f} ({bare.event}); released ε ≥ {good.epsilon:.2f} ({good.event}); claimed 1"
+        yield Row("bits", f"{mechanism.name} on {space}", "pass" if held else "fail", words)
+
+
+def section(settings: Settings) -> Iterator[Row]:
+    """What the whole audit asks: 20,000 draws of each case."""
+    return found(8_000 if settings.quick else 20_000, settings.seed, "Sphere(dim=2" if settings.quick else "")
+
+
+def main() -> int:
     parser = argparse.ArgumentParser(
         prog="python -m sfumato.audit.bits", description="Attack the bits of releases and of unrounded draws."
     )
@@ -286,26 +309,12 @@ def main() -> None:
     parser.add_argument("--only", default="", help="spaces whose name contains this")
     parser.add_argument("--classifier", action="store_true", help="learn an attack too (needs scikit-learn)")
     arguments = parser.parse_args()
-    rng, size = np.random.default_rng(0), arguments.releases // 2
-    pole, sigma = np.array([0.0, 0.0, 1.0]), 0.02
-    away = np.array([np.sin(sigma), 0.0, np.cos(sigma)])
-    first, second = (features(Sphere(dim=2), textbook_laplace(c, sigma, size, rng), [pole, away]) for c in (pole, away))
-    found = attack(first, second)
-    print(f"textbook Laplace on S², ε = 1: ε ≥ {found.epsilon:.2f} ({found.event})", flush=True)
-    print(f"{'space':30s} {'mechanism':18s} ε    unrounded (event) | released (event)", flush=True)
-    for kind, space, radius, n in CASES:
-        if arguments.only not in str(space):
-            continue
-        mechanism = kind(Ball(space, space.present(space.origin()), radius), 1.0)
-        bare = audit(mechanism, n, size, rng, released=False)
-        good = audit(mechanism, n, size, rng, released=True, classifier=arguments.classifier)
-        verdict = "ok" if good.epsilon <= mechanism.epsilon else "BROKEN"
-        print(
-            f"{space!s:30s} {mechanism.name:18s} 1    {bare.epsilon:6.2f} ({bare.event}) | {good.epsilon:6.2f} ({good.event}) "
-            f"{verdict}",
-            flush=True,
-        )
+    failed = False
+    for row in found(arguments.releases, 0, arguments.only, arguments.classifier):
+        print(f"{row.mark:6s}{row.name:48s}{row.detail}", flush=True)
+        failed |= row.outcome == "fail"
+    return int(failed)
 
 
 if __name__ == "__main__":
-    main()
+    raise SystemExit(main())

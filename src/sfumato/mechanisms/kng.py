@@ -19,7 +19,7 @@ from ..calibration.error import (
 )
 from ..calibration.rounding import LEVELS, sum_error
 from ..calibration.scale import Scale, check_request, kng_scale, solver_tolerance
-from ..frechet import solve
+from ..frechet import steady_solve
 from ..radial import RadialLaw, spread_edges
 from ..records import Records
 from ..sampling import Target
@@ -200,7 +200,7 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     proposals: an inexact one costs speed, never privacy.
     """
     space, r = ball.space, ball.radius
-    found = solve(records, tolerance=tolerance)
+    found = steady_solve(records, tolerance)
     base, eta, moments = found.point, found.gradient_norm, found.moments
     if not float(space.distance(ball.center, base)) <= R:  # a solver gone astray
         base, moments = ball.center, records.moments(ball.center)

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from ..calibration.error import laplace_error_quantile
 from ..calibration.scale import Scale, laplace_scale, solver_tolerance
-from ..frechet import solve
+from ..frechet import steady_solve
 from ..radial import RadialLaw
 from ..records import Records
 from ..sampling import Target
@@ -34,7 +34,7 @@ class ManifoldLaplace(ManifoldMechanism):
         return laplace_scale(self.space, self.ball.center, self.ball.radius, n, self.epsilon, self.calibration)
 
     def target(self, records: Records, scale: Scale) -> Target:
-        found = solve(records)
+        found = steady_solve(records)
         tolerance = solver_tolerance(self.space, self.ball.center, self.ball.radius)
         if found.gradient_norm > tolerance:
             raise RuntimeError(

@@ -1,0 +1,106 @@
+"""Neighbouring data sets that are likely to be the worst for a mechanism."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..ball import Ball
+from ..frechet import solve
+from ..records import Records
+from ..spaces.base import Array, Points
+
+SIZES = (
+    2,
+    5,
+    10,
+    50,
+)  # numbers of records at which a mechanism is attacked: in small data sets each record weighs much
+BEYOND = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two data sets that differ in their last record, and where that record and the others lie, in words."""
+
+    name: str
+    first: Array
+    second: Array
+
+    def __post_init__(self) -> None:
+        if np.shape(self.first) != np.shape(self.second) or len(self.first) < 1:
+            raise ValueError("neighbouring data sets have the same number of records, at least one")
+        differ = np.flatnonzero((np.asarray(self.first) != self.second).reshape(len(self.first), -1).any(axis=1))
+        if len(differ) > 1:
+            raise ValueError(f"neighbouring data sets differ in one record, but these differ in {len(differ)}")
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+
+def neighbours(ball: Ball, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
+    """Pairs that stress a mechanism: one record crosses the ball, comes in from its boundary or lies beyond it, while the
+    others sit at the centre, in a cluster at the boundary, at both ends of a diameter, or are spread.
+
+    Two diameters are tried, as the curvature may depend on the plane.  Data at both ends of one, with a record that moves
+    across, move the Fréchet mean the most where the curvature is positive (theory, Result 2).
+
+    >>> from sfumato import Sphere
+    >>> pairs = neighbours(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)
+    >>> len(pairs), pairs[0].name
+    (18, 'n = 10: others at the centre, one record across the ball, axis 1')
+    """
+    pairs = []
+    for n in [sizes] if isinstance(sizes, int) else sizes:
+        if n < 1:
+            raise ValueError(f"a data set has at least one record, not {n}")
+        for axis in range(min(2, ball.space.dim)):
+            pairs += _along(ball, n, axis)
+    return pairs
+
+
+def _along(ball: Ball, n: int, axis: int) -> list[Pair]:
+    space, r, p0 = ball.space, ball.radius, ball.center
+    u = np.eye(space.dim)[axis]
+
+    def at(vector: Array) -> Points:
+        return space.exp(p0, space.from_coordinates(p0, np.asarray(vector, dtype=np.float64)))
+
+    centre, east, west = at(0 * u), at(r * u), at(-r * u)
+    far = min(BEYOND * r, 0.9 * space.injectivity_radius)
+    ends = np.stack([east, west])[np.arange(n - 1) % 2]
+    inside = np.stack([at(0.9 * r * u)] * n)[1:]
+    cluster, middle = np.stack([east] * n)[1:], np.stack([centre] * n)[1:]
+    rng = np.random.default_rng(n)
+    lengths = (r * rng.random(n - 1)).reshape(-1, *(1,) * len(space.point_shape))
+    spread = space.exp(p0, lengths * space.random_directions(p0, n - 1, rng))
+    across = f"axis {axis + 1}"
+    rows = [
+        (f"others at the centre, one record across the ball, {across}", middle, east, west),
+        (f"others at the boundary, one record across the ball, {across}", cluster, east, west),
+        (f"others just inside the boundary, one record across the ball, {across}", inside, east, west),
+        (f"others at both ends, one record across the ball, {across}", ends, east, west),
+        (f"others spread, one record across the ball, {across}", spread, east, west),
+        (f"others at the centre, one record from there to the boundary, {across}", middle, centre, east),
+        (f"others at the centre, one record beyond the ball, {across}", middle, at(far * u), at(-far * u)),
+    ]
+    if space.dim > 1:
+        # the direction in which the mean moves most
+        others = [w for i, w in enumerate(np.eye(space.dim)[:6]) if i != axis]
+        v = max(others, key=lambda w: _move(ball, ends, at(r * w), at(-r * w)))
+        rows += [
+            (f"others at both ends, one record across another diameter, {across}", ends, at(r * v), at(-r * v)),
+            (f"others at the boundary, one record across another diameter, {across}", cluster, at(r * v), at(-r * v)),
+        ]
+    show = space.present
+    return [
+        Pair(f"n = {n}: {name}", show(np.append(rest, [a], axis=0)), show(np.append(rest, [b], axis=0)))
+        for name, rest, a, b in rows
+    ]
+
+
+def _move(ball: Ball, rest: Points, a: Points, b: Points) -> float:
+    first, second = (solve(Records(ball.space, np.append(rest, [end], axis=0))).point for end in (a, b))
+    return float(ball.space.distance(first, second))

@@ -1,0 +1,245 @@
+"""A fast part of ``make audit``: hostile files, faults and randomness, each with a check that it would find a fault."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.audit import __main__ as audit
+from sfumato.audit import faults, fuzz, randomness
+from sfumato.audit.rows import Broken, Row, Settings
+
+# -- files ---------------------------------------------------------------------------------------------------------------
+FILES = {"mat73": 100, "r": 150}
+
+
+@pytest.mark.parametrize("name", fuzz.TARGETS)
+def test_hostile_files_are_read_or_refused(name, tmp_path):
+    files = FILES.get(name, 200)
+    outcome = fuzz.run(fuzz.TARGETS[name], files, seed=1, out=tmp_path)
+    assert [finding.what for finding in outcome.findings] == []
+    assert outcome.read + outcome.refused == files
+    assert outcome.refused > files / 2
+    assert outcome.read > 0
+    assert outcome.megabytes < 400
+
+
+def careless(path, index):
+    match index % 5:
+        case 0:
+            raise KeyError("a reader that lets its errors through")
+        case 1:
+            while True:
+                pass
+        case 2:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case 3:
+            np.ones(1 << 30)
+        case _:
+            raise sf.FileError("\x07")
+
+
+def test_the_fuzzer_finds_what_is_wrong(tmp_path, monkeypatch):
+    """A reader that raises, hangs, crashes, takes all memory and speaks unprintably is convicted of each."""
+    monkeypatch.setattr(fuzz, "CPU_SECONDS", 0.2)
+    target = fuzz.Target("tps", ".tps", fuzz._tps, careless, fuzz._file_error, fuzz._hostile_tps, True, fuzz._LANDMARKS)
+    outcome = fuzz.run(target, 10, seed=1, out=tmp_path)
+    words = ["KeyError", "hangs", "ends the process (-11)", "MemoryError", "cannot be printed"]
+    assert all(word in finding.what for word, finding in zip(2 * words, outcome.findings, strict=True))
+    assert outcome.files == 10
+    assert all(finding.file.exists() for finding in outcome.findings)
+    assert fuzz.mutant(target, 1, 30) == fuzz.mutant(target, 1, 30) != fuzz.mutant(target, 2, 30)
+
+
+def test_what_the_fuzzer_requires_of_a_record(tmp_path, monkeypatch):
+    (tmp_path / "a.csv").write_text("a,b,c,d\n1,2,3,4\n")
+    fuzz._open_data(tmp_path / "a.csv", 0)
+    whole = sf.read(tmp_path / "a.csv")
+    broken = sf.Dataset(whole.points, "vectors", "CSV", {"id": np.array(["a", "b"])}, whole.path)
+    monkeypatch.setattr("sfumato.data.read", lambda *arguments: broken)
+    with pytest.raises(Broken, match="label 'id'"):
+        fuzz._open_data(tmp_path / "a.csv", 0)
+
+
+def test_the_fuzzer_as_a_command(tmp_path, capsys):
+    assert fuzz.main(["--reader", "npy,nts", "--files", "50", "--out", str(tmp_path)]) == 0
+    assert "npy           50 files: " in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        fuzz.main(["--reader", "docx"])
+
+
+def test_a_missing_engine_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(fuzz, "has_atheris", lambda: False)
+    with pytest.raises(SystemExit, match=r"pip install 'sfumato\[fuzz\]'"):
+        fuzz.run_atheris(fuzz.TARGETS["npy"], 1, 0, tmp_path)
+
+
+# -- faults ----------------------------------------------------------------------------------------------------------------
+LIGHT = ["ledger charge", "ledger create", "release.save"]
+ONCE = {
+    "sfumato release": ("second writer", "no room: size limit"),
+    "report, Markdown": ("read-only folder",),
+    "study store": ("kill -9 at each step", "cut file", "flipped bit"),
+}
+
+
+@pytest.mark.parametrize("name", [*LIGHT, *ONCE])
+def test_faults_leave_old_or_new(name):
+    operation = next(one for one in faults.operations() if one.name == name)
+    faults._expected(name)
+    for fault in ONCE.get(name, faults.FAULTS):
+        row = faults.cell(operation, fault, seed=1, quick=True)
+        assert row.outcome != "fail", f"{row.name}: {row.detail}"
+
+
+def hasty(folder):
+    """Writes in place, in two steps."""
+    with (folder / "mean.json").open("w") as file:
+        file.write("half")
+        file.flush()
+        file.write(" and half")
+
+
+def test_the_matrix_finds_a_writer_in_place(monkeypatch):
+    monkeypatch.setattr(faults, "SOURCES", {__file__})
+    operation = faults._writes("hasty", hasty, ("mean.json",), "never read")
+    monkeypatch.setattr(faults, "operations", lambda: [operation])
+    faults._expected.cache_clear()
+    for fault, words in (
+        ("kill -9 at each step", "neither the old nor the new"),
+        ("no room: size limit", "neither the old"),
+    ):
+        row = faults.cell(operation, fault, seed=1, quick=True)
+        assert (row.outcome, words in row.detail) == ("fail", True), row
+    faults._expected.cache_clear()
+
+
+def test_the_matrix_finds_a_charge_that_is_not_kept(monkeypatch):
+    """A ledger without its lock loses charges of several writers; one without sums believes what bits say."""
+    forgetful = faults.Operation(
+        "ledger charge",
+        faults._budget,
+        lambda folder: None,
+        faults._charge_sound,
+        lambda folder, hurt: False,
+        counts=True,
+    )
+    assert faults.cell(forgetful, "second writer", 1, True).detail == "the charges do not add up"
+    assert faults.cell(forgetful, "flipped bit", 1, True).detail == "no damage was noticed"
+    assert faults.cell(forgetful, "read-only folder", 1, True).outcome == "fail"
+
+
+def test_a_killed_writer_is_tidied_up_after(tmp_path):
+    release = faults._release()
+    (tmp_path / "mean.json12345678.part").write_text("left by a killed process")
+    (tmp_path / "other.json12345678.part").write_text("of another file")
+    release.save(tmp_path / "mean.json")
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["mean.json", "other.json12345678.part"]
+    with pytest.raises(FileExistsError):
+        release.save(tmp_path / "mean.json", overwrite=False)
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_an_altered_record_is_refused_from_a_file(tmp_path):
+    path = tmp_path / "mean.json"
+    faults._release().save(path)
+    document = json.loads(path.read_text())
+    path.write_text(json.dumps(document))  # laid out otherwise: the same record
+    assert sf.Release.load(path).record["n"] == 50
+    document["n"] = 51
+    path.write_text(json.dumps(document))
+    with pytest.raises(
+        ValueError, match=r"mean.json: this release record was altered since it was saved; take another copy"
+    ):
+        sf.Release.load(path)
+
+
+@pytest.mark.parametrize("name", fuzz._hostile_release())
+def test_hostile_records_are_refused(name, tmp_path):
+    path = tmp_path / "mean.json"
+    path.write_bytes(fuzz._hostile_release()[name])
+    with pytest.raises(ValueError, match=r"mean\.json: "):
+        sf.Release.load(path)
+
+
+# -- randomness --------------------------------------------------------------------------------------------------------------
+def test_no_release_uses_a_generator_of_numpy(monkeypatch):
+    done = randomness.forbidden()
+    assert len(done) >= 20
+    for name in ("KNG", "ManifoldLaplace", "Exponential", "AmbientLaplace", "PointwiseLaplace"):
+        assert any(one.startswith(name) for one in done)
+    for careless in (np.random.default_rng, np.random.RandomState, lambda: np.random.normal(size=3)):  # noqa: NPY002
+        seeded = randomness.without_numpy_random()
+        with seeded, pytest.raises(Broken):
+            (getattr(np.random, careless.__name__) if hasattr(np.random, careless.__name__) else careless)()
+    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: np.random.default_rng(1))
+    with pytest.raises(Broken, match="a generator of NumPy was used"):
+        randomness.forbidden()
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_processes_and_threads_never_share_a_stream(monkeypatch):
+    for draw in (randomness.keys, randomness.released):
+        found = randomness.streams(draw, processes=3, threads=3)
+        assert len(found) == len(set(found)) == 1 + 3 * 4
+    shared = np.random.default_rng(1)  # what a generator kept from one release to the next would do
+    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: shared)
+    found = randomness.streams(randomness.released, processes=3, threads=1)
+    assert len(set(found)) < len(found)
+
+
+# -- the report ----------------------------------------------------------------------------------------------------------------
+def test_the_report_is_dated_and_written_row_by_row(tmp_path, monkeypatch, capsys):
+    def fine(settings):
+        yield Row("fine", "one", "pass", "as it should be")
+        yield Row("fine", "two | three", "n/a", "no such thing here")
+
+    def bad(settings):
+        yield Row("bad", "first", "fail", "a finding")
+        text = (tmp_path / "REPORT.md").read_text()
+        assert "a finding" in text
+        assert "not complete: bad to come" in text
+        yield Row("bad", "second", "pass", "")
+
+    monkeypatch.setattr(audit, "SECTIONS", {"fine": fine, "bad": bad})
+    assert audit.main(["--out", str(tmp_path), "--only", "fine"]) == 0
+    assert audit.main(["--out", str(tmp_path), "--seed", "7"]) == 1
+    assert "FAILED: first" in capsys.readouterr().out
+    text = (tmp_path / "REPORT.md").read_text()
+    assert text.startswith("# Audit of 20")
+    assert "complete. 4 rows, 1 failed." in text
+    assert "Seed 7, full strength." in text
+    assert "| two \\| three | does not apply | no such thing here |" in text
+    with pytest.raises(SystemExit):
+        audit.main(["--only", "nothing"])
+
+
+def test_sections_are_found_and_the_adversary_is_judged(monkeypatch):
+    assert {"fuzz", "faults", "randomness", "adversary"} <= set(audit.SECTIONS)
+    first = next(iter(audit.SECTIONS["randomness"](Settings(quick=True))))
+    assert (first.section, first.outcome) == ("randomness", "pass")
+    lines = "spread of logs / A, S², r=1   0.9000\nprivacy loss / ε, S², as run, n=10  1.2\nmove of the mean  1.01\n"
+    run = [sys.executable, "-c", f"print({lines!r}, end='')"]
+    popen = subprocess.Popen
+    monkeypatch.setattr(audit.subprocess, "Popen", lambda command, **options: popen(run, **options))
+    assert [row.outcome for row in audit.adversary(Settings())] == ["pass", "pass", "fail"]
+
+
+def test_damage_is_what_it_says():
+    chance = random.Random(1)
+    content = Path(__file__).read_bytes()[:2000]
+    made = {fuzz.damaged(content, chance, [b"other"], True, (b"word",)) for _ in range(200)}
+    assert len(made) > 150
+    assert content not in made or len(made) > 1
+    archive = fuzz._npz()[0]
+    assert fuzz._in_zip(archive, lambda member: member)[:2] == b"PK"
+    assert fuzz._in_gzip(b"plain", bytes.upper) == b"PLAIN"
