@@ -349,7 +349,7 @@ def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
     schema = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
     if not schema:
         refuse("there is nothing in this file; if it never held a budget, delete it and create the ledger again")
-    if not any("entries" in str(sql) for (sql,) in schema):
+    if not any("record_hash" in str(sql) for (sql,) in schema):
         raise LedgerError(f"{path} is another database, not a ledger: check the name. Nothing was charged")
     if schema != [(SCHEMA,)]:
         refuse("this is not a ledger of this version of sfumato, or its table was changed; check the name")

@@ -36,7 +36,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -187,13 +187,20 @@ def mutant(target: Target, seed: int, index: int) -> bytes:
     content = chance.choice(seeds)
     if chance.random() < 0.02:  # sound, so that a reader that refuses everything is noticed
         return content
+    return _struck(target, content, chance, _blows(target, chance, seeds))
 
-    def blow(inner: bytes) -> bytes:
-        return damaged(inner, chance, seeds, target.text, target.words)
 
+def _blows(target: Target, chance: random.Random, seeds: list[bytes]) -> Callable[[bytes], bytes]:
+    return partial(damaged, chance=chance, seeds=seeds, text=target.text, words=target.words)
+
+
+def _struck(target: Target, content: bytes, chance: random.Random, blow: Callable[[bytes], bytes]) -> bytes:
+    """The content after a blow: more often than not to what is packed in it, if it can be unpacked."""
     if target.inside is not None and chance.random() < 0.6:
-        with suppress(ValueError, EOFError, OSError, zlib.error, zipfile.BadZipFile, struct.error):
+        try:
             return target.inside(content, blow)
+        except Exception:  # it is damaged already, and unpackers raise many kinds
+            return blow(content)
     return blow(content)
 
 
@@ -306,12 +313,12 @@ def _npy() -> list[bytes]:
 
     contents = []
     arrays = [_numbers(2, 5, 2), _numbers(3, 3, 3), _numbers(2, 4).astype(">f4"), np.asfortranarray(_numbers(2, 5, 2))]
-    arrays += [_numbers(2, 5) + 1j, np.arange(10, dtype=np.uint8).reshape(2, 5), _numbers(2, 4).astype(np.longdouble)]
+    arrays += [_numbers(2, 5) + 1j, np.arange(10, dtype=np.uint8).reshape(2, 5)]
     for array in arrays:
         buffer = io.BytesIO()
         np.save(buffer, array, allow_pickle=False)
         contents.append(buffer.getvalue())
-    return contents
+    return [*contents, npy_header((2, 4), "<f16") + random.Random(5).randbytes(128)]
 
 
 def _npz() -> list[bytes]:
@@ -345,7 +352,7 @@ def _mat() -> list[bytes]:
         ):
             buffer = io.BytesIO()
             savemat(buffer, variables, do_compression=compressed)
-            contents.append(buffer.getvalue())
+            contents.append(b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:])  # without the time
     return contents
 
 
@@ -378,36 +385,41 @@ def _mat73() -> list[bytes]:
 def _r() -> list[bytes]:
     import rdata
 
-    contents = []
+    plain = []
+    held: dict[str, Any] = {"coords": _numbers(5, 2, 2), "age": _numbers(2), "who": ["a", "b"]}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "a.rds")
-        for compression in (None, "gzip"):
-            for form in ("xdr", "ascii"):
-                held: dict[str, Any] = {"coords": _numbers(5, 2, 2), "age": _numbers(2), "who": ["a", "b"]}
-                rdata.write_rds(path, held["coords"], compression=compression, file_format=form)
-                contents.append(path.read_bytes())
-                rdata.write_rds(path, held, compression=compression, file_format=form)
-                contents.append(path.read_bytes())
-                rdata.write_rda(path, held, compression=compression, file_format=form)
-                contents.append(path.read_bytes())
-    return contents
+        for form in ("xdr", "ascii"):
+            for write, value in ((rdata.write_rds, held["coords"]), (rdata.write_rds, held), (rdata.write_rda, held)):
+                write(path, value, compression=None, file_format=form)
+                plain.append(path.read_bytes())
+    return plain + [gzip.compress(content, mtime=0) for content in plain]
 
 
 def _release() -> list[bytes]:
     import numpy as np
 
-    from .. import Ball, PlanarShapes, Sphere, private_mean
+    from .. import Ball, PlanarShapes, Release, Sphere, private_mean
 
     sphere = private_mean(np.eye(3)[[0] * 50], Ball(Sphere(dim=2), [1, 0, 0], 0.3), 1.0)
     triangle = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     shape = private_mean(np.array([triangle] * 50), Ball(PlanarShapes(landmarks=3), triangle, 0.1), 1.0)
-    return [sphere.to_json().encode(), shape.to_json().encode()]
+    values = (sphere, np.array([1.0, 0.0, 0.0])), (shape, np.array(triangle))  # which, as the time, are not drawn here
+    return [
+        Release(value, made.guarantee, {**made.record, "time": "2020-01-01"}).to_json().encode()
+        for made, value in values
+    ]
 
 
 def _ledger() -> list[bytes]:
+    from unittest.mock import patch
+
     from ..ledger import Ledger
 
-    with tempfile.TemporaryDirectory() as folder:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        patch("sfumato.ledger._now", return_value="2020-01-01T00:00:00+00:00"),
+    ):
         path = Path(folder, "a.ledger")
         budget = Ledger.create(path, "3", "wings")
         for _ in range(4):
@@ -560,7 +572,7 @@ def _hostile_mat() -> dict[str, bytes]:
         "a bomb": compressed(array((10 << 10, 1 << 10), bytes(80 << 20))),
         "10^12 numbers": head + array((10**6, 10**6), bytes(80)),
         "a hundred axes": head + array((1,) * 100, bytes(8)),
-        "one wide cell": cells.getvalue(),
+        "one wide cell": head + cells.getvalue()[128:],
         "an element of 4 GB": head + struct.pack("<II", 14, 2**32 - 1),
     }
 
@@ -610,8 +622,8 @@ def _hostile_r() -> dict[str, bytes]:
     head = b"X\n" + struct.pack(">3i", 3, 0x40000, 0x30500) + struct.pack(">i", 5) + b"UTF-8"
     return {
         "10^12 landmarks": head + struct.pack(">iiii", 14, -1, 232, 10**12 % 2**31) + bytes(16),
-        "a bomb": gzip.compress(head + bytes(80 << 20), 1),
-        "a bomb in a bomb": gzip.compress(gzip.compress(bytes(80 << 20), 1)),
+        "a bomb": gzip.compress(head + bytes(80 << 20), 1, mtime=0),
+        "a bomb in a bomb": gzip.compress(gzip.compress(bytes(80 << 20), 1, mtime=0), mtime=0),
         "deep nesting": head + struct.pack(">i", 0x402) * 100_000,
         "nested lists": head + struct.pack(">ii", 19, 1) * 50_000,
         "a closure": head + struct.pack(">i", 3) + struct.pack(">i", 254) * 3,
@@ -913,12 +925,7 @@ def _guided(target: Target, seconds: int, seed: int, out: Path) -> None:
         chance = random.Random(number)
         if chance.random() < 0.5:
             return bytes(atheris.Mutate(content, most))
-        if target.inside is not None and chance.random() < 0.6:
-            with suppress(ValueError, EOFError, OSError, zlib.error, zipfile.BadZipFile, struct.error):
-                return target.inside(content, lambda inner: damaged(inner, chance, seeds, target.text, target.words))[
-                    :most
-                ]
-        return damaged(content, chance, seeds, target.text, target.words)[:most]
+        return _struck(target, content, chance, _blows(target, chance, seeds))[:most]
 
     options = [f"-max_total_time={seconds}", f"-timeout={CPU_SECONDS * 4}", "-rss_limit_mb=3000", f"-seed={seed + 1}"]
     options += ["-max_len=65536", "-print_final_stats=1", f"-artifact_prefix={out}/{target.name}-"]
