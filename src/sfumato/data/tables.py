@@ -146,6 +146,42 @@ def read_parquet(content: bytes, space: Space | None = None) -> Records:
     return read_table(Table(columns), space)
 
 
+@dataclass(frozen=True)
+class _Chosen(Table):
+    """A part of a table of which all columns are coordinates, also one that holds nothing but NaN here."""
+
+    def is_numeric(self, name: str) -> bool:
+        return True
+
+
+def read_head(batch: Any, space: Space | None = None) -> tuple[Records, list[str]]:
+    """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too.
+
+    >>> import pyarrow
+    >>> batch = pyarrow.record_batch({"id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
+    >>> read_head(batch, Sphere(dim=1))[1]
+    ['x', 'y']
+    """
+    arrow = package("pyarrow", "reading Arrow tables")
+    columns = {name: _arrow_column(arrow, name, batch.column(name)) for name in batch.schema.names}
+    found = read_table(Table(columns), space)
+    if len(found.points) != batch.num_rows:
+        raise FileError("has a row for each landmark; to be read in parts a table needs a row for each record")
+    return found, [name for name in columns if (name or "row") not in found.labels]
+
+
+def read_batch(batch: Any, space: Space) -> Array:
+    """The points of some rows of an Arrow table, reduced to the columns that hold them.
+
+    >>> import pyarrow
+    >>> read_batch(pyarrow.record_batch({"x": [float("nan"), 0.0], "y": [0.0, 1.0]}), Sphere(dim=1)).tolist()
+    [[nan, 0.0], [0.0, 1.0]]
+    """
+    arrow = package("pyarrow", "reading Arrow tables")
+    columns = {name: _arrow_column(arrow, name, batch.column(name)) for name in batch.schema.names}
+    return read_table(_Chosen(columns), space).points
+
+
 def delimiter(text: str) -> str:
     """What separates the values of the first line that is not a comment.
 
@@ -195,8 +231,10 @@ def _arrow_column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
     if arrow.types.is_nested(kind):
         raise FileError(f"column {name!r} holds {kind}; write one column for each coordinate")
     if column.null_count == 0 and (arrow.types.is_integer(kind) or arrow.types.is_boolean(kind)):
-        return np.asarray(column.to_numpy())
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_boolean(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind):  # what is missing comes as NaN
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if arrow.types.is_boolean(kind):
         return np.array([np.nan if value is None else value for value in column.to_pylist()], dtype=np.float64)
     return strings(name, ["" if value is None else str(value) for value in column.to_pylist()])
 
