@@ -246,6 +246,20 @@ def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
     return [replace(part, source=some) for fragment in fragments for some in _row_groups(fragment, rows)]
 
 
+def delayed_parts(source: Any, space: Space, rows: int) -> list[Any]:
+    """The parts of a dataset as delayed partitions, to be read by the workers of Dask.
+
+    >>> import pyarrow
+    >>> from sfumato import Euclidean
+    >>> [part] = delayed_parts(pyarrow.table({"a": [1.0, 2.0]}), Euclidean(dim=1), rows=2)
+    >>> [array.tolist() for array in part.compute()]
+    [[[1.0], [2.0]]]
+    """
+    from dask.delayed import delayed
+
+    return [delayed(part, traverse=False) for part in table_parts(source, space, rows)]
+
+
 def table_head(source: Any, rows: int) -> Any:
     """The first rows, or None if there are none."""
     names = getattr(source, "schema_arrow", source.schema).names

@@ -7,6 +7,7 @@ import io
 import re
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Space
-from .files import FileError, Labels, Records, allowed, package, shown
+from .files import Dataset, FileError, Labels, Records, allowed, package, shown
 from .landmarks_text import number
 from .layout import arrange, kind_of, landmarks, shape_of, strings, texts
 
@@ -168,6 +169,24 @@ def read_head(batch: Any, space: Space | None = None) -> tuple[Records, list[str
     if len(found.points) != batch.num_rows:
         raise FileError("has a row for each landmark; to be read in parts a table needs a row for each record")
     return found, [name for name in columns if (name or "row") not in found.labels]
+
+
+def read_first(path: Path, space: Space | None = None) -> Dataset:
+    """The first records of a Parquet file, to learn from them what the file holds."""
+    from .lazy import table_head
+
+    parquet = package("pyarrow.parquet", "reading Parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            head = table_head(file, 1000)
+        if head is None:
+            raise FileError("holds no records")
+        found = read_head(head, space)[0]
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+    except Exception as error:  # arrow raises many kinds on damaged files
+        raise FileError(f"{path}: the Parquet file is damaged or cut: {error}") from None
+    return Dataset(found.points, found.kind, "Parquet", found.labels, path)
 
 
 def read_batch(batch: Any, space: Space) -> Array:
