@@ -243,7 +243,8 @@ def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
         fragments = list(source.get_fragments())
     except ValueError:  # of a dataset with a filter
         return [part]
-    return [replace(part, source=some) for fragment in fragments for some in _row_groups(fragment, rows)]
+    groups = (group for fragment in fragments for group in _row_groups(fragment, rows))
+    return [replace(part, source=some, rows=even) for some, even in groups]
 
 
 def delayed_parts(source: Any, space: Space, rows: int) -> list[Any]:
@@ -266,20 +267,18 @@ def table_head(source: Any, rows: int) -> Any:
     return next((batch for batch in _batches(source, source.schema, names, rows) if batch.num_rows), None)
 
 
-def _row_groups(fragment: Any, rows: int) -> Iterator[Any]:
+def _row_groups(fragment: Any, rows: int) -> Iterator[tuple[Any, int]]:
+    """Row groups of a fragment that together make a chunk, and how many rows to read at once: even parts of a group."""
     if not hasattr(fragment, "row_groups"):
-        yield fragment
+        yield fragment, rows
         return
-    together: list[int] = []
-    held = 0
+    together: list[Any] = []
     for group in fragment.row_groups:
-        together.append(group.id)
-        held += group.num_rows
-        if held >= rows:
-            yield fragment.subset(row_group_ids=together)
-            together, held = [], 0
-    if together:
-        yield fragment.subset(row_group_ids=together)
+        together.append(group)
+        if sum(one.num_rows for one in together) >= rows or group.id == fragment.row_groups[-1].id:
+            largest = max(1, max(one.num_rows for one in together))
+            yield fragment.subset(row_group_ids=[one.id for one in together]), -(-largest // -(-largest // rows))
+            together = []
 
 
 def _batches(source: Any, schema: Any, columns: list[str], rows: int) -> Iterable[Any]:

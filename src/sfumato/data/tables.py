@@ -55,7 +55,7 @@ class Table:
         """A column as numbers, or a FileError that names the first cell that is not one."""
         column = self.columns[name]
         if column.dtype.kind in "biuf":
-            return column.astype(np.float64)
+            return column.astype(np.float64, copy=False)
         if not self.lines:  # Parquet and R know texts from numbers
             raise FileError(f"record 0: column {name!r}: the text {shown(str(column[0]))} is not a number")
         cells = column.tolist()
