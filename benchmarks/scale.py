@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .cases import Array, Case
-from .peers import ONE_THREAD, mean_options, space_of
+from .peers import ONE_THREAD, space_of
 from .table import Row, Table
 
 if TYPE_CHECKING:
     from sfumato import Space
 
 FILES = 16
+PARTITIONS = 48  # of a Dask array: a task takes the scheduler about a millisecond, so it should take a worker many
 # run by an interpreter that is small itself: on Linux a child starts with the high-water mark of its parent
 PEAK = """
 import resource, subprocess, sys
@@ -152,19 +153,24 @@ def _with_workers(case: Case, space: Space, expected: Array, most_here: float | 
 
 
 def dask_array(case: Case) -> Any:
-    """The records of a case, each part made where it is needed."""
+    """The records of a case in at most PARTITIONS, each made where it is needed."""
     import dask.array as da
     from dask.delayed import delayed
 
-    made = delayed(case.part)
-    parts = [
-        da.from_delayed(made(i), (rows.stop - rows.start, *case.point_shape), np.float64)
-        for i, rows in enumerate(case.parts())
-    ]
+    made, rows = delayed(_partition), case.parts()
+    parts = []
+    for some in np.array_split(np.arange(len(rows)), min(len(rows), PARTITIONS)):
+        first, last = int(some[0]), int(some[-1])
+        shape = (rows[last].stop - rows[first].start, *case.point_shape)
+        parts.append(da.from_delayed(made(case, first, last), shape, np.float64))
     return da.concatenate(parts)
+
+
+def _partition(case: Case, first: int, last: int) -> Array:
+    return np.concatenate([case.part(i) for i in range(first, last + 1)])
 
 
 def _mean(space: Space, points: Any) -> Array:
     from sfumato import frechet_mean
 
-    return frechet_mean(space, points, **mean_options()).point
+    return frechet_mean(space, points).point

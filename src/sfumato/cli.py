@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import sys
+from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from decimal import Decimal
 from enum import StrEnum
@@ -15,9 +17,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from .data import Dataset
+    from .data.lazy import Progress
     from .ledger import Entry, Ledger
     from .spaces import Space
 
@@ -68,7 +71,13 @@ def options(
 # -- release ------------------------------------------------------------------------------------------------------------
 @app.command()
 def release(
-    file: Annotated[Path, typer.Argument(help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …")],
+    files: Annotated[
+        list[Path],
+        typer.Argument(
+            help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; or several Parquet files, which "
+            "are read in parts."
+        ),
+    ],
     space: SpaceOption,
     center: Annotated[str, typer.Option(help="File with one public record, or 'identity' for spd, 'origin'.")],
     radius: RadiusOption,
@@ -87,9 +96,18 @@ def release(
     size: SizeOption = None,
     dim: DimOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
+    workers: Annotated[int, typer.Option(help="Threads that share each pass over the records.")] = 1,
+    memory: Annotated[str, typer.Option(help="Parquet larger than this is read in parts.")] = "256MiB",
+    scheduler: Annotated[
+        str | None,
+        typer.Option(
+            help="Address of a Dask scheduler (tcp://…) whose workers read the Parquet files, by the same paths; they "
+            "see the records, noise and ledger stay here."
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Release the private Fréchet mean of a file.
+    """Release the private Fréchet mean of a file, or of several Parquet files.
 
     Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
@@ -98,7 +116,7 @@ def release(
     from .ledger import Ledger
     from .spaces import InvalidPointError
 
-    inputs = [file, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
+    inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
     if report is not None and report.suffix.lower() == ".md":
         outputs["--report, its picture,"] = report.with_suffix(".png")
@@ -108,7 +126,12 @@ def release(
     budget = None if ledger is None else Charged(Ledger(ledger, dataset))
     if budget is not None:
         budget.expect(epsilon)  # before any record is read
-    data, manifold = load(file, space, landmarks, size, dim)
+    file, limit = files[0], memory_bytes(memory)
+    streamed = unit_column is None and is_large(files, limit)
+    if scheduler is not None or len(files) > 1 or streamed:
+        check_stream(files, unit_column)
+        streamed = True
+    data, manifold = load(file, space, landmarks, size, dim, head=streamed)
     ball = Ball(manifold, load_center(center, manifold), radius)
     labels: Any = unit
     name = f"one {unit_column}: all its records" if unit == "one record" else unit
@@ -117,12 +140,28 @@ def release(
             known = ", ".join(data.labels) or "none"
             raise ValueError(f"{file}: there is no column {unit_column!r}; columns beside the points: {known}")
         labels = data.labels[unit_column]
-    try:
-        done = private_mean(
-            data.points, ball, epsilon, mechanism, unit=labels, unit_name=name, invalid=invalid, budget=budget
-        )
-    except InvalidPointError as error:
-        raise ValueError(f"{file}: {error}. Mend the record, or give --invalid center") from None
+    with ExitStack() as stack:
+        points = data.points
+        if streamed:
+            points = open_parts(stack, files, manifold, limit, workers, scheduler)
+        progress = stack.enter_context(shown_progress()) if streamed and not as_json else None
+        try:
+            done = private_mean(
+                points,
+                ball,
+                epsilon,
+                mechanism,
+                unit=labels,
+                unit_name=name,
+                invalid=invalid,
+                budget=budget,
+                workers=workers,
+                memory=limit,
+                progress=progress,
+            )
+        except InvalidPointError as error:
+            where = file if len(files) == 1 else f"{file} and {len(files) - 1} more"
+            raise ValueError(f"{where}: {error}. Mend the record, or give --invalid center") from None
     try:
         done.save(out, overwrite=force)
     except OSError as error:  # it may be paid for: it must not be lost
@@ -151,6 +190,78 @@ def release(
     else:
         typer.echo(done.describe())
         typer.echo("\nWritten: " + ", ".join(written))
+
+
+def memory_bytes(text: str) -> int:
+    """A number of bytes: 256MiB, 1GB, 500000."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?", text.strip().lower())
+    if found is None:
+        raise ValueError(f"--memory must be a number of bytes such as 256MiB or 1GB, not {text!r}")
+    return int(float(found[1]) * (1024 if found[3] else 1000) ** " kmgt".index(found[2] or " "))
+
+
+def is_large(files: list[Path], memory: int) -> bool:
+    """Whether one file is Parquet and would take more memory than allowed."""
+    if not is_parquet(files[0]):
+        return False
+    from pyarrow.parquet import read_metadata
+
+    held = read_metadata(files[0])
+    return bool(8 * held.num_rows * held.num_columns > memory)
+
+
+def is_parquet(file: Path) -> bool:
+    with file.open("rb") as opened:
+        return opened.read(4) == b"PAR1"
+
+
+def check_stream(files: list[Path], unit_column: str | None) -> None:
+    """Several files, or files for a scheduler, are read in parts: what that cannot do."""
+    other = next((file for file in files if not is_parquet(file)), None)
+    if other is not None:
+        raise ValueError(
+            f"{other}: is not a Parquet file; several files, or files for --scheduler, must all be Parquet"
+        )
+    if unit_column is not None:
+        raise ValueError(
+            "--unit-column goes with a single file that is read at once: first reduce the records of each person to one, "
+            "then say so with --unit"
+        )
+
+
+def open_parts(
+    stack: ExitStack, files: list[Path], space: Space, memory: int, workers: int, scheduler: str | None
+) -> Any:
+    """Parquet files as a dataset, or as delayed parts for the workers of a scheduler."""
+    from pyarrow.dataset import dataset
+
+    found = dataset([str(file.resolve() if scheduler else file) for file in files], format="parquet")
+    if scheduler is None:
+        return found
+    try:
+        from distributed import Client
+    except ImportError:
+        raise ValueError("--scheduler needs the packages dask and distributed: pip install 'sfumato[scale]'") from None
+    from .data.lazy import chunk_rows, delayed_parts
+
+    stack.enter_context(Client(scheduler, set_as_default=True, timeout="10s"))
+    return delayed_parts(found, space, chunk_rows(space, memory, workers))
+
+
+@contextmanager
+def shown_progress() -> Iterator[Progress | None]:
+    """A bar on a terminal, a line for each pass."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import Progress as Bar
+
+    with Bar(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("reading")
+        yield lambda number, done, parts: bar.update(
+            task, description=f"pass {number}", completed=done, total=parts, refresh=True
+        )
 
 
 ENDINGS = {
@@ -220,13 +331,16 @@ class Charged:
 
 
 def load(
-    file: Path, name: SpaceName, landmarks: int | None, size: int | None, dim: int | None
+    file: Path, name: SpaceName, landmarks: int | None, size: int | None, dim: int | None, head: bool = False
 ) -> tuple[Dataset, Space]:
-    """The records of a file, and the space that their shape and the options say."""
-    from .data import FileError, read
+    """The records of a file, or its first few, and the space that their shape and the options say."""
+    from .data import FileError
+    from .data import read as read_whole
+    from .data.tables import read_first
     from .spaces import SPD, Euclidean, PlanarShapes, Sphere
 
     hint: Space | None = None
+    read = read_first if head else read_whole
     if name is SpaceName.shapes and landmarks is not None:
         hint = PlanarShapes(landmarks)
     elif name is SpaceName.spd and size is not None:

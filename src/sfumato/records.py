@@ -6,6 +6,7 @@ import operator
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache, partial, reduce
 from itertools import pairwise
 from typing import Any, TypeVar
@@ -53,7 +54,7 @@ class Records:
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Mean logarithm, mean Hessian and mean square at a point."""
-        total = self.reduce(partial(_moments, self.space, base, accuracy))
+        total = self.reduce(partial(_moments, self.space, base, accuracy), add_moments)
         return total * (1 / total.weight)
 
     def mean_log(self, bases: Points) -> Points:
@@ -68,7 +69,7 @@ class Records:
 
     def hessian(self, base: Points) -> Array | None:
         """The mean Hessian in the coordinates at a point, where the space offers it; without weights."""
-        total = self.reduce(partial(_hessian, self.space, base))
+        total = self.reduce(partial(_hessian, self.space, base), _add_known)
         return None if total is None else total / self.n
 
     def mean(self, function: Callable[[Points], Array]) -> Array:
@@ -98,6 +99,17 @@ def _hessian(space: Space, base: Points, points: Points, _: Array | None) -> Arr
 def _row_sums(function: Callable[[Points], Array], points: Points, _: Array | None) -> Array:
     # along the fast axis NumPy adds in pairs, so that errors grow with the logarithm of n
     return np.asarray(np.ascontiguousarray(np.moveaxis(function(points), 0, -1)).sum(axis=-1))
+
+
+def add_moments(a: Moments, b: Moments) -> Moments:
+    """Their sum, with the Hessian's trace where one of them knows no more than that."""
+    if a.hessian.ndim != b.hessian.ndim:
+        a, b = (replace(m, hessian=np.asarray(np.trace(m.hessian))) if m.hessian.ndim else m for m in (a, b))
+    return a + b
+
+
+def _add_known(a: Array | None, b: Array | None) -> Array | None:
+    return None if a is None or b is None else a + b
 
 
 def _add_each(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:

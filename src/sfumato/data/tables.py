@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Space
 from .apart import read_apart
-from .files import FileError, Labels, Records, allowed, package, shown
+from .files import Dataset, FileError, Labels, Records, allowed, package, shown
 from .landmarks_text import number
 from .layout import WIDEST, arrange, kind_of, landmarks, shape_of, strings, text_columns, texts
 
@@ -56,7 +57,7 @@ class Table:
         """A column as numbers, or a FileError that names the first cell that is not one."""
         column = self.columns[name]
         if column.dtype.kind in "biuf":
-            return column.astype(np.float64)
+            return column.astype(np.float64, copy=False)
         if not self.lines:  # Parquet and R know texts from numbers
             raise FileError(f"record 0: column {name!r}: the text {shown(str(column[0]))} is not a number")
         cells = column.tolist()
@@ -161,6 +162,60 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
         raise FileError(f"the Parquet file is damaged or cut: {error}") from None
 
 
+@dataclass(frozen=True)
+class _Chosen(Table):
+    """A part of a table of which all columns are coordinates, also one that holds nothing but NaN here."""
+
+    def is_numeric(self, name: str) -> bool:
+        return True
+
+
+def read_head(batch: Any, space: Space | None = None) -> tuple[Records, list[str]]:
+    """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too.
+
+    >>> import pyarrow
+    >>> batch = pyarrow.record_batch({"id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
+    >>> read_head(batch, Sphere(dim=1))[1]
+    ['x', 'y']
+    """
+    arrow = package("pyarrow", "reading Arrow tables")
+    columns = {name: _arrow_column(arrow, name, batch.column(name)) for name in batch.schema.names}
+    found = read_table(Table(columns), space)
+    if len(found.points) != batch.num_rows:
+        raise FileError("has a row for each landmark; to be read in parts a table needs a row for each record")
+    return found, [name for name in columns if (name or "row") not in found.labels]
+
+
+def read_first(path: Path, space: Space | None = None) -> Dataset:
+    """The first records of a Parquet file, to learn from them what the file holds."""
+    from .lazy import table_head
+
+    parquet = package("pyarrow.parquet", "reading Parquet")
+    try:
+        with parquet.ParquetFile(path) as file:
+            head = table_head(file, 1000)
+        if head is None:
+            raise FileError("holds no records")
+        found = read_head(head, space)[0]
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+    except Exception as error:  # arrow raises many kinds on damaged files
+        raise FileError(f"{path}: the Parquet file is damaged or cut: {error}") from None
+    return Dataset(found.points, found.kind, "Parquet", found.labels, path)
+
+
+def read_batch(batch: Any, space: Space) -> Array:
+    """The points of some rows of an Arrow table, reduced to the columns that hold them.
+
+    >>> import pyarrow
+    >>> read_batch(pyarrow.record_batch({"x": [float("nan"), 0.0], "y": [0.0, 1.0]}), Sphere(dim=1)).tolist()
+    [[nan, 0.0], [0.0, 1.0]]
+    """
+    arrow = package("pyarrow", "reading Arrow tables")
+    columns = {name: _arrow_column(arrow, name, batch.column(name)) for name in batch.schema.names}
+    return read_table(_Chosen(columns), space).points
+
+
 def delimiter(text: str) -> str:
     """What separates the values of the first line that is not a comment.
 
@@ -213,8 +268,10 @@ def _arrow_column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
         column = _spelt_out(arrow, name, column)
         kind = column.type
     if column.null_count == 0 and (arrow.types.is_integer(kind) or arrow.types.is_boolean(kind)):
-        return np.asarray(column.to_numpy())
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind) or arrow.types.is_boolean(kind):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind):  # what is missing comes as NaN
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if arrow.types.is_boolean(kind):
         return np.array([np.nan if value is None else value for value in column.to_pylist()], dtype=np.float64)
     return strings(name, ["" if value is None else str(value) for value in column.to_pylist()])
 

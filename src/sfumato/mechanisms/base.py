@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
@@ -26,6 +27,7 @@ from ..calibration.rounding import (
     sum_error,
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
+from ..data.lazy import MEMORY, Progress, stream
 from ..records import Records, one_thread
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
@@ -151,6 +153,8 @@ class Mechanism(ABC):
         invalid: str = "raise",
         budget: Budget | None = None,
         workers: int = 1,
+        memory: int = MEMORY,
+        progress: Progress | None = None,
     ) -> Release:
         """One private value: records are checked and clipped, the scale computed, a draw made and put on the lattice.
 
@@ -159,13 +163,17 @@ class Mechanism(ABC):
         ``invalid="center"`` replaces records that are not points of the space by the public centre instead of raising.  A
         ``budget`` is charged, durably, after the records were found good and before anything is computed from them.
         ``workers`` threads share each pass over the data.
+
+        Points may also be a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or
+        list of delayed partitions.  They are then read in chunks, anew in each pass, so that about ``memory`` bytes of them
+        are held at a time; ``progress(pass, done, parts)`` is called as the parts of a pass are done.
         """
         if self.calibration == "as run":
             raise ValueError(
                 f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
                 "it can be sampled for study, not released"
             )
-        records, unit = gather(self.ball, points, unit, unit_name, invalid, workers)
+        records, unit = gather(self.ball, points, unit, unit_name, invalid, workers, memory, progress)
         return self._release(records, unit, budget)
 
     def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
@@ -352,9 +360,28 @@ class ManifoldMechanism(Mechanism):
 
 
 def gather(
-    ball: Ball, points: ArrayLike, unit: str | ArrayLike, unit_name: str, invalid: str, workers: int
+    ball: Ball,
+    points: ArrayLike,
+    unit: str | ArrayLike,
+    unit_name: str,
+    invalid: str,
+    workers: int,
+    memory: int = MEMORY,
+    progress: Progress | None = None,
 ) -> tuple[Records, str]:
     """Clipped records, one for each unit, and the unit in words."""
+    clip = partial(ball.clip, invalid=invalid)
+    clip(ball.space.present(ball.center)[None])  # a wrong word for `invalid` is found before any data are read
+    records = stream(
+        ball.space, points, clip, check=invalid == "raise", workers=workers, memory=memory, progress=progress
+    )
+    if records is not None and not isinstance(unit, str):
+        raise ValueError(
+            "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
+            "each person to one, then release with unit='one person' or the like"
+        )
+    if records is not None:
+        return records, str(unit)
     clipped = ball.clip(points, invalid)
     if not isinstance(unit, str):
         clipped, unit = reduce_to_units(ball, clipped, unit), unit_name

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..ball import Ball
 from ..calibration.scale import check_request
+from ..data.lazy import MEMORY, Progress
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
@@ -93,6 +94,8 @@ def private_mean(
     invalid: str = "raise",
     budget: Budget | None = None,
     workers: int = 1,
+    memory: int = MEMORY,
+    progress: Progress | None = None,
 ) -> Release:
     """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
 
@@ -109,7 +112,7 @@ def private_mean(
     """
     if not isinstance(ball, Ball):
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
-    records, unit = gather(ball, points, unit, unit_name, invalid, workers)
+    records, unit = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
     return choose(ball, records.n, epsilon, mechanism)._release(records, unit, budget)
 
 

@@ -22,9 +22,10 @@ from ..calibration.scale import Scale, check_request, kng_scale, solver_toleranc
 from ..frechet import steady_solve
 from ..radial import RadialLaw, spread_edges
 from ..records import Records
+from ..release import Release
 from ..sampling import Target
 from ..spaces.base import Array, Moments, Points, Space
-from .base import ManifoldMechanism
+from .base import Budget, ManifoldMechanism
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
 INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals
@@ -78,6 +79,11 @@ class KNG(ManifoldMechanism):
             formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
             return Scale(2 * delta / self.epsilon, formula, {"delta": delta}, self.ball.radius)
         return kng_scale(self.space, self.ball.radius, n, self.epsilon, self.calibration)
+
+    def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
+        if self.objective is not None:
+            len(records.points)  # it asks for them all: raises before anything is charged if they are not in memory
+        return super()._release(records, unit, budget)
 
     def target(self, records: Records, scale: Scale) -> Target:
         space, ball, sigma, R = self.space, self.ball, scale.sigma, scale.region
