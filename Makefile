@@ -30,7 +30,7 @@ tutorials: $(VENV)/installed
 	for t in morphometrics covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
 test: lint docs
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist worksteal --quiet
 
 # Fréchet means against geomstats and pyRiemann, which the script installs in .venv-peers
 agreement: $(VENV)/installed
