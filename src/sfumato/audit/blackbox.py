@@ -130,7 +130,7 @@ class Features:
         yield from _compared("distance from the mean", *(space.distance(mean, x) for mean in self.means))
         a, b = (space.distance(points[-1], x) for points in self.clipped)
         yield from _compared("distance from the record", a, b)
-        yield "squared distance from the record of D' less that of D", b**2 - a**2
+        yield "squared distance from the record of D′ less that of D", b**2 - a**2
         if self.targets:
             a, b = (energies(target, x) for target in self.targets)
             with np.errstate(invalid="ignore"):
@@ -141,8 +141,8 @@ class Features:
 
 def _compared(what: str, a: Array, b: Array) -> Iterator[tuple[str, Array]]:
     yield f"{what} of D", a
-    yield f"{what} of D'", b
-    yield f"{what} of D' less that of D", b - a
+    yield f"{what} of D′", b
+    yield f"{what} of D′ less that of D", b - a
 
 
 def _flat(outputs: Array) -> Array:
