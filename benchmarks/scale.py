@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from sfumato import Space
 
 FILES = 16
-PARTITIONS = 48  # of a Dask array: a task takes the scheduler about a millisecond, so it should take a worker many
+PARTITIONS = 16  # of a Dask array: a task costs the scheduler a few milliseconds, so it should take a worker many
 # run by an interpreter that is small itself: on Linux a child starts with the high-water mark of its parent
 PEAK = """
 import resource, subprocess, sys

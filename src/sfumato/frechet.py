@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .data.lazy import MEMORY, Progress, stream
+from .data.lazy import MEMORY, Progress, is_lazy, stream
 from .records import Records, one_thread
 from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
@@ -67,13 +67,13 @@ def frechet_mean(
     >>> mean.point.round(6).tolist(), mean.gradient_norm < 1e-12
     ([0.707107, 0.707107, 0.0], True)
     """
+    if weights is not None and is_lazy(space, points, memory):
+        raise ValueError("weights go with points in memory, not with data that are read in parts: give an array")
     records: Records | None = stream(space, points, space.validate, workers=workers, memory=memory, progress=progress)
     if records is None:
         canonical = space.validate(points)
         w = None if weights is None else uniform_weights(len(canonical), np.asarray(weights, dtype=np.float64))
         records = Records(space, canonical, w, workers)
-    elif weights is not None:
-        raise ValueError("weights go with points in memory, not with data that are read in parts: give an array")
     if records.n == 0:
         raise ValueError("the Fréchet mean of no points is not defined")
     found = solve(records, tolerance=tolerance)

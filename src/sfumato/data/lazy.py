@@ -174,6 +174,16 @@ def stream(
     return LazyRecords(space, parts, prepare, check=check, workers=workers, memory=memory, progress=progress)
 
 
+def is_lazy(space: Space, points: Any, memory: int = MEMORY) -> bool:
+    """Whether :func:`stream` would read the points in parts.
+
+    >>> from sfumato import Euclidean
+    >>> is_lazy(Euclidean(dim=1), [[1.0], [2.0]])
+    False
+    """
+    return parts_of(points, space, chunk_rows(space, memory, 1), memory) is not None
+
+
 def chunk_rows(space: Space, memory: int, workers: int) -> int:
     """How many records are read at once, so that all chunks at work and their copies stay within ``memory`` bytes.
 

@@ -27,7 +27,7 @@ from ..calibration.rounding import (
     sum_error,
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
-from ..data.lazy import MEMORY, Progress, stream
+from ..data.lazy import MEMORY, Progress, is_lazy, stream
 from ..records import Records, one_thread
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
@@ -372,14 +372,14 @@ def gather(
     """Clipped records, one for each unit, and the unit in words."""
     clip = partial(ball.clip, invalid=invalid)
     clip(ball.space.present(ball.center)[None])  # a wrong word for `invalid` is found before any data are read
-    records = stream(
-        ball.space, points, clip, check=invalid == "raise", workers=workers, memory=memory, progress=progress
-    )
-    if records is not None and not isinstance(unit, str):
+    if not isinstance(unit, str) and is_lazy(ball.space, points, memory):
         raise ValueError(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
+    records = stream(
+        ball.space, points, clip, check=invalid == "raise", workers=workers, memory=memory, progress=progress
+    )
     if records is not None:
         return records, str(unit)
     clipped = ball.clip(points, invalid)
