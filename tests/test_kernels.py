@@ -166,8 +166,8 @@ SQUEEZED = [
     (sf.Sphere(dim=2), np.pi / 8, 400),
     (sf.Sphere(dim=6), 0.4, 2000),
     (sf.PlanarShapes(landmarks=6), 0.15, 2000),
-    (sf.SPD(size=2), 1.0, 2000),
-    (sf.SPD(size=3), 0.5, 4000),
+    (sf.SPD(size=2), 1.0, 1000),
+    (sf.SPD(size=3), 0.3, 600),
 ]
 
 

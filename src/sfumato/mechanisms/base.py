@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _version
-from ..ball import Ball
+from ..ball import Ball, check_invalid
 from ..calibration.error import FAIL, laplace_error_law
 from ..calibration.rounding import (
     LEVELS,
@@ -371,7 +371,7 @@ def gather(
 ) -> tuple[Records, str]:
     """Clipped records, one for each unit, and the unit in words."""
     clip = partial(ball.clip, invalid=invalid)
-    clip(ball.space.present(ball.center)[None])  # a wrong word for `invalid` is found before any data are read
+    check_invalid(invalid)  # before any data are read
     if not isinstance(unit, str) and is_lazy(ball.space, points, memory):
         raise ValueError(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
