@@ -10,6 +10,7 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -36,8 +37,30 @@ sys.exit(code)
 
 def scale(quick: bool) -> Iterator[Table]:
     """A Parquet set past the memory that is allowed for it, and a Dask cluster that loses a worker."""
+    yield _sizes(1 << (16 if quick else 21))
     yield _parquet(Case("sphere", 2, 10**6 if quick else 170_000_000))
     yield _cluster(Case("sphere", 2, 10**6 if quick else 50_000_000), judge=not quick)
+
+
+# -- dimensions ----------------------------------------------------------------------------------------------------------
+SIZES = {"sphere": (2, 9, 99), "shapes": (10, 50, 200), "spd": (2, 3, 10, 30)}
+
+
+def _sizes(numbers: int) -> Table:
+    """What a record costs as it grows, for about as many numbers in all."""
+    from sfumato import frechet_mean
+
+    rows: list[Row] = []
+    for case in (Case(kind, size, 0) for kind, sizes in SIZES.items() for size in sizes):
+        width = int(np.prod(case.point_shape))
+        case = replace(case, n=max(200, numbers // width))
+        space, points = space_of(case.kind, case.size), case.points()
+        frechet_mean(space, points)  # what must be compiled is
+        start = time.process_time()
+        passes = frechet_mean(space, points).passes
+        cost = 1e9 * (time.process_time() - start) / passes / case.n
+        rows.append({"case": case.name, "passes": passes, "ns a record": cost, "ns a number": cost / width})
+    return Table("Growth in the size of a record", "CPU time of a mean, for each pass and record; one run.", rows)
 
 
 # -- Parquet -------------------------------------------------------------------------------------------------------------
