@@ -50,8 +50,7 @@ class Ball:
         ``invalid="raise"`` raises for a record that is not a point of the space, with its row; ``"center"`` puts the
         public centre in its place.
         """
-        if invalid not in ("raise", "center"):
-            raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")
+        check_invalid(invalid)
         canonical, reasons = self.space.diagnose(points)
         if reasons and invalid == "raise":
             raise InvalidPointError(reasons)
@@ -70,3 +69,8 @@ class Ball:
     def distances(self, points: Points) -> Array:
         """Distances of canonical points from the centre."""
         return self.space.distance(self.center, points)
+
+
+def check_invalid(invalid: str) -> None:
+    if invalid not in ("raise", "center"):
+        raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _version
-from ..ball import Ball
+from ..ball import Ball, check_invalid
 from ..calibration.error import FAIL
 from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
 from ..data.lazy import MEMORY, Progress, is_lazy, stream
@@ -314,15 +314,20 @@ def gather(
     progress: Progress | None = None,
 ) -> tuple[Records, str]:
     """Clipped records, one for each unit, and the unit in words."""
-    clip = partial(ball.clip, invalid=invalid)
-    clip(ball.space.present(ball.center)[None])  # a wrong word for `invalid` is found before any data are read
+    check_invalid(invalid)  # before any data are read
     if not isinstance(unit, str) and is_lazy(ball.space, points, memory):
         raise ValueError(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
     records = stream(
-        ball.space, points, clip, check=invalid == "raise", workers=workers, memory=memory, progress=progress
+        ball.space,
+        points,
+        partial(ball.clip, invalid=invalid),
+        check=invalid == "raise",
+        workers=workers,
+        memory=memory,
+        progress=progress,
     )
     if records is not None:
         return records, str(unit)
