@@ -84,7 +84,8 @@ def frechet_mean(
             ConvergenceWarning,
             stacklevel=2,
         )
-    return FrechetMean(space.present(_polished(space, found)), found.gradient_norm, found.iterations, records.passes)
+    point = _polished(space, found) if tolerance is None else found.point
+    return FrechetMean(space.present(point), found.gradient_norm, found.iterations, records.passes)
 
 
 def _polished(space: Space, found: Solution) -> Points:

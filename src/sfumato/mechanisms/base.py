@@ -140,7 +140,8 @@ class Mechanism(ABC):
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.ball.radius:g}; more records, or a radius, an epsilon or coordinates of more ordinary size would do"
+                f"{self.ball.radius:g}: the noise is too small, or the coordinates too large, for doubles. A smaller epsilon, "
+                "fewer records, or a radius or coordinates of more ordinary size would do"
             )
         return losses
 
