@@ -26,15 +26,25 @@ def _compile(function: Any) -> Any:
 
 
 @_compile
-def sphere_faults(points: Array, norm2: float, drift: float, exact: float) -> Any:
-    """How many rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± drift, and 1 ± exact."""
-    bad = inexact = 0.0
+def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
+    """How many rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad = 0.0
     for i in range(len(points)):
         y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
-        off = abs((y0 * y0 + y1 * y1 + y2 * y2) / norm2 - 1.0)
-        bad += 0.0 if off <= drift else 1.0
-        inexact += 0.0 if off <= exact else 1.0
-    return bad, inexact
+        bad += 0.0 if abs((y0 * y0 + y1 * y1 + y2 * y2) / norm2 - 1.0) <= exact else 1.0
+    return bad
+
+
+@_compile
+def direction_faults(points: Array, norm2: float, exact: float) -> Any:
+    """How many rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad = 0.0
+    for i in range(len(points)):
+        square = 0.0
+        for j in range(points.shape[1]):
+            square += points[i, j] * points[i, j]
+        bad += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+    return bad
 
 
 @_compile

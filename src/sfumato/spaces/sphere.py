@@ -101,8 +101,9 @@ class Sphere(Space):
     def _is_canonical(self, array: Array) -> bool:
         """Whether every norm is right to the last digits."""
         exact = EXACT * (self.dim + 1)
-        if self.dim == 2 and array.size >= MANY and (kernels := compiled()):
-            return bool(kernels.sphere_faults(array, 1 / self.curvature, DRIFT, exact)[1] == 0)
+        if array.size >= MANY and (kernels := compiled()):
+            faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
+            return bool(faults(array, 1 / self.curvature, exact) == 0)
         with np.errstate(over="ignore", invalid="ignore"):
             return bool((np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact).all())
 
