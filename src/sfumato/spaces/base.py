@@ -18,7 +18,7 @@ Points = NDArray[Any]  # float64, or complex128 for planar shapes
 
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
-MANY = 1 << 18  # numbers from which on compiled loops pay for loading them
+MANY = 1 << 14  # numbers from which on compiled loops pay for loading them
 
 
 class InvalidPointError(ValueError):
