@@ -44,3 +44,23 @@ def test_centre_and_radius_are_required_and_checked():
         sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0])
     with pytest.raises(ValueError, match="the centre of the ball is not of unit norm"):
         sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 3.0], 0.1)
+
+
+def test_clipping_does_the_same_work_whether_a_record_lies_outside(monkeypatch):
+    """The clock must not tell: the steps stand for time."""
+    space = sf.Sphere(dim=2)
+    ball = sf.Ball(space, space.origin(), 0.4)
+    inside = np.tile(space.origin(), (5, 1))
+    outside = inside.copy()
+    outside[-1] = [0.0, 1.0, 0.0]
+    calls = []
+    for name in ("log", "exp", "distance"):
+        honest = getattr(sf.Sphere, name)
+        monkeypatch.setattr(sf.Sphere, name, lambda *a, name=name, honest=honest: calls.append(name) or honest(*a))
+    done = []
+    for points in (inside, outside):
+        calls.clear()
+        ball.clip(points)
+        done.append(list(calls))
+    assert done[0] == done[1]
+    assert {"log", "exp"} <= set(done[0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from numbers import Real
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .spaces.base import Array, InvalidPointError, Points, Space, as_numbers
@@ -58,12 +59,15 @@ class Ball:
             canonical = canonical.copy()
             canonical[list(reasons)] = self.center
         outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
-        if outside.any():
-            far = canonical[outside]
-            shrink = INSIDE * self.radius / self.distances(far)
-            vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+        beyond = bool(outside.any())
+        # one record is moved for nothing where none lies outside: a clock would tell
+        far = canonical[outside] if beyond else canonical[:1]
+        shrink = INSIDE * self.radius / np.maximum(self.distances(far), INSIDE * self.radius)
+        vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+        moved = self.space.exp(self.center, vectors)
+        if beyond:
             canonical = canonical.copy()
-            canonical[outside] = self.space.exp(self.center, vectors)
+            canonical[outside] = moved
         return canonical
 
     def distances(self, points: Points) -> Array:

@@ -101,7 +101,7 @@ class Features:
         if outputs.shape[1:] == self.space.present(self.ball.center).shape and self.on_manifold is not False:
             x, bad = self.space.diagnose(outputs)
             if self.on_manifold is None:
-                self.on_manifold = len(bad) < len(x) / 2
+                self.on_manifold = len(bad) < len(x) / 10
             if self.on_manifold:
                 x[list(bad)] = self.ball.center
                 columns |= dict(self._intrinsic(x))
