@@ -48,7 +48,7 @@ def space_of(kind: str, size: int) -> Space:
     return spaces[kind](size)
 
 
-def mean_options(tolerance: float = 1e-8) -> dict[str, Any]:
+def mean_options(tolerance: float) -> dict[str, Any]:
     """The tolerance, where ``frechet_mean`` takes one; else it goes to the end of double precision."""
     from inspect import signature
 
@@ -136,7 +136,8 @@ SOLVERS = {"sfumato": sfumato, "geomstats": geomstats, "pyRiemann": pyriemann, "
 
 # -- a process that times one solver on one file -------------------------------------------------------------------------
 class Timed:
-    """A solver in a process of its own, on one thread; :meth:`run` gives the CPU seconds of one run.
+    """A solver in a process of its own, on one thread; :meth:`run` gives the CPU seconds of one run, of a short one the
+    median of several.
 
     The first run is made before any is timed, so that compiling is not; ``mean`` is its answer, and ``memory`` its
     high-water mark in bytes above what was in use once the points were read and the solver had seen a few of them.
@@ -178,8 +179,9 @@ class Timed:
 
 
 def serve(name: str, kind: str, size: int, file: Path, tolerance: float) -> None:
-    """Run a solver once, then once more for every line that comes in; each answer is a line of JSON."""
+    """Run a solver once, then again for every line that comes in; each answer is a line of JSON."""
     from importlib.metadata import version
+    from statistics import median
 
     answers, sys.stdout = sys.stdout, sys.stderr  # what libraries print must not mix with the answers
     points = np.load(file)
@@ -196,7 +198,10 @@ def serve(name: str, kind: str, size: int, file: Path, tolerance: float) -> None
     first = {"mean": mean.tolist(), "memory": high_water() - before, "seconds": seconds, "version": version(name)}
     print(json.dumps(first), file=answers, flush=True)
     for _ in sys.stdin:
-        print(json.dumps({"seconds": timed()[1]}), file=answers, flush=True)
+        calls = [timed()[1]]
+        while len(calls) < 20 and sum(calls) < 0.05:  # a short one is called again, as in a loop of a user's
+            calls.append(timed()[1])
+        print(json.dumps({"seconds": median(calls)}), file=answers, flush=True)
 
 
 def memory_now() -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .cases import SEED, Array, Case, Points
-from .peers import mean_options, space_of
+from .peers import space_of
 from .table import Row, Table, alternate, cpu
 
 if TYPE_CHECKING:
@@ -37,10 +37,10 @@ def release(quick: bool) -> Iterator[Table]:
 def _release_rows(case: Case, quick: bool) -> Iterator[Row]:
     import sfumato as sf
 
-    space, points, options = space_of(case.kind, case.size), case.points(), mean_options()
+    space, points = space_of(case.kind, case.size), case.points()
     ball = sf.Ball(space, case.center(), case.radius)
     runs: dict[str, Callable[[], object]] = {
-        "mean": lambda: sf.frechet_mean(space, points, **options),
+        "mean": lambda: sf.frechet_mean(space, points),
         "KNG": lambda: sf.KNG(ball, EPSILON).release(points),
         "manifold Laplace": lambda: sf.ManifoldLaplace(ball, EPSILON).release(points),
     }

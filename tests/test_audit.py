@@ -102,7 +102,7 @@ BROKEN = {
     ),
     "Laplace, scale too small": (broken.small_scale(sf.ManifoldLaplace(BALL, EPSILON)), 10, OTHER, 100_000),
     "no volume element": (broken.no_volume(BALL, EPSILON), 10, ACROSS, 20_000),
-    "the paper's scale": (broken.paper_scale(BALL, EPSILON), 10, "just inside the boundary", 200_000),
+    "the paper's scale": (broken.paper_scale(BALL, EPSILON), 10, "just inside the boundary", 500_000),
     "a short chain": (broken.short_chain(BALL, EPSILON), 10, OTHER, 30_000),
     "a radius from the data": (broken.data_radius(BALL, EPSILON), 10, CENTRE, 5_000),
 }

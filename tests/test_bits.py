@@ -1,5 +1,7 @@
 """Floating point: long arithmetic against fifty digits, what rounding adds, and attacks on the bits of releases."""
 
+from fractions import Fraction
+
 import mpmath as mp
 import numpy as np
 import pytest
@@ -20,7 +22,9 @@ from sfumato.sampling.precise import (
     _matrix_exp,
     _matrix_log,
     add_exactly,
+    coarse,
     fixed,
+    product,
     whole_numbers,
 )
 from sfumato.sampling.rejection import Target
@@ -165,6 +169,18 @@ def test_sums_with_noise_are_exact():
     assert found.tolist() == [2.0]
 
 
+@pytest.mark.parametrize("dim", [1, 2, 96, 300])
+def test_products_are_rounded_once(dim, rng):
+    matrix = coarse(np.linalg.inv(np.eye(dim) + 0.02 * rng.standard_normal((dim, dim)) / np.sqrt(dim)))
+    vector = rng.standard_normal(dim) * 10.0 ** rng.integers(-12, 0, dim)
+    found = product(vector, matrix)
+    for j in range(min(dim, 9)):
+        terms = zip(vector.tolist(), matrix[:, j].tolist(), strict=True)
+        assert found[j] == float(sum(Fraction(a) * Fraction(b) for a, b in terms))
+    if dim > 2:
+        assert np.any(found != vector @ matrix)  # doubles would not do
+
+
 # -- what rounding adds -----------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize("dim", [1, 2, 3, 30])
 def test_coordinates_are_as_close_to_real_numbers_as_claimed(dim, rng):
@@ -297,7 +313,7 @@ def test_released_bits_do_not_depend_on_the_number_of_threads(space, rng):
 # -- attacks ------------------------------------------------------------------------------------------------------------------
 ATTACKED = [
     (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 4.0),
-    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 3.5),
+    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 2.5),
     (sf.ManifoldLaplace, sf.SPD(size=2), 1.5, 50, 1.5),
     (sf.ManifoldLaplace, sf.PlanarShapes(landmarks=5), 0.2, 50, 4.0),
     (sf.KNG, sf.Euclidean(dim=3), 1.0, 50, 3.5),

@@ -56,25 +56,72 @@ def test_fast_moments_are_the_plain_ones(space, rng, eager):
 
 @pytest.mark.parametrize("space", FAST, ids=str)
 def test_the_package_works_without_numba(space, rng, eager, monkeypatch):
-    for module in (base, sphere, spd):
-        monkeypatch.setattr(module, "compiled", lambda: None)
+    without_numba(monkeypatch)
     points, x = some_records(space, rng)
     same_moments(space, x, points, space.moments(x, points))
     assert space.validate(space.present(points)).shape == points.shape
 
 
+def without_numba(monkeypatch):
+    for module in (base, sphere, shapes, spd):
+        monkeypatch.setattr(module, "compiled", lambda: None)
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 32, 33, 67, 2049])
+@pytest.mark.parametrize("space", [sf.Sphere(dim=9), sf.PlanarShapes(landmarks=8)], ids=str)
+def test_loops_over_four_records_count_each_once(space, n, rng, eager):
+    points, x = some_records(space, rng, n=n)
+    same_moments(space, x, points, space.moments(x, points))
+    radius = float(np.median(space.distance(x, points)))
+    assert np.array_equal(space.outside(x, points, radius), space.distance(x, points) > radius)
+
+
+@pytest.mark.parametrize("space", FAST, ids=str)
+def test_second_moments_are_not_too_small(space, rng, eager):
+    for radius in (1e-9, 1e-4, typical_radius(space)):
+        points, x = some_records(space, rng, radius)
+        moments = space.moments(x, points, accuracy=1e-3)
+        assert space.second_moment(moments * (1 / len(points))) >= np.mean(space.distance(x, points) ** 2)
+
+
+def test_raw_landmarks_are_the_same_shapes_by_either_path(rng, eager, monkeypatch):
+    space = sf.PlanarShapes(landmarks=7)
+    raw = rng.standard_normal((50, 7, 2)) * 10.0 ** rng.uniform(-20, 20, (50, 1, 1))
+    raw += rng.standard_normal((50, 1, 2)) * np.abs(raw).max(axis=(1, 2), keepdims=True)
+    assert np.abs(space.validate(space.validate(raw)) - space.validate(raw)).max() < 1e-15
+    bad = raw.copy()
+    bad[3], bad[4, 2, 0], bad[5] = 1.0, np.nan, 1e200
+    fast = space.validate(raw), space.diagnose(bad)
+    without_numba(monkeypatch)
+    assert np.abs(space.validate(raw) - fast[0]).max() < 1e-15
+    canonical, reasons = space.diagnose(bad)
+    assert reasons == fast[1][1]
+    assert sorted(reasons) == [3, 4, 5]
+    assert np.abs(canonical - fast[1][0]).max() < 1e-15
+
+
 @pytest.mark.parametrize(
     ("space", "radius"),
-    [(sf.Sphere(dim=2), 2.5), (sf.Sphere(dim=9), 2.5), (sf.SPD(size=2), 9.0), (sf.SPD(size=5), 12.0)],
+    [
+        (sf.Sphere(dim=2), 2.5),
+        (sf.Sphere(dim=9), 2.5),
+        (sf.PlanarShapes(8), 1.4),
+        (sf.SPD(size=2), 9.0),
+        (sf.SPD(size=5), 12.0),
+    ],
 )
 def test_data_too_wide_for_a_series_take_the_plain_path(space, radius, rng, eager):
     points, x = some_records(space, rng, radius)
     plain = Space.moments(space, x, points)
     assert np.abs(space.moments(x, points).logs - plain.logs).max() < 1e-9 * np.abs(plain.logs).max()
+    assert np.abs(space.mean_log(x[None], points)[0] - plain.logs / len(points)).max() < 1e-9 * np.abs(plain.logs).max()
 
 
 @pytest.mark.parametrize("space", FAST, ids=str)
-def test_full_hessians_are_derivatives_of_the_gradient(space, rng):
+@pytest.mark.parametrize("numba", [True, False], ids=["numba", "plain"])
+def test_full_hessians_are_derivatives_of_the_gradient(space, numba, rng, eager, monkeypatch):
+    if not numba:
+        without_numba(monkeypatch)
     points, x = some_records(space, rng, n=60)
     hessian = space.hessian(x, points) / len(points)
     assert np.trace(hessian) == pytest.approx(np.mean(space.hessian_trace(x, points)), rel=1e-7)
@@ -184,7 +231,8 @@ def worst_ratio(space, r, rng, tries=300):
         v = direction / np.linalg.norm(direction) * r * rng.random()
         end = space.exp(found, space.from_coordinates(found, v))
         moved = transport_back(space, found, end[None], -space.mean_log(end[None], points))[0]
-        square, furthest = space.extent(found, points)
+        distances = space.distance(found, points)
+        square, furthest = float(np.sum(distances**2)), float(distances.max())
         length = float(np.linalg.norm(v))
         bound = float(space.gradient_error(length, square / len(points), furthest + length, 1e-13))
         if length > 1e-2 * r:

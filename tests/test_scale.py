@@ -235,7 +235,7 @@ def test_data_that_change_between_passes_are_noticed():
     records = lazy.stream(sf.Sphere(2), source, sf.Sphere(2).validate, memory=SMALL)
     source.points = source.points[:2990]
     with pytest.raises(RuntimeError, match="the data changed while they were read: 3000 records, then 2990"):
-        records.extent(CASES[0].center())
+        records.moments(CASES[0].center())
 
 
 def test_a_trace_and_a_whole_hessian_add_up():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from dataclasses import dataclass
 
@@ -93,7 +94,7 @@ def _polished(space: Space, found: Solution) -> Points:
     the tolerance asks for."""
     step = space.newton(found.point, found.moments)
     short = float(space.norm(found.point, step)) <= 4 * found.gradient_norm <= 4 * found.tolerance
-    return space.exp(found.point, step) if short else found.point
+    return space.retract(found.point, step) if short else found.point
 
 
 def solve(records: Records, start: Points | None = None, tolerance: float | None = None) -> Solution:
@@ -113,7 +114,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
     norm = float(space.norm(x, here.logs))
     damping, iteration = 1.0, 0
     while True:
-        spread = float(np.sqrt(max(0.0, here.square)))
+        spread = math.sqrt(max(0.0, here.square))
         floor = 4 * space.rounding_error(x, spread)
         goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else max(tolerance, 1e-2 * floor)
         if norm + here.error <= goal:
@@ -126,7 +127,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
             norm = float(space.norm(x, here.logs))
             continue
         iteration += 1
-        candidate = space.exp(x, damping * space.newton(x, here))
+        candidate = space.retract(x, damping * space.newton(x, here))
         there = records.moments(candidate, accuracy)
         there_norm = float(space.norm(candidate, there.logs))
         if there_norm < norm:
@@ -145,6 +146,6 @@ def steady_solve(records: Records, tolerance: float | None = None) -> Solution:
     least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
     with one_thread():
         for _ in range(least - (records.passes - before)):
-            same = space.exp(found.point, 0 * space.newton(found.point, found.moments))
+            same = space.retract(found.point, 0 * space.newton(found.point, found.moments))
             space.norm(same, records.moments(same).logs)
     return found

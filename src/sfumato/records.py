@@ -62,11 +62,6 @@ class Records:
         total, weight = self.reduce(partial(_log_sums, self.space, bases), _add_each)
         return np.asarray(total / weight)
 
-    def extent(self, base: Points) -> tuple[float, float]:
-        """Mean squared distance from a point, and the largest distance; without weights."""
-        square, furthest = self.reduce(partial(_extent, self.space, base), _add_and_max)
-        return square / self.n, furthest
-
     def hessian(self, base: Points) -> Array | None:
         """The mean Hessian in the coordinates at a point, where the space offers it; without weights."""
         total = self.reduce(partial(_hessian, self.space, base), _add_known)
@@ -86,10 +81,6 @@ def _log_sums(space: Space, bases: Points, points: Points, weights: Array | None
     if weight == 0:
         return np.zeros(bases.shape, dtype=bases.dtype), 0.0
     return weight * space.mean_log(bases, points, weights), weight
-
-
-def _extent(space: Space, base: Points, points: Points, _: Array | None) -> tuple[float, float]:
-    return space.extent(base, points)
 
 
 def _hessian(space: Space, base: Points, points: Points, _: Array | None) -> Array | None:
@@ -114,10 +105,6 @@ def _add_known(a: Array | None, b: Array | None) -> Array | None:
 
 def _add_each(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
     return a[0] + b[0], a[1] + b[1]
-
-
-def _add_and_max(a: tuple[float, float], b: tuple[float, float]) -> tuple[float, float]:
-    return a[0] + b[0], max(a[1], b[1])
 
 
 @lru_cache(maxsize=1)

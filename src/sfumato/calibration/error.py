@@ -10,6 +10,7 @@ import numpy as np
 from ..radial import RadialLaw, central_range, gauss_legendre, radial_edges, spread_edges
 from ..spaces.base import Array, Space
 
+COARSE = 26  # bits of the matrix that shapes proposals
 FAIL = 1e-9  # the chance of a rare event that a fixed amount of work allows for
 
 
@@ -72,9 +73,12 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
         return None
     lower, upper = (float(h) for h in public_hessian(space, r, R, np.zeros(())))
     d, limit = space.dim, min(r + R, space.injectivity_radius)
+    # H⁻¹ is kept to COARSE bits, half a unit off in each of d² entries: that moves Hv by less than rough·‖w‖
+    rough = d * 2.0**-COARSE * upper / lower
+    lower, upper = lower * (1 - rough), upper * (1 + rough)
 
     def error(u: Array) -> Array:
-        return rounding + space.gradient_error(u, r * r, np.minimum(2 * r + u, r + R), slope)
+        return rounding + rough * upper * u + space.gradient_error(u, r * r, np.minimum(2 * r + u, r + R), slope)
 
     def stretch(s: Array) -> tuple[Array, Array]:
         """Bounds on log J at ‖Hv‖ = s."""

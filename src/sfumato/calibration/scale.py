@@ -107,7 +107,11 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
     the mean, which is at least h(r) (proof of Result 2; halved here for what lies between), is part of the sensitivity.
     """
     check_request(n, epsilon)
-    tolerance = solver_tolerance(space, center, r)
+    return _laplace_scale(space, r, n, epsilon, calibration, solver_tolerance(space, center, r))
+
+
+@lru_cache(maxsize=256)
+def _laplace_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calibration, tolerance: float) -> Scale:
     slack = 4 * tolerance / float(space.hessian_bounds(r)[0])
     if calibration in ("theorem", "as run"):
         assumption_1(space, r, "the manifold Laplace (Remark 1)")

@@ -23,7 +23,7 @@ from ..frechet import steady_solve
 from ..radial import RadialLaw, spread_edges
 from ..records import Records
 from ..release import Release
-from ..sampling import Target
+from ..sampling import Target, coarse
 from ..spaces.base import Array, Moments, Points, Space
 from .base import Budget, ManifoldMechanism
 
@@ -111,7 +111,7 @@ class KNG(ManifoldMechanism):
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
-        shape = np.asarray(np.linalg.inv(hessian), dtype=np.float64)
+        shape = coarse(np.asarray(np.linalg.inv(hessian), dtype=np.float64))
         return Target(space, found.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
 
     def _rounding(self, region: float, n: int) -> float:
@@ -183,8 +183,8 @@ class KNG(ManifoldMechanism):
 
 @dataclass(frozen=True)
 class Envelope:
-    """What the records tell of the gradient about their mean: the base, a bound on its length there, the mean squared and
-    largest distance from there, and a lower bound on the mean Hessian at distance u."""
+    """What the records tell of the gradient about their mean: the base, bounds on its length there and on the mean squared and
+    the largest distance from there, and a lower bound on the mean Hessian at distance u."""
 
     base: Points
     slope: float
@@ -202,7 +202,8 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     """The envelope about the mean of records in the ball, for draws in B_R.
 
     With 2F the mean squared distance, 2F(x) ≤ 2F(x̄) + 2ηu + u² where no curvature is negative: a bound on the second
-    moment along the way, and with the largest distance one on the Hessian.  The answer of the solver only places the
+    moment along the way, and with the largest distance one on the Hessian.  2F(x̄) ≤ 2F(p₀) ≤ r², and the solver often knows
+    it; no record is farther than r from p₀.  The answer of the solver only places the
     proposals: an inexact one costs speed, never privacy.
     """
     space, r = ball.space, ball.radius
@@ -211,13 +212,14 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     if not float(space.distance(ball.center, base)) <= R:  # a solver gone astray
         base, moments = ball.center, records.moments(ball.center)
         eta = float(space.norm(base, moments.logs))
-    second_moment, furthest = records.extent(base)
+    second_moment = min(space.second_moment(moments), r * r + 4 * r * eta)
+    furthest = (r + float(space.distance(ball.center, base))) * (1 + 1e-12)
 
     def lower(u: Array) -> Array:
         reach = np.minimum(furthest + u, r + R)
         return space.mean_hessian_bounds(space.second_moment_at(second_moment + 2 * eta * u, u), reach)[0]
 
-    slope = eta + space.rounding_error(ball.center, r + min(R, r + furthest))
+    slope = eta + space.rounding_error(ball.center, r + min(R, furthest))
     return Envelope(base, slope, second_moment, furthest, lower, moments)
 
 

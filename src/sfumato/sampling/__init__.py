@@ -2,7 +2,7 @@
 
 from .chain import metropolis
 from .lattice import lattice_spacing, round_to_lattice
-from .precise import add_exactly, is_precise
+from .precise import add_exactly, coarse, is_precise
 from .rejection import Draws, EnvelopeError, Target
 from .secure import GENERATOR, secure_generator
 
@@ -12,6 +12,7 @@ __all__ = [
     "EnvelopeError",
     "Target",
     "add_exactly",
+    "coarse",
     "is_precise",
     "lattice_spacing",
     "metropolis",

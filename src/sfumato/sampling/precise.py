@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from math import atan2, isqrt
+from functools import lru_cache
+from math import atan2, fsum, isqrt
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..calibration.error import COARSE
 from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
 from ..spaces.base import Array, Points, Space
 
@@ -62,13 +64,33 @@ def add_exactly(value: Array, noise: Array, spacing: Array | float) -> Array:
     return np.reshape(rounded, np.shape(value))
 
 
+def coarse(matrix: Array) -> Array:
+    """The matrix with COARSE bits below its largest entry.
+
+    >>> coarse(np.array([[0.5, 1e-9]])).tolist()
+    [[0.5, 0.0]]
+    """
+    unit = 2.0 ** (np.frexp(np.abs(matrix).max())[1] - COARSE)
+    return np.asarray(np.rint(matrix / unit) * unit)
+
+
 def product(vector: Array, matrix: Array) -> Array:
-    """vector @ matrix with each entry rounded once, so that no error adds up.
+    """vector @ matrix for a :func:`coarse` matrix, with each entry rounded once, so that no error adds up.
+
+    The vector is cut into pieces of so few bits that doubles hold their products with the matrix; always as many pieces.
 
     >>> product(np.array([1.0, 1e-17, -1.0]), np.ones((3, 1))).tolist()
     [1e-17]
     """
-    return _float(np.asarray((fixed(vector) @ fixed(matrix)) >> BITS))
+    bits = 53 - COARSE - len(vector).bit_length()
+    count = -(-128 // bits)
+    top = np.frexp(np.abs(vector).max())[1]
+    rest, pieces = np.ldexp(vector, bits - top), np.empty((count, len(vector)))
+    for i in range(count):
+        pieces[i] = np.rint(rest)
+        rest = np.ldexp(rest - pieces[i], bits)
+    parts = np.ldexp(pieces @ matrix, top - bits * np.arange(1, count + 1)[:, None])
+    return np.array([fsum(column) for column in parts.T.tolist()])
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------------
@@ -164,13 +186,9 @@ def _reflect(mirror: Fixed, v: Fixed) -> Fixed:
 def _shapes(space: Space, base: Points, coordinates: Array, center: Points) -> tuple[list[int], float]:
     """Complex vectors are pairs of real ones, (2, k)."""
     assert isinstance(space, PlanarShapes)
-    k = space.landmarks
-    middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
-    middle[0, 0] += ONE
-    middle = _unit(middle)
-    x, p = _preshape(base), _preshape(center)
-    inside = _complex_reflect(_complex_mirror(space, middle, x, base), _pad(fixed(coordinates).reshape(2, k - 2)))
-    v = _complex_reflect(middle, _pad(inside))
+    x, middle, mirror = _shape_frame(space, base)
+    p, _, public_mirror = _public_shape_frame(space, center.tobytes())
+    v = _complex_reflect(middle, _pad(_complex_reflect(mirror, _pad(fixed(coordinates).reshape(2, -1)))))
     v = v - _complex_times(
         _complex_dot(x, v), x
     )  # the turn of the mirror is a double: horizontal to 1e-16 before, now truly
@@ -178,20 +196,28 @@ def _shapes(space: Space, base: Points, coordinates: Array, center: Points) -> t
     turn = _complex_dot(p, y)
     y = _complex_times(_unit(turn * np.array([1, -1], dtype=object)), y)
     v = _complex_reflect(middle, _velocity(p, y))[:, 1:]
-    return list(_complex_reflect(_complex_mirror(space, middle, p, center), v)[:, 1:].ravel()), 1.0
+    return list(_complex_reflect(public_mirror, v)[:, 1:].ravel()), 1.0
 
 
-def _preshape(z: Points) -> Fixed:
-    pair = np.stack([fixed(z.real), fixed(z.imag)])
-    return _unit(pair - np.sum(pair, axis=1, keepdims=True) // len(z))
-
-
-def _complex_mirror(space: PlanarShapes, middle: Fixed, x: Fixed, point: Points) -> Fixed:
-    """The space's own second mirror.  Its turn is taken from there: where it hardly matters it is all rounding error."""
+def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixed]:
+    """A point put on the manifold, and the space's own two mirrors there.  The turn of the second is taken from the space:
+    where it hardly matters it is all rounding error."""
+    k = space.landmarks
+    pair = np.stack([fixed(point.real), fixed(point.imag)])
+    x = _unit(pair - np.sum(pair, axis=1, keepdims=True) // k)
+    middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
+    middle[0, 0] += ONE
+    middle = _unit(middle)
     first = complex(space._mirrors(space._preshape(point))[1][0])
     mirror = _complex_reflect(middle, x)[:, 1:].copy()
     mirror[:, 0] += _unit(fixed(np.array([first.real, first.imag])))
-    return _unit(mirror)
+    return x, middle, _unit(mirror)
+
+
+@lru_cache(maxsize=16)
+def _public_shape_frame(space: PlanarShapes, center: bytes) -> tuple[Fixed, Fixed, Fixed]:
+    """That of the public centre, which many releases share."""
+    return _shape_frame(space, np.frombuffer(center, dtype=np.complex128))
 
 
 def _pad(v: Fixed) -> Fixed:

@@ -18,11 +18,32 @@ from .base import Array
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 RUN = 2048  # records whose sums are kept together
+FEW = 32  # records that stay in the processor's first cache while they are read twice
 TINY = 1e-12
 
 
 def _compile(function: Any) -> Any:
     return numba.njit(fastmath=FAST, cache=True, nogil=True, error_model="numpy")(function)
+
+
+@_compile
+def _sum(series: Any, z: float) -> Any:
+    """The polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
+    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
+    z2 = z * z
+    z4 = z2 * z2
+    return (
+        ((s0 + s1 * z) + (s2 + s3 * z) * z2)
+        + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
+        + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
+    )
+
+
+@_compile
+def _four(points: Array, i: int) -> Any:
+    """Rows i to i + 3; past the end, the last one again."""
+    last = len(points) - 1
+    return points[i], points[min(i + 1, last)], points[min(i + 2, last)], points[min(i + 3, last)]
 
 
 @_compile
@@ -48,22 +69,6 @@ def direction_faults(points: Array, norm2: float, exact: float) -> Any:
 
 
 @_compile
-def sphere_least(points: Array, x: Array) -> Any:
-    """The smallest ⟨x, y⟩ over rows y of R³; four at a time, as one running minimum would wait for itself."""
-    x0, x1, x2 = x[0], x[1], x[2]
-    a = b = c = d = math.inf
-    whole = len(points) // 4 * 4
-    for i in range(0, whole, 4):
-        a = min(a, x0 * points[i, 0] + x1 * points[i, 1] + x2 * points[i, 2])
-        b = min(b, x0 * points[i + 1, 0] + x1 * points[i + 1, 1] + x2 * points[i + 1, 2])
-        c = min(c, x0 * points[i + 2, 0] + x1 * points[i + 2, 1] + x2 * points[i + 2, 2])
-        d = min(d, x0 * points[i + 3, 0] + x1 * points[i + 3, 1] + x2 * points[i + 3, 2])
-    for i in range(whole, len(points)):
-        a = min(a, x0 * points[i, 0] + x1 * points[i, 1] + x2 * points[i, 2])
-    return min(min(a, b), min(c, d))
-
-
-@_compile
 def sphere_below(points: Array, x: Array, least: float) -> Any:
     """Which rows of R³ have ⟨x, y⟩ below ``least``."""
     x0, x1, x2 = x[0], x[1], x[2]
@@ -74,14 +79,15 @@ def sphere_below(points: Array, x: Array, least: float) -> Any:
 
 
 @_compile
-def sphere_moments(points: Array, frame: Array, series: Any, least: float) -> Any:
-    """Sums over directions y in R³ at x = frame[0], with tangent vectors e₁ = frame[1], e₂ = frame[2], c = ⟨x, y⟩ and
-    f = θ/sin θ, a series in 1 − c: those of f·⟨eᵢ, y⟩ (the logarithm), θ², f·c, of (1 − f·c)·nnᵀ (the Hessian is f·c plus
-    that), and how many c are below ``least``, where the series does not hold."""
-    x0, x1, x2 = frame[0, 0], frame[0, 1], frame[0, 2]
-    a0, a1, a2 = frame[1, 0], frame[1, 1], frame[1, 2]
-    b0, b1, b2 = frame[2, 0], frame[2, 1], frame[2, 2]
-    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
+def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+    """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series in 1 − c: those of the logarithm, of the Hessian
+    f·c + (1 − f·c)·nnᵀ in the basis that the reflection of e₀ to ∓x takes from e₁, e₂, and of θ²; and how many c are below
+    ``least``, where the series does not hold."""
+    x0, x1, x2 = x[0], x[1], x[2]
+    m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
+    scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
+    a0, a1, a2 = -scale * x1 * m0, 1.0 - scale * x1 * x1, -scale * x1 * x2
+    b0, b1, b2 = -scale * x2 * m0, -scale * x1 * x2, 1.0 - scale * x2 * x2
     total = np.zeros(8)
     for start in range(0, len(points), RUN):
         ga = gb = square = cosine = haa = hab = hbb = far = 0.0
@@ -91,13 +97,7 @@ def sphere_moments(points: Array, frame: Array, series: Any, least: float) -> An
             a = a0 * y0 + a1 * y1 + a2 * y2
             b = b0 * y0 + b1 * y1 + b2 * y2
             z = 1.0 - c
-            z2 = z * z
-            z4 = z2 * z2
-            f = (
-                ((s0 + s1 * z) + (s2 + s3 * z) * z2)
-                + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
-                + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
-            )
+            f = _sum(series, z)
             sine2 = z * (1.0 + c)
             h = (1.0 - f * c) / max(sine2, TINY)
             ga += f * a
@@ -110,38 +110,223 @@ def sphere_moments(points: Array, frame: Array, series: Any, least: float) -> An
             far += 1.0 if c < least else 0.0
         for k, value in enumerate((ga, gb, square, cosine, haa, hab, hbb, far)):
             total[k] += value
-    return total
+    ga, gb, square, cosine, haa, hab, hbb, far = total
+    logs = np.array([ga * a0 + gb * b0, ga * a1 + gb * b1, ga * a2 + gb * b2])
+    return logs, np.array([[haa + cosine, hab], [hab, hbb + cosine]]), square, far
 
 
 @_compile
 def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c, θ², and how many c are below ``least``."""
-    p = points.shape[1]
-    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
-    toward = np.zeros(p)
-    part = np.empty(p)
+    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c, θ², and how many c are below ``least``.
+
+    A few records at a time, in three loops that the processor does in lanes: c, what follows from it, and the sum.
+    """
+    n, p = points.shape
+    toward, part = np.zeros(p), np.empty(p)
+    c, f = np.empty(FEW), np.empty(FEW)
     along = square = far = 0.0
-    for start in range(0, len(points), RUN):
+    for start in range(0, n, RUN):
         part[:] = 0.0
-        for i in range(start, min(start + RUN, len(points))):
-            c = 0.0
-            for j in range(p):
-                c += points[i, j] * x[j]
-            z = 1.0 - c
-            z2 = z * z
-            z4 = z2 * z2
-            f = (
-                ((s0 + s1 * z) + (s2 + s3 * z) * z2)
-                + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
-                + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
-            )
-            along += f * c
-            square += f * f * z * (1.0 + c)
-            far += 1.0 if c < least else 0.0
-            for j in range(p):
-                part[j] += f * points[i, j]
+        for first in range(start, min(start + RUN, n), FEW):
+            count = min(FEW, n - first)
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                c0 = c1 = c2 = c3 = 0.0
+                for j in range(p):
+                    c0 += x[j] * y0[j]
+                    c1 += x[j] * y1[j]
+                    c2 += x[j] * y2[j]
+                    c3 += x[j] * y3[j]
+                c[i], c[i + 1], c[i + 2], c[i + 3] = c0, c1, c2, c3
+            f[:] = 0.0
+            for i in range(count):
+                z = 1.0 - c[i]
+                f[i] = _sum(series, z)
+                along += f[i] * c[i]
+                square += f[i] * f[i] * z * (1.0 + c[i])
+                far += 1.0 if c[i] < least else 0.0
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                f0, f1, f2, f3 = f[i], f[i + 1], f[i + 2], f[i + 3]
+                for j in range(p):
+                    part[j] += (f0 * y0[j] + f1 * y1[j]) + (f2 * y2[j] + f3 * y3[j])
         toward += part
     return toward, along, square, far
+
+
+@_compile
+def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
+    """How many shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above mean2."""
+    bad = 0.0
+    alternate = np.ones(points.shape[1])
+    alternate[1::2] = -1.0
+    for i in range(len(points)):
+        # Σ|z|², Σ(re + im), Σ(re − im): sums along the row, which the processor adds in lanes
+        square = both = apart = 0.0
+        for j in range(points.shape[1]):
+            square += points[i, j] * points[i, j]
+            both += points[i, j]
+            apart += points[i, j] * alternate[j]
+        bad += 0.0 if (abs(square - 1.0) <= norm2) & (both * both + apart * apart <= 2.0 * mean2) else 1.0
+    return bad
+
+
+@_compile
+def shape_canonical(points: Array, made: Array) -> Any:
+    """Shapes, centred and of norm one, into ``made``; how many have numbers too large, too small or too alike for that."""
+    k = points.shape[1] // 2
+    bad = 0.0
+    for i in range(len(points)):
+        re = im = square = 0.0
+        for j in range(k):
+            re += points[i, 2 * j]
+            im += points[i, 2 * j + 1]
+        re /= k
+        im /= k
+        for j in range(k):
+            a, b = points[i, 2 * j] - re, points[i, 2 * j + 1] - im
+            square += a * a + b * b
+            made[i, 2 * j], made[i, 2 * j + 1] = a, b
+        shift = square + k * (re * re + im * im)
+        bad += 0.0 if (square > 1e-200) & (shift < 1e200) & (square > 1e-20 * shift) else 1.0
+        scale = 1.0 / math.sqrt(square)
+        for j in range(2 * k):
+            made[i, j] *= scale
+    return bad
+
+
+@_compile
+def _turned(z: Array) -> Any:
+    """i·z, for real and imaginary parts in turn."""
+    turned = np.empty_like(z)
+    turned[::2], turned[1::2] = -z[1::2], z[::2]
+    return turned
+
+
+@_compile
+def shape_below(points: Array, x: Array, least: float) -> Any:
+    """Which shapes z have |⟨x, z⟩| below ``least``."""
+    n, p = points.shape
+    ix = _turned(x)
+    found = np.empty(n, dtype=np.bool_)
+    for i in range(0, n, 2):
+        y0, y1, _, _ = _four(points, i)
+        a0 = a1 = b0 = b1 = 0.0
+        for j in range(p):
+            a0 += x[j] * y0[j]
+            a1 += x[j] * y1[j]
+            b0 += ix[j] * y0[j]
+            b1 += ix[j] * y1[j]
+        found[min(i + 1, n - 1)] = a1 * a1 + b1 * b1 < least * least
+        found[i] = a0 * a0 + b0 * b0 < least * least
+    return found
+
+
+@_compile
+def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+    """Sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
+    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; and how many |c| are below ``least``.
+
+    As for directions, with real rows: Re c = ⟨x, z⟩ and Im c = ⟨i·x, z⟩ there, and z·c̄ = (Re c)·z − i·(Im c)·z.
+    """
+    n, p = points.shape
+    ix = _turned(x)
+    plain, quarter, part, other = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
+    re, im, weight = np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    along = square = turning = far = 0.0
+    for start in range(0, n, RUN):
+        part[:] = 0.0
+        other[:] = 0.0
+        for first in range(start, min(start + RUN, n), FEW):
+            count = min(FEW, n - first)
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+                for j in range(p):
+                    a0 += x[j] * y0[j]
+                    a1 += x[j] * y1[j]
+                    a2 += x[j] * y2[j]
+                    a3 += x[j] * y3[j]
+                    b0 += ix[j] * y0[j]
+                    b1 += ix[j] * y1[j]
+                    b2 += ix[j] * y2[j]
+                    b3 += ix[j] * y3[j]
+                re[i], re[i + 1], re[i + 2], re[i + 3] = a0, a1, a2, a3
+                im[i], im[i + 1], im[i + 2], im[i + 3] = b0, b1, b2, b3
+            for i in range(count):
+                c = math.sqrt(re[i] * re[i] + im[i] * im[i])
+                z = 1.0 - c
+                f = _sum(series, z)
+                theta2 = f * f * z * (1.0 + c)
+                along += f * c
+                square += theta2
+                turning += theta2 / max(f * c, TINY)
+                far += 1.0 if c < least else 0.0
+                weight[i] = f / max(c, TINY)
+            weight[count:] = 0.0
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
+                a0, a1, a2, a3 = w0 * re[i], w1 * re[i + 1], w2 * re[i + 2], w3 * re[i + 3]
+                b0, b1, b2, b3 = w0 * im[i], w1 * im[i + 1], w2 * im[i + 2], w3 * im[i + 3]
+                for j in range(p):
+                    part[j] += (a0 * y0[j] + a1 * y1[j]) + (a2 * y2[j] + a3 * y3[j])
+                    other[j] -= (b0 * y0[j] + b1 * y1[j]) + (b2 * y2[j] + b3 * y3[j])
+        plain += part
+        quarter += other
+    logs = plain + _turned(quarter) - along * x
+    a0 = b0 = 0.0
+    for j in range(p):  # what rounding left along x and i·x
+        a0 += x[j] * logs[j]
+        b0 += ix[j] * logs[j]
+    return logs - a0 * x - b0 * ix, along, square, turning, far
+
+
+@_compile
+def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
+    """The sums of logarithms at several bases, and how many records are too far from one; a few records at a time, which stay
+    in the processor's cache for all bases."""
+    total, far = np.zeros_like(bases), 0.0
+    for start in range(0, len(points), 256):
+        for m in range(len(bases)):
+            logs, _, _, _, missed = shape_moments(points[start : start + 256], bases[m], series, least)
+            total[m] += logs
+            far += missed
+    return total, far
+
+
+@_compile
+def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
+    """Shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``, in single precision;
+    the sum of φ₁ = θ·cot θ, and how many |⟨x, z⟩| are below ``least``."""
+    n, p = points.shape
+    ix = _turned(x)
+    along = far = 0.0
+    back = np.empty(p)
+    for i in range(n):
+        y = points[i]
+        re = im = 0.0
+        for j in range(p):
+            re += x[j] * y[j]
+            im += ix[j] * y[j]
+        c = math.sqrt(re * re + im * im)
+        z = 1.0 - c
+        f = _sum(series, z)
+        far += 1.0 if c < least else 0.0
+        along += f * c
+        c = max(c, TINY)
+        one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
+        two = f / math.sqrt(f * c)
+        re /= c
+        im /= c
+        for j in range(p // 2):
+            back[2 * j] = y[2 * j + 1]
+            back[2 * j + 1] = -y[2 * j]
+        for j in range(p):
+            turned = re * y[j] + im * back[j]
+            first[i, j] = one * turned
+            second[i, j] = two * turned
+    return along, far
 
 
 @_compile
@@ -165,7 +350,6 @@ def plane_moments(points: Array, inverse: Array, series: Any, widest: float) -> 
     e = artanh x, x = gap/mean, from a series in x₂² after halving twice: tanh(e/2) = x/(1 + √(1 − x²)).
     """
     i0, i1, i2 = inverse[0, 0], inverse[1, 0], inverse[1, 1]
-    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
     total = np.zeros(8)
     for start in range(0, len(points), RUN):
         first = second = square = h11 = h12 = h22 = level = wide = 0.0
@@ -182,13 +366,7 @@ def plane_moments(points: Array, inverse: Array, series: Any, widest: float) -> 
             y2 = x2 / (root * root)
             deep = 1.0 + math.sqrt(max(1.0 - y2, 0.0))
             z = y2 / (deep * deep)
-            z2 = z * z
-            z4 = z2 * z2
-            f = (
-                ((s0 + s1 * z) + (s2 + s3 * z) * z2)
-                + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
-                + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
-            )
+            f = _sum(series, z)
             ratio = 4.0 * f / (root * deep)  # e/x = e·coth e
             beta = ratio / mean
             curve = (ratio - 1.0) / (max(x2, TINY) * mean * mean)

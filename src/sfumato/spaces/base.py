@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -131,6 +132,10 @@ class Space(ABC):
     def exp(self, base: Points, vectors: Points) -> Points:
         """End points of the geodesics that leave ``base`` with velocities ``vectors``."""
 
+    def retract(self, base: Points, vectors: Points) -> Points:
+        """Points that differ from :meth:`exp` by the cube of the velocities at most, where they are cheaper: for solvers."""
+        return self.exp(base, vectors)
+
     @abstractmethod
     def log(self, base: Points, points: Points) -> Points:
         """Velocities of the shortest geodesics from ``base`` to ``points``; inverse of :meth:`exp`."""
@@ -195,11 +200,12 @@ class Space(ABC):
         step = np.linalg.solve(moments.hessian, self.coordinates(base, moments.logs))
         return self.from_coordinates(base, np.asarray(step, dtype=np.float64))
 
-    def extent(self, base: Points, points: Points) -> tuple[float, float]:
-        """The sum of squared distances from ``base`` and the largest distance; neither too small."""
-        parts = blocks(len(points), 8 * int(np.prod(self.point_shape)))
-        distances = [self.distance(base, points[part]) for part in parts]
-        return float(sum(np.sum(d**2) for d in distances)), float(max(d.max() for d in distances))
+    def second_moment(self, moments: Moments) -> float:
+        """The mean squared distance from mean moments, rounded up: with what a series left out, and with what cosines cannot
+        tell, angles below 1e-7; infinity where they do not tell it."""
+        curvature = self.curvature_bounds[1]
+        slack = 2.0**-44 / curvature if curvature > 0 else 0.0
+        return (math.sqrt(max(0.0, moments.square)) + moments.error) ** 2 * (1 + 1e-9) + slack
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         """Which points are farther than ``radius`` from ``base``."""

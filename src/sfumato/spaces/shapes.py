@@ -4,14 +4,26 @@ space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from types import ModuleType
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import angle_over_sine, chi, cot_defect, gradient_error, log_sinc, psi, unit_log_spread
+from ._curvature import (
+    NEAR,
+    angle_over_sine,
+    angle_series,
+    chi,
+    cot_defect,
+    gradient_error,
+    log_sinc,
+    psi,
+    unit_log_spread,
+)
 from .base import (
     CACHE,
+    MANY,
     Array,
     Moments,
     Points,
@@ -19,6 +31,7 @@ from .base import (
     _not_finite,
     as_numbers,
     blocks,
+    compiled,
     uniform_weights,
     whole_number,
 )
@@ -73,6 +86,13 @@ class PlanarShapes(Space):
         z = np.ascontiguousarray(self._complex(points))
         if z.ndim != 2:
             raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
+        if (kernels := self._kernels(z)) is not None:
+            rows = z.view(np.float64)
+            if kernels.shape_faults(rows, EXACT * 2 * self.landmarks, (self.landmarks * EXACT) ** 2) == 0:
+                return z, {}
+            made = np.empty_like(z)
+            if kernels.shape_canonical(rows, made.view(np.float64)) == 0:
+                return made, {}
         with np.errstate(over="ignore", invalid="ignore"):
             mean = z @ np.full(self.landmarks, 1 / self.landmarks, dtype=np.complex128)
             real = z.view(np.float64)
@@ -103,7 +123,7 @@ class PlanarShapes(Space):
         return np.stack([points.real, points.imag], axis=-1)
 
     def _complex(self, points: ArrayLike) -> Points:
-        array = as_numbers(points)
+        array = points if type(points) is np.ndarray and points.dtype == np.complex128 else as_numbers(points)
         if np.iscomplexobj(array):
             if array.shape[-1:] != (self.landmarks,):
                 raise ValueError(
@@ -116,8 +136,8 @@ class PlanarShapes(Space):
 
     def _preshape(self, points: ArrayLike) -> Points:
         z = self._complex(points)
-        z = z - z.mean(axis=-1, keepdims=True)
-        return np.asarray(z / np.linalg.norm(z, axis=-1, keepdims=True))
+        z = z - np.add.reduce(z, axis=-1, keepdims=True) / self.landmarks
+        return np.asarray(z / _length(z)[..., None])
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
@@ -130,26 +150,33 @@ class PlanarShapes(Space):
     def exp(self, base: Points, vectors: Points) -> Points:
         """cos(t)·x + sin(t)·v/‖v‖ for a horizontal v."""
         x, v = self._preshape(base), self._complex(vectors)
-        t = np.linalg.norm(v, axis=-1, keepdims=True)
-        y = np.cos(t) * x + np.sinc(t / np.pi) * v
-        return np.asarray(y / np.linalg.norm(y, axis=-1, keepdims=True))
+        t = _length(v)[..., None]
+        y = np.cos(t) * x + (np.sin(t) / np.maximum(t, 1e-300)) * v
+        return np.asarray(y / _length(y)[..., None])
+
+    def retract(self, base: Points, vectors: Points) -> Points:
+        y = base + vectors
+        return np.asarray(y / _length(y)[..., None])
 
     def log(self, base: Points, points: Points) -> Points:
         """atan2(‖u‖, |c|)·u/‖u‖ with y aligned to x, c = ⟨x, y⟩ and u = y − |c|·x."""
         x, y = self._preshape(base), self.align(base, points)
         near = y - x
         u = near - np.sum(np.conj(x) * near, axis=-1, keepdims=True) * x
-        sine = np.linalg.norm(u, axis=-1, keepdims=True)
+        sine = _length(u)[..., None]
         theta = np.arctan2(sine, np.sum(np.conj(x) * y, axis=-1, keepdims=True).real)
         return np.asarray(theta * u / np.where(sine > 0, sine, 1.0))
 
     def distance(self, a: Points, b: Points) -> Array:
         """2·atan2(‖x − y‖, ‖x + y‖) after alignment."""
         x, y = self._preshape(a), self.align(a, b)
-        return np.asarray(2 * np.arctan2(np.linalg.norm(x - y, axis=-1), np.linalg.norm(x + y, axis=-1)))
+        return np.asarray(2 * np.arctan2(_length(x - y), _length(x + y)))
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         return np.asarray(np.sum(np.conj(self._complex(u)) * self._complex(v), axis=-1).real)
+
+    def norm(self, base: Points, vectors: Points) -> Array:
+        return _length(self._complex(vectors))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         m = self.landmarks - 2
@@ -169,13 +196,18 @@ class PlanarShapes(Space):
         k = self.landmarks
         center = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
         center[0] += 1.0
-        center /= np.linalg.norm(center)
+        center /= _length(center)
         mirror = _householder(center, x)[1:].copy()
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
-        return center, mirror / np.linalg.norm(mirror)
+        return center, mirror / _length(mirror)
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and (kernels := self._kernels(points)) is not None:
+            x = np.ascontiguousarray(bases)
+            logs, far = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
+            if not far:
+                return np.asarray(logs.view(np.complex128) / len(points))
         w = None if weights is None else uniform_weights(len(points), weights)
         toward, along = np.zeros(bases.shape, dtype=np.complex128), np.zeros(len(bases))
         for part in blocks(len(points), 2 * max(len(bases), self.landmarks), 2 * CACHE):
@@ -190,6 +222,8 @@ class PlanarShapes(Space):
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power
         iteration; the solver takes over where they are not enough."""
+        if weights is None:  # some records will do: the start is off by their spread over the root of their number
+            points = points[:: max(1, len(points) // 64)]
         x = points[0 if weights is None else int(np.argmax(weights))]
         for _ in range(2):
             c = np.conj(points @ np.conj(x))
@@ -197,6 +231,8 @@ class PlanarShapes(Space):
         return np.asarray(x)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        if weights is None and (found := self._compiled_moments(base, points)):
+            return found
         toward = np.zeros(self.landmarks, dtype=np.complex128)
         weight, along, square, turning = 0.0, 0.0, 0.0, 0.0
         for part in blocks(len(points), 2 * self.landmarks, 2 * CACHE):
@@ -214,17 +250,29 @@ class PlanarShapes(Space):
         trace = weight + (self.dim - 1) * along - turning
         return Moments(weight, logs - np.vdot(base, logs) * base, np.asarray(trace), max(0.0, square))
 
-    def extent(self, base: Points, points: Points) -> tuple[float, float]:
-        """From cosines, as on the sphere."""
-        square, least, slack = 0.0, 1.0, 64 * EXACT
-        for part in blocks(len(points), 2 * self.landmarks, 2 * CACHE):
-            size = np.minimum(np.abs(points[part] @ np.conj(base)), 1.0)
-            square += float(np.sum(np.arccos(size) ** 2))
-            least = min(least, float(size.min()))
-        return square * (1 + slack) + len(points) * slack, float(np.sqrt(np.arccos(least) ** 2 + slack))
+    @staticmethod
+    def _kernels(points: Points) -> ModuleType | None:
+        """Compiled loops, for points that are many."""
+        return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
+
+    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
+        """The same in one pass; None for few points, and where one is too far for the series."""
+        if (kernels := self._kernels(points)) is None:
+            return None
+        x, n = np.ascontiguousarray(base), float(len(points))
+        logs, along, square, turning, far = kernels.shape_moments(
+            points.view(np.float64), x.view(np.float64), angle_series(), NEAR
+        )
+        trace = np.asarray(n + (self.dim - 1) * along - turning)
+        return None if far else Moments(n, logs.view(np.complex128), trace, max(0.0, square))
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        found = np.abs(points @ np.conj(base)) < np.cos(min(radius, np.pi)) + 1e-12
+        least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
+        if (kernels := self._kernels(points)) is not None:
+            x = np.ascontiguousarray(base)
+            found = kernels.shape_below(points.view(np.float64), x.view(np.float64), least)
+        else:
+            found = np.abs(points @ np.conj(base)) < least
         found[found] = self.distance(base, points[found]) > radius
         return np.asarray(found)
 
@@ -233,21 +281,26 @@ class PlanarShapes(Space):
 
         In single precision, where they take half the time: :meth:`gradient_error` allows for it.
         """
-        k = self.landmarks
+        k, kernels = self.landmarks, self._kernels(points)
         along, gram, turned = 0.0, np.zeros((2 * k, 2 * k)), np.zeros((2 * k, 2 * k))
+        # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
+        single = np.empty((2, min(SINGLE, len(points)), 2 * k), dtype=np.float32)
+        x = np.ascontiguousarray(base)
         for start in range(0, len(points), SINGLE):
-            part = slice(start, start + SINGLE)
-            turn, size, factor = _turns(points[part] @ np.conj(base))
-            phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
-            # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
-            single = points[part].astype(np.complex64)
-            for total, weight in ((gram, (1 - phi) / sine2), (turned, factor * factor / phi)):  # θ·tan θ/sin²θ
-                rows = (single * (turn * np.sqrt(weight)).astype(np.complex64)[:, None]).view(np.float32)
-                total += rows.T @ rows
-            along += float(phi.sum())
-        basis = self.tangent_basis(base)
-        plain, quarter = (np.ascontiguousarray(v).view(np.float64) for v in (basis, -1j * basis))
-        return np.asarray(plain @ gram @ plain.T - quarter @ turned @ quarter.T + along * np.eye(self.dim))
+            z = points[start : start + SINGLE]
+            rows = single[:, : len(z)]
+            if kernels is not None:
+                part, far = kernels.shape_rows(
+                    z.view(np.float64), x.view(np.float64), angle_series(), NEAR, rows[0], rows[1]
+                )
+            if kernels is None or far:
+                part = _turned_rows(z, x, rows)
+            gram += rows[0].T @ rows[0]
+            turned += rows[1].T @ rows[1]
+            along += part
+        gram -= _quarter_turn(_quarter_turn(turned).T).T
+        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
+        return np.asarray(basis @ gram @ basis.T + along * np.eye(self.dim))
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
         """As on the sphere of curvature 4, plus what single precision does to the Hessian: the sum of SINGLE products, each of
@@ -266,7 +319,7 @@ class PlanarShapes(Space):
     # -- volume ----------------------------------------------------------------------------------------------------
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """(2m − 1)·log(sin t/t) + log cos t, m = k − 2."""
-        t = np.linalg.norm(self._complex(vectors), axis=-1)
+        t = _length(self._complex(vectors))
         return (self.dim - 2) * log_sinc(t) + log_sinc(2 * t)
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
@@ -353,8 +406,30 @@ def _turns(c: Points) -> tuple[Points, Array, Array]:
     return turn, size, angle_over_sine(size)
 
 
+def _quarter_turn(rows: Array) -> Array:
+    """i·z for rows of real and imaginary parts in turn."""
+    turned = np.empty_like(rows)
+    turned[:, ::2], turned[:, 1::2] = -rows[:, 1::2], rows[:, ::2]
+    return turned
+
+
+def _turned_rows(z: Points, x: Points, rows: NDArray[np.float32]) -> float:
+    """As shape_rows of the compiled kernels, at any distance."""
+    turn, size, factor = _turns(z @ np.conj(x))
+    phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
+    for row, weight in zip(rows, ((1 - phi) / sine2, factor * factor / phi), strict=True):  # θ·tan θ/sin²θ
+        row[:] = (z * (turn * np.sqrt(weight))[:, None]).view(np.float64)
+    return float(phi.sum())
+
+
+def _length(z: Points) -> Array:
+    """‖z‖ of complex vectors, as real ones of twice the length: quicker than NumPy's norm."""
+    real = np.ascontiguousarray(z).view(np.float64)
+    return np.asarray(np.sqrt(np.vecdot(real, real)))
+
+
 def _unit(z: Points) -> Points:
-    return np.asarray(z / np.linalg.norm(z))
+    return np.asarray(z / _length(z))
 
 
 def _householder(mirror: Points, vectors: Points) -> Points:

@@ -265,9 +265,9 @@ class SPD(Space):
         trace = n * self.dim + pairs / 3 / (1 + pairs / (n * k * (k - 1) / 2) / 15)
         return float(n), logs, np.asarray(trace), float(square), accuracy
 
-    def extent(self, base: Points, points: Points) -> tuple[float, float]:
-        square = self._squared_distances(base, points) * (1 + 1e-9) + 1e-18
-        return float(square.sum()), float(np.sqrt(square.max()))
+    def second_moment(self, moments: Moments) -> float:
+        """The fast sums over 2×2 matrices do not tell that of the determinants."""
+        return super().second_moment(moments) if self.size != 2 else np.inf
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         found = self._squared_distances(base, points) > (radius * (1 - 1e-6)) ** 2

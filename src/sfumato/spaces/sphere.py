@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Real
@@ -115,6 +116,10 @@ class Sphere(Space):
         y = np.cos(t) * x + np.sinc(t / np.pi) * v
         return np.asarray(y / (np.linalg.norm(y, axis=-1, keepdims=True) * self._q))
 
+    def retract(self, base: Points, vectors: Points) -> Points:
+        y = base + vectors
+        return np.asarray(y / (np.sqrt(np.vecdot(y, y))[..., None] * self._q))
+
     def log(self, base: Points, points: Points) -> Points:
         """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩); u is taken from y ∓ x, which is exact near ±x."""
         x, y = np.asarray(base) * self._q, np.asarray(points) * self._q
@@ -137,8 +142,12 @@ class Sphere(Space):
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         return np.asarray(np.sum(u * v, axis=-1))
 
+    def norm(self, base: Points, vectors: Points) -> Array:
+        return np.asarray(np.sqrt(np.vecdot(vectors, vectors)))
+
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        padded = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
+        padded = np.zeros((*coordinates.shape[:-1], self.dim + 1))
+        padded[..., 1:] = coordinates
         return _reflect(base * self._q, padded)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
@@ -163,8 +172,8 @@ class Sphere(Space):
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        total = np.full(len(points), 1 / len(points)) @ points if weights is None else weights @ points
-        length = np.linalg.norm(total) * self._q
+        total = np.ones(len(points)) @ points / len(points) if weights is None else weights @ points
+        length = math.sqrt(total @ total) * self._q
         return total / length if length > 1e-9 else points[0 if weights is None else int(np.argmax(weights))]
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
@@ -192,25 +201,12 @@ class Sphere(Space):
         kernels, n = compiled(), float(len(points))
         assert kernels is not None
         if self.dim == 2:
-            frame = np.concatenate([base[None], self.tangent_basis(base)])
-            total = kernels.sphere_moments(points, frame, angle_series(), NEAR)
-            hessian = np.array([[total[4], total[5]], [total[5], total[6]]]) + total[3] * np.eye(2)
-            return Moments(n, total[:2] @ frame[1:], hessian, float(total[2])) if total[7] == 0 else None
+            logs, hessian, square, far = kernels.sphere_moments(points, base, angle_series(), NEAR)
+            return Moments(n, logs, hessian, square) if far == 0 else None
         toward, along, square, far = kernels.direction_moments(points, base, angle_series(), NEAR)
         logs = toward - along * base
         trace = np.asarray(n + (self.dim - 1) * along)
         return Moments(n, logs - (logs @ base) * base, trace, max(0.0, square)) if far == 0 else None
-
-    def extent(self, base: Points, points: Points) -> tuple[float, float]:
-        """From cosines, which cannot tell angles below 1e-8 from zero: a little is added to what they say."""
-        square = self.moments(base, points).square
-        if self.dim == 2 and self._compiles(points) and (kernels := compiled()):
-            least = float(kernels.sphere_least(points, base))
-        else:
-            least = min(float((points[part] @ base).min()) for part in blocks(len(points), self.dim + 1, CACHE))
-        angle2 = float(np.arccos(np.clip(least * self.curvature, -1.0, 1.0))) ** 2
-        slack = 64 * EXACT
-        return square * (1 + slack) + len(points) * slack / self.curvature, float(np.sqrt(angle2 + slack)) / self._q
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         """By cosines first; the distance decides for those that may be outside."""
@@ -318,7 +314,7 @@ class Sphere(Space):
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Some two dozen roundings of numbers of at most 1, and inner products of d + 1 terms."""
-        return (24 + 4 * float(np.sqrt(self.dim + 1))) * 2.0**-53 / self._q
+        return (24 + 4 * math.sqrt(self.dim + 1)) * 2.0**-53 / self._q
 
 
 @lru_cache(maxsize=1)
@@ -349,7 +345,7 @@ def _reflect(x: Points, vectors: Points) -> Points:
     """The Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
     mirror = x.copy()
     mirror[0] += 1.0 if x[0] >= 0 else -1.0
-    mirror /= np.linalg.norm(mirror)
+    mirror /= math.sqrt(mirror @ mirror)
     return np.asarray(vectors - 2 * (vectors @ mirror)[..., None] * mirror)
 
 
