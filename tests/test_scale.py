@@ -294,6 +294,33 @@ def test_a_cluster_gives_the_same_mean_and_survives_the_loss_of_a_worker(client)
     assert victim not in client.run(os.getpid).values()
 
 
+def test_partitions_that_workers_hold_go_together(client):
+    """A task for each worker; the sums are the same to the last bit, and a lost worker's partitions are made again."""
+    distributed = pytest.importorskip("distributed")
+    case, space = Case("sphere", 2, 50_000), sf.Sphere(2)
+    points, seen = da.from_array(case.points(), chunks=(5000, 3)), []
+
+    def progress(number, done, parts):
+        if number == 2 and len(seen) == 2:  # a worker is done, the other is not
+            os.kill(victim, signal.SIGKILL)
+        seen.append((number, done))
+
+    client.wait_for_workers(2, timeout=60)
+    with client.as_current():
+        expected = sf.frechet_mean(space, points)
+        assert len(lazy._together(client, lazy.parts_of(points, space, 1000))) == 10  # which might not fit together
+        held = points.persist()
+        distributed.wait(held)
+        groups = lazy._together(client, lazy.parts_of(held, space, 1000))
+        assert len(groups) == 2
+        assert sorted(groups[0] + groups[1]) == list(range(10))
+        assert np.array_equal(sf.frechet_mean(space, held).point, expected.point)
+        victim = min(client.run(os.getpid).values())
+        assert np.array_equal(sf.frechet_mean(space, held, progress=progress).point, expected.point)
+    assert [done for _, done in seen[1::2]] == [10] * (len(seen) // 2)  # two tasks in every pass
+    client.wait_for_workers(2, timeout=60)
+
+
 def test_noise_and_charges_are_the_curators(client, monkeypatch, sfumato_set):
     """Workers sum; the process that asks draws the noise and charges the ledger, once."""
     files, ball = sfumato_set

@@ -426,13 +426,29 @@ def _counted(results: Iterable[T], tick: Callable[[int], None]) -> list[T]:
 
 
 # -- Dask ------------------------------------------------------------------------------------------------------------------
-def _alone(job: Callable[[Any], T], part: Any) -> T:
+def _alone(job: Callable[[Any], T], parts: list[Any]) -> list[T]:
     with one_thread():
-        return job(part)
+        return [job(part) for part in parts]
+
+
+def _together(client: Any, parts: list[Any]) -> list[list[int]]:
+    """Which partitions go in one task: those that one worker holds in memory, a task for each of its threads, as a task costs
+    the scheduler as much time as a worker takes for a million records.  Others, which would all be loaded at once, alone."""
+    from distributed import Future
+
+    states = [client.futures.get(getattr(part, "key", None)) for part in parts]
+    if not all(state is not None and state.status == "finished" for state in states):
+        return [[i] for i in range(len(parts))]
+    holders = client.who_has([Future(part.key, client) for part in parts])
+    groups: dict[str, list[int]] = {}
+    for i, part in enumerate(parts):
+        groups.setdefault(min(holders[part.key], default=""), []).append(i)
+    threads = client.nthreads()
+    return [held[j :: threads.get(worker, 1)] for worker, held in groups.items() for j in range(threads.get(worker, 1))]
 
 
 def _on_dask(job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
-    """One task for each partition, on whatever scheduler is set; only sums come back.
+    """A task for each partition or for some that are held together, on whatever scheduler is set; only sums come back.
 
     Tasks have no effects and are named by what they compute: one that is lost with its worker is run again elsewhere.
     """
@@ -441,15 +457,19 @@ def _on_dask(job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], No
     from dask.delayed import delayed
 
     task = delayed(partial(_alone, job), pure=True)
-    tasks = [task(part) for part in parts]
-    client: Any = getattr(get_scheduler(collections=tasks), "__self__", None)
+    client: Any = getattr(get_scheduler(collections=[task(parts[:1])]), "__self__", None)
     if hasattr(client, "scheduler_info"):  # a client of distributed
         from distributed import as_completed
 
-        futures = client.compute(tasks)
-        for done, _ in enumerate(as_completed(futures), 1):
+        groups = [group for group in _together(client, parts) if group]
+        futures = client.compute([task([parts[i] for i in group]) for group in groups])
+        sizes, done = {future.key: len(group) for future, group in zip(futures, groups, strict=True)}, 0
+        for future in as_completed(futures):
+            done += sizes[future.key]
             tick(done)
-        return list(client.gather(futures))
+        sums = dict(zip(chain(*groups), chain(*client.gather(futures)), strict=True))
+        return [sums[i] for i in range(len(parts))]
+    tasks = [task([part]) for part in parts]
     ended = 0
 
     def count(key: Any, *_: object) -> None:
@@ -460,4 +480,4 @@ def _on_dask(job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], No
 
     names = {task.key for task in tasks}
     with Callback(posttask=count):
-        return list(compute(*tasks))
+        return [only for (only,) in compute(*tasks)]
