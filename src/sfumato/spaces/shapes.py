@@ -37,7 +37,7 @@ from .base import (
 )
 from .sphere import EXACT, local_log_spread, psi_max
 
-SINGLE = 512  # records that are summed in single precision at once
+SINGLE = 2048  # records that are summed in single precision at once
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
 
 
