@@ -156,6 +156,12 @@ def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     return RadialLaw(space, edges, slopes / sigma)
 
 
+@lru_cache(maxsize=256)
+def exponential_error_quantile(space: Space, r: float, sigma: float, p: float) -> float:
+    """A distance from the mean that a draw of the exponential mechanism exceeds with probability at most 1 − p."""
+    return exponential_error_law(space, r, sigma).quantile(p)
+
+
 def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
     """Cells for a law like exp(−u²/(2σ)): its draws seldom pass √σ·(√d + 9)."""
     return spread_edges(space, float(np.sqrt(2 * sigma) * (np.sqrt(space.dim) + 9)), limit)

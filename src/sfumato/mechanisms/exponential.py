@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..calibration.error import exponential_error_law, gaussian_edges
+from ..calibration.error import exponential_error_quantile, gaussian_edges
 from ..calibration.scale import Scale, exponential_scale
 from ..radial import RadialLaw
 from ..records import Records
@@ -57,7 +57,7 @@ class Exponential(ManifoldMechanism):
         return 2 * self.ball.radius * error  # F is half a mean of squared distances, each at most 2r
 
     def error_quantile(self, n: int, p: float) -> float:
-        return exponential_error_law(self.space, self.ball.radius, self.scale(n)).quantile(p)
+        return exponential_error_quantile(self.space, self.ball.radius, self.scale(n), p)
 
 
 def _half_mean_square(records: Records, x: Points) -> Array:

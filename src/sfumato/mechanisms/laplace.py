@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 from ..calibration.error import laplace_error_quantile
@@ -11,6 +12,7 @@ from ..frechet import steady_solve
 from ..radial import RadialLaw
 from ..records import Records
 from ..sampling import Target
+from ..spaces.base import Space
 from .base import ManifoldMechanism
 
 
@@ -41,10 +43,7 @@ class ManifoldLaplace(ManifoldMechanism):
                 f"the Fréchet mean was not found to the tolerance {tolerance:.2g} that the scale allows for; nothing was "
                 "released. KNG does not need an exact mean."
             )
-        return Target(self.space, found.point, self._law(scale.sigma))
-
-    def _law(self, sigma: float) -> RadialLaw:
-        return RadialLaw.from_slope(self.space, lambda u: 0 * u + 1 / sigma, self.space.injectivity_radius)
+        return Target(self.space, found.point, _law(self.space, scale.sigma))
 
     def _energy_error(self, error: float) -> float:
         return 0.0  # the envelope is the density; what the mean is off by is part of Δ
@@ -55,3 +54,9 @@ class ManifoldLaplace(ManifoldMechanism):
     def acceptance(self, n: int) -> float | None:
         """Proposals are turned down for the volume alone, which looks the same from every mean: the clock tells nothing."""
         return 1.0
+
+
+@lru_cache(maxsize=64)
+def _law(space: Space, sigma: float) -> RadialLaw:
+    """The law of proposals' lengths, the same for all data."""
+    return RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, space.injectivity_radius)

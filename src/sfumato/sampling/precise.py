@@ -205,13 +205,19 @@ def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixe
     k = space.landmarks
     pair = np.stack([fixed(point.real), fixed(point.imag)])
     x = _unit(pair - np.sum(pair, axis=1, keepdims=True) // k)
-    middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
-    middle[0, 0] += ONE
-    middle = _unit(middle)
+    middle = _middle(k)
     first = complex(space._mirrors(space._preshape(point))[1][0])
     mirror = _complex_reflect(middle, x)[:, 1:].copy()
     mirror[:, 0] += _unit(fixed(np.array([first.real, first.imag])))
     return x, middle, _unit(mirror)
+
+
+@lru_cache(maxsize=16)
+def _middle(k: int) -> Fixed:
+    """The first mirror, the same at every point."""
+    middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
+    middle[0, 0] += ONE
+    return _unit(middle)
 
 
 @lru_cache(maxsize=16)

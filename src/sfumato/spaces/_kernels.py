@@ -209,16 +209,20 @@ def shape_below(points: Array, x: Array, least: float) -> Any:
     n, p = points.shape
     ix = _turned(x)
     found = np.empty(n, dtype=np.bool_)
-    for i in range(0, n, 2):
-        y0, y1, _, _ = _four(points, i)
-        a0 = a1 = b0 = b1 = 0.0
+    for i in range(0, n, 4):
+        y0, y1, y2, y3 = _four(points, i)
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
         for j in range(p):
             a0 += x[j] * y0[j]
             a1 += x[j] * y1[j]
+            a2 += x[j] * y2[j]
+            a3 += x[j] * y3[j]
             b0 += ix[j] * y0[j]
             b1 += ix[j] * y1[j]
-        found[min(i + 1, n - 1)] = a1 * a1 + b1 * b1 < least * least
-        found[i] = a0 * a0 + b0 * b0 < least * least
+            b2 += ix[j] * y2[j]
+            b3 += ix[j] * y3[j]
+        for m, size2 in enumerate((a0 * a0 + b0 * b0, a1 * a1 + b1 * b1, a2 * a2 + b2 * b2, a3 * a3 + b3 * b3)):
+            found[min(i + m, n - 1)] = size2 < least * least
     return found
 
 
