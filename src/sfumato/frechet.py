@@ -133,7 +133,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         if there_norm < norm:
             x, here, norm, damping = candidate, there, there_norm, min(1.0, 2 * damping)
         elif norm <= floor:  # no progress at the end of double precision
-            return Solution(x, norm, iteration, max(goal, norm), here)
+            return Solution(x, norm + here.error, iteration, max(goal, norm + here.error), here)
         else:
             damping /= 2
 

@@ -14,10 +14,11 @@ COARSE = 26  # bits of the matrix that shapes proposals
 FAIL = 1e-9  # the chance of a rare event that a fixed amount of work allows for
 
 
-def public_hessian(space: Space, r: float, R: float, u: Array) -> tuple[Array, Array]:
-    """Bounds on the mean Hessian at distance u from the Fréchet mean, within B_R(p0), for any data in B_r(p0)."""
-    reach = np.minimum(2 * r + u, r + R)
-    return space.mean_hessian_bounds(space.second_moment_at(r * r, u), reach)
+def public_hessian(space: Space, r: float, R: float, u: Array, slope: float = 0.0) -> tuple[Array, Array]:
+    """Bounds on the mean Hessian at distance u from the Fréchet mean, within B_R(p0), for any data in B_r(p0); or from a point
+    where the gradient is at most ``slope`` and that is so little outside of B_r(p0) that slope·4 covers it."""
+    reach = np.minimum(2 * r + 4 * slope + u, r + R)
+    return space.mean_hessian_bounds(space.second_moment_at(r * r + 4 * slope * (r + slope), u), reach)
 
 
 def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
@@ -63,22 +64,26 @@ class Ellipse:
 @lru_cache(maxsize=256)
 def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> Ellipse | None:
     """KNG's gradient transported back to the mean is Hv, give or take e(‖v‖), the error of the gradient: so ‖∇F‖ ≥
-    s − e(s/λ), s = ‖Hv‖, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H.  Both are concave in s, so chords
-    stay below them; the first rules near the mean, the second far out.  None for data too few, or a region too narrow.
+    s − e(s/λ), s = ‖Hv‖, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H.  As e rises, chords stay below the
+    first if each grid point takes e from the next one, and as λ is the least so far G is a chain of chords itself.  The first
+    rules near the mean, the second far out.  None for data too few, or a region too narrow.
 
     Accepted is at least ∫ s^(d−1)·J₋·e^(−(s+e)/σ), up to where s/λ = R − r, over the mass of the law; bounds on the energy are
     2e/σ apart.
     """
     if np.isinf(R) or r >= R:
         return None
-    lower, upper = (float(h) for h in public_hessian(space, r, R, np.zeros(())))
+    lower, upper = (float(h) for h in public_hessian(space, r, R, np.zeros(()), slope))
+    if lower < 0.25 or 4 * slope > r:  # the mean is at most slope/λ away
+        return None
     d, limit = space.dim, min(r + R, space.injectivity_radius)
     # H⁻¹ is kept to COARSE bits, half a unit off in each of d² entries: that moves Hv by less than rough·‖w‖
     rough = d * 2.0**-COARSE * upper / lower
-    lower, upper = lower * (1 - rough), upper * (1 + rough)
+    lower, upper = lower * (1 - rough), upper / (1 - rough)
 
     def error(u: Array) -> Array:
-        return rounding + rough * upper * u + space.gradient_error(u, r * r, np.minimum(2 * r + u, r + R), slope)
+        moment, reach = r * r + 4 * slope * (r + slope), np.minimum(2 * r + 4 * slope + u, r + R)
+        return rounding + rough * upper * u + space.gradient_error(u, moment, reach, slope)
 
     def stretch(s: Array) -> tuple[Array, Array]:
         """Bounds on log J at ‖Hv‖ = s."""
@@ -92,8 +97,9 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
 
     edges = radial_edges(space, 1 / sigma, upper * limit)
     inner = np.minimum(edges / upper, limit)
-    growth = np.minimum.accumulate(public_hessian(space, r, R, inner[1:])[0])
-    near = edges - error(np.minimum(edges / lower, limit))
+    growth = np.minimum.accumulate(public_hessian(space, r, R, inner[1:], slope)[0])
+    errors = np.maximum.accumulate(error(np.minimum(edges / lower, limit)))
+    near = edges - np.append(errors[1:], errors[-1])
     far = np.concatenate([[0.0], np.cumsum(growth * np.diff(inner))])
     beyond = np.flatnonzero(near[1:] < far[1:])
     turn = 1 + int(beyond[0]) if len(beyond) else len(edges)

@@ -96,6 +96,8 @@ class KNG(ManifoldMechanism):
 
         offset = found.slope / sigma
         ellipse = self._ellipse(scale, records.n)
+        if found.slope > self._public_slope(scale):  # a solver gone astray: the ellipse takes its success for granted
+            ellipse = None
         hessian = None if ellipse is None else found.hessian(records)
         if ellipse is None or hessian is None:
             span = _span(space, ball.center, found.base, R)
@@ -107,7 +109,8 @@ class KNG(ManifoldMechanism):
             """‖∇F + Hv‖/σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
             reach = np.minimum(found.furthest + length, most)
-            error = self._rounding(R, records.n) + space.gradient_error(length, found.second_moment, reach, found.slope)
+            inexact = self._rounding(R, records.n) + found.moments.error
+            error = inexact + space.gradient_error(length, found.second_moment, reach, found.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
@@ -122,11 +125,16 @@ class KNG(ManifoldMechanism):
         """Proposals shaped by the Hessian, where public numbers say that most of them are accepted: for many records."""
         if self.objective is not None or np.isinf(scale.region):
             return None
-        slope = max(INEXACT * scale.sigma, solver_tolerance(self.space, self.ball.center, self.ball.radius))
-        found = kng_ellipse(
-            self.space, self.ball.radius, scale.region, scale.sigma, self._rounding(scale.region, n), slope
-        )
+        slope = self._public_slope(scale)
+        inexact = self._rounding(scale.region, n) + (slope if self.space.series_moments else 0.0)
+        found = kng_ellipse(self.space, self.ball.radius, scale.region, scale.sigma, inexact, slope)
         return found if found is not None and found.acceptance >= WORTHWHILE else None
+
+    def _public_slope(self, scale: Scale) -> float:
+        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
+        space, center, r = self.space, self.ball.center, self.ball.radius
+        allowed = max(INEXACT * scale.sigma, solver_tolerance(space, center, r))
+        return allowed + space.rounding_error(center, r + min(scale.region, 2.01 * r))
 
     def _condition(self, n: int) -> float:
         scale = self.calibrate(n)
@@ -202,8 +210,8 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     """The envelope about the mean of records in the ball, for draws in B_R.
 
     With 2F the mean squared distance, 2F(x) ≤ 2F(x̄) + 2ηu + u² where no curvature is negative: a bound on the second
-    moment along the way, and with the largest distance one on the Hessian.  2F(x̄) ≤ 2F(p₀) ≤ r², and the solver often knows
-    it; no record is farther than r from p₀.  The answer of the solver only places the
+    moment along the way, and with the largest distance one on the Hessian.  As F is convex 2F(x̄) ≤ 2F(p₀) + 2ηρ(p₀, x̄), and
+    2F(p₀) ≤ r²; the solver often knows better; no record is farther than r from p₀.  The answer of the solver only places the
     proposals: an inexact one costs speed, never privacy.
     """
     space, r = ball.space, ball.radius
@@ -212,8 +220,9 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     if not float(space.distance(ball.center, base)) <= R:  # a solver gone astray
         base, moments = ball.center, records.moments(ball.center)
         eta = float(space.norm(base, moments.logs))
-    second_moment = min(space.second_moment(moments), r * r + 4 * r * eta)
-    furthest = (r + float(space.distance(ball.center, base))) * (1 + 1e-12)
+    off = float(space.distance(ball.center, base))
+    second_moment = min(space.second_moment(moments), r * r + 2 * eta * off)
+    furthest = (r + off) * (1 + 1e-12)
 
     def lower(u: Array) -> Array:
         reach = np.minimum(furthest + u, r + R)

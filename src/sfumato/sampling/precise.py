@@ -75,7 +75,8 @@ def coarse(matrix: Array) -> Array:
 
 
 def product(vector: Array, matrix: Array) -> Array:
-    """vector @ matrix for a :func:`coarse` matrix, with each entry rounded once, so that no error adds up.
+    """vector @ matrix for a :func:`coarse` matrix, with each entry rounded once, so that no error adds up (unless terms cancel
+    to less than 2^−70 of the largest one).
 
     The vector is cut into pieces of so few bits that doubles hold their products with the matrix; always as many pieces.
 

@@ -301,8 +301,9 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
-    """Shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``, in single precision;
-    the sum of φ₁ = θ·cot θ, and how many |⟨x, z⟩| are below ``least``."""
+    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
+    in single precision, whose rounding is then relative to the distance θ; the sum of φ₁ = θ·cot θ, and how many |⟨x, z⟩| are
+    below ``least``."""
     n, p = points.shape
     ix = _turned(x)
     along = far = 0.0
@@ -327,9 +328,9 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
             back[2 * j] = y[2 * j + 1]
             back[2 * j + 1] = -y[2 * j]
         for j in range(p):
-            turned = re * y[j] + im * back[j]
-            first[i, j] = one * turned
-            second[i, j] = two * turned
+            across = re * y[j] + im * back[j] - c * x[j]
+            first[i, j] = one * across
+            second[i, j] = two * across
     return along, far
 
 

@@ -38,7 +38,8 @@ class InvalidPointError(ValueError):
 @dataclass(frozen=True)
 class Moments:
     """Sums over records yᵢ of weight wᵢ at one point x: Σwᵢ, Σwᵢ·log_x yᵢ, Σwᵢ·Hess ½ρ(·, yᵢ)², as a matrix in the
-    coordinates at x or as its trace alone, and Σwᵢρ(x, yᵢ)², or what is of its size and not above; ``error`` bounds what a
+    coordinates at x or as its trace alone, and Σwᵢρ(x, yᵢ)², or what is of its size and not above (``second_moment`` of the
+    space must then say so); ``error`` bounds what a
     series left out of the mean logarithm."""
 
     weight: float
@@ -200,11 +201,17 @@ class Space(ABC):
         step = np.linalg.solve(moments.hessian, self.coordinates(base, moments.logs))
         return self.from_coordinates(base, np.asarray(step, dtype=np.float64))
 
+    @property
+    def series_moments(self) -> bool:
+        """Whether moments may leave out something of the logarithms, as their ``error`` tells."""
+        return False
+
     def second_moment(self, moments: Moments) -> float:
         """The mean squared distance from mean moments, rounded up: with what a series left out, and with what cosines cannot
         tell, angles below 1e-7; infinity where they do not tell it."""
         curvature = self.curvature_bounds[1]
-        slack = 2.0**-44 / curvature if curvature > 0 else 0.0
+        numbers = 2 * math.prod(self.point_shape)  # a norm may be off by a rounding for each
+        slack = (64 + 4 * numbers) * 2.0**-50 / curvature if curvature > 0 else 0.0
         return (math.sqrt(max(0.0, moments.square)) + moments.error) ** 2 * (1 + 1e-9) + slack
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:

@@ -304,8 +304,9 @@ class PlanarShapes(Space):
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
         """As on the sphere of curvature 4, plus what single precision does to the Hessian: the sum of SINGLE products, each of
-        two rounded numbers, is off by at most SINGLE + 6 roundings, relative to the sum of the squares, (1 − φ₁) + θ·tan θ a
-        record, which is at most the second moment times its value at the reach over the reach squared."""
+        two rounded numbers, is off by at most SINGLE + 6 roundings, relative to the sum of the squares of the rows, which are
+        horizontal: (1 − φ₁) + θ·tan θ a record, which is at most the second moment times its value at the reach over the
+        reach squared."""
         u, S = np.asarray(length, dtype=np.float64), np.maximum(reach, 1e-150)
         excess = (cot_defect(S) + S * np.tan(np.minimum(S, 1.5))) / S**2
         rounding = (SINGLE + 6) * 2.0**-24 * second_moment * excess * u
@@ -417,8 +418,11 @@ def _turned_rows(z: Points, x: Points, rows: NDArray[np.float32]) -> float:
     """As shape_rows of the compiled kernels, at any distance."""
     turn, size, factor = _turns(z @ np.conj(x))
     phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
-    for row, weight in zip(rows, ((1 - phi) / sine2, factor * factor / phi), strict=True):  # θ·tan θ/sin²θ
-        row[:] = (z * (turn * np.sqrt(weight))[:, None]).view(np.float64)
+    across = z * turn[:, None] - size[:, None] * x
+    for row, weight in zip(
+        rows, (np.maximum(1 - phi, 0.0) / sine2, factor * factor / phi), strict=True
+    ):  # θ·tan θ/sin²θ
+        row[:] = (across * np.sqrt(weight)[:, None]).view(np.float64)
     return float(phi.sum())
 
 

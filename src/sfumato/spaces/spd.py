@@ -265,6 +265,10 @@ class SPD(Space):
         trace = n * self.dim + pairs / 3 / (1 + pairs / (n * k * (k - 1) / 2) / 15)
         return float(n), logs, np.asarray(trace), float(square), accuracy
 
+    @property
+    def series_moments(self) -> bool:
+        return self.size > 2
+
     def second_moment(self, moments: Moments) -> float:
         """The fast sums over 2×2 matrices do not tell that of the determinants."""
         return super().second_moment(moments) if self.size != 2 else np.inf
