@@ -117,6 +117,34 @@ def test_data_too_wide_for_a_series_take_the_plain_path(space, radius, rng, eage
     assert np.abs(space.mean_log(x[None], points)[0] - plain.logs / len(points)).max() < 1e-9 * np.abs(plain.logs).max()
 
 
+FAR = [(sf.Sphere(dim=2), 3.0), (sf.Sphere(dim=9), 3.0), (sf.PlanarShapes(8), 1.5), (sf.SPD(2), 4.0)]
+FAR += [(sf.SPD(3), 12.0), (sf.SPD(20), 12.0)]
+
+
+@pytest.mark.parametrize(("space", "radius"), FAR, ids=str)
+def test_one_record_too_far_for_a_series_is_summed_apart(space, radius, rng, eager, monkeypatch):
+    """All the others by the fast path still: the slow one for all would tell that there is one."""
+    points, x = some_records(space, rng, n=300)
+    for row in (0, 77, 299):
+        points[row] = space.exp(x, radius * space.random_directions(x, 1, rng)[0])
+    plain = space._sums if isinstance(space, sf.SPD) else Space.moments
+    slow = []
+    if isinstance(space, sf.SPD):
+        monkeypatch.setattr(sf.SPD, "_sums", lambda self, some, *rest: slow.append(len(some)) or plain(some, *rest))
+    fast = space.moments(x, points)
+    slow_rows = slow.copy()
+    same_moments(space, x, points, fast)
+    bases = np.stack([x, points[5]])
+    logs = np.stack([space.log(b, points).mean(axis=0) for b in bases])
+    assert np.abs(space.mean_log(bases, points) - logs).max() < 3e-13 * radius * np.abs(bases).max()
+    hessian = space.hessian(x, points)
+    if fast.hessian.ndim:
+        assert np.abs(fast.hessian - hessian).max() < 1e-10 * np.abs(hessian).max()
+    trace = np.sum(space.hessian_trace(x, points))
+    assert np.trace(hessian) == pytest.approx(trace, rel=1e-6)
+    assert sum(slow_rows) < 150
+
+
 @pytest.mark.parametrize("space", FAST, ids=str)
 @pytest.mark.parametrize("numba", [True, False], ids=["numba", "plain"])
 def test_full_hessians_are_derivatives_of_the_gradient(space, numba, rng, eager, monkeypatch):
@@ -268,6 +296,44 @@ def test_a_squeeze_changes_no_draw(space, r, n, rng):
     low_high = target.squeeze
     wrong = dataclasses.replace(target, squeeze=lambda c: tuple(1.01 * b for b in low_high(c)))
     assert not np.array_equal(wrong.draw(3000, np.random.default_rng(5)).points, without.points)
+
+
+CLOSE = [
+    (sf.Sphere(dim=2), 0.3, 2000),
+    (sf.PlanarShapes(landmarks=4), 0.01, 4000),
+    (sf.PlanarShapes(landmarks=4), 0.1, 200),
+    (sf.PlanarShapes(landmarks=6), 0.15, 20000),
+    (sf.SPD(size=2), 0.5, 1000),
+    (sf.SPD(size=3), 0.6, 2000),
+]
+
+
+@pytest.mark.parametrize("data", ["in one place", "all but one", "close together"])
+@pytest.mark.parametrize(("space", "r", "n"), CLOSE, ids=str)
+def test_energies_lie_where_the_squeeze_says_for_records_that_coincide(space, r, n, data, rng):
+    """Data with next to no second moment, where bounds that shrink with it must not forget what rounding leaves."""
+    ball = sf.Ball(space, space.present(space.origin()), r)
+    arm = rng.standard_normal(space.dim)
+    arm *= 0.7 * r / np.linalg.norm(arm)
+    tangent = np.tile(arm, (n, 1))
+    if data == "all but one":
+        tangent[0] *= -1
+    if data == "close together":
+        tangent += 1e-6 * r * rng.standard_normal(tangent.shape)
+    points = space.exp(ball.center, space.from_coordinates(ball.center, tangent))
+    kng = sf.KNG(ball, epsilon=1.0)
+    sigma = kng.scale(n)
+    target = kng.target(Records(space, ball.clip(space.present(points))), kng.calibrate(n))
+    assert target.squeeze is not None
+    proposals = target.propose(60, rng)
+    inside = np.isfinite(proposals.log_ratio)
+    near = 0.1 * sigma * np.eye(space.dim)[:2]  # where nothing but rounding is left
+    x = np.concatenate([proposals.x[inside], space.exp(target.base, space.from_coordinates(target.base, near))])
+    energy = target.energy(x)
+    low, high = target.squeeze(np.concatenate([proposals.coordinates[inside], near]))
+    assert np.all(low <= energy)
+    assert np.all(energy <= high)
+    assert np.all(energy[:-2] >= proposals.envelope[inside] - 1e-12)
 
 
 @pytest.mark.parametrize(("space", "r", "n"), SQUEEZED, ids=str)

@@ -109,7 +109,9 @@ class KNG(ManifoldMechanism):
             """‖∇F + Hv‖/σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
             reach = np.minimum(found.furthest + length, most)
-            inexact = self._rounding(R, records.n) + found.moments.error
+            inexact = (
+                2 * self._rounding(R, records.n) + found.moments.error
+            )  # of the energy there and the gradient here
             error = inexact + space.gradient_error(length, found.second_moment, reach, found.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
@@ -126,7 +128,7 @@ class KNG(ManifoldMechanism):
         if self.objective is not None or np.isinf(scale.region):
             return None
         slope = self._public_slope(scale)
-        inexact = self._rounding(scale.region, n) + (slope if self.space.series_moments else 0.0)
+        inexact = 2 * self._rounding(scale.region, n) + (slope if self.space.series_moments else 0.0)
         found = kng_ellipse(self.space, self.ball.radius, scale.region, scale.sigma, inexact, slope)
         return found if found is not None and found.acceptance >= WORTHWHILE else None
 

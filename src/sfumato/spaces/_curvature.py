@@ -150,19 +150,22 @@ def log_tables(accuracy: float) -> tuple[Array, NDArray[np.int64], Array]:
 
 
 def angle_over_sine(cosine: Array) -> Array:
-    """θ/sin θ from cos θ: by the series near 1, else from arccos c and (1−c)(1+c), which are accurate for a given c."""
-    if cosine.size and cosine.min() >= NEAR:
-        z = 1.0 - cosine
-        series = angle_series()
-        result = np.full_like(z, series[-1])
-        for coefficient in series[-2::-1]:
-            result *= z
-            result += coefficient
-        return result
-    c = np.minimum(cosine, 1.0)
-    sine = np.sqrt((1.0 - c) * (1.0 + c))
-    flat = sine == 0.0
-    return np.where(flat, 1.0, np.arccos(c) / np.where(flat, 1.0, sine))
+    """θ/sin θ from cos θ: by the series near 1, else from arccos c and (1−c)(1+c), which are accurate for a given c.
+
+    The series is summed for all, so that few that are far cost little more than none.
+    """
+    z = 1.0 - cosine
+    series = angle_series()
+    result = np.full_like(z, series[-1])
+    for coefficient in series[-2::-1]:
+        result *= z
+        result += coefficient
+    far = cosine < NEAR
+    if far.any():
+        c = np.maximum(cosine[far], -1.0)
+        sine = np.sqrt((1.0 - c) * (1.0 + c))
+        result[far] = np.where(sine == 0.0, 1.0, np.arccos(c) / np.where(sine == 0.0, 1.0, sine))
+    return result
 
 
 @lru_cache(maxsize=4096)

@@ -20,6 +20,7 @@ FAST = {"reassoc", "contract", "arcp", "nsz"}
 RUN = 2048  # records whose sums are kept together
 FEW = 32  # records that stay in the processor's first cache while they are read twice
 TINY = 1e-12
+FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
 def _compile(function: Any) -> Any:
@@ -37,6 +38,13 @@ def _sum(series: Any, z: float) -> Any:
         + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
         + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
     )
+
+
+@_compile
+def _angle_over_sine(c: float) -> Any:
+    """θ/sin θ at cos θ = c, where the series does not hold."""
+    sine = math.sqrt(max((1.0 - c) * (1.0 + c), 0.0))
+    return math.acos(max(c, -1.0)) / sine if sine > 0.0 else 1.0
 
 
 @_compile
@@ -81,14 +89,15 @@ def sphere_below(points: Array, x: Array, least: float) -> Any:
 @_compile
 def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series in 1 − c: those of the logarithm, of the Hessian
-    f·c + (1 − f·c)·nnᵀ in the basis that the reflection of e₀ to ∓x takes from e₁, e₂, and of θ²; and how many c are below
-    ``least``, where the series does not hold."""
+    f·c + (1 − f·c)·nnᵀ in the basis that the reflection of e₀ to ∓x takes from e₁, e₂, and of θ².
+
+    Where c is below ``least`` and the series does not hold, the difference is added afterwards, record by record."""
     x0, x1, x2 = x[0], x[1], x[2]
     m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
     scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
     a0, a1, a2 = -scale * x1 * m0, 1.0 - scale * x1 * x1, -scale * x1 * x2
     b0, b1, b2 = -scale * x2 * m0, -scale * x1 * x2, 1.0 - scale * x2 * x2
-    total = np.zeros(8)
+    total = np.zeros(7)
     for start in range(0, len(points), RUN):
         ga = gb = square = cosine = haa = hab = hbb = far = 0.0
         for i in range(start, min(start + RUN, len(points))):
@@ -108,27 +117,46 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             hab += h * a * b
             hbb += h * b * b
             far += 1.0 if c < least else 0.0
-        for k, value in enumerate((ga, gb, square, cosine, haa, hab, hbb, far)):
+        if far > 0.0:
+            for i in range(start, min(start + RUN, len(points))):
+                y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
+                c = x0 * y0 + x1 * y1 + x2 * y2
+                if c < least:
+                    a = a0 * y0 + a1 * y1 + a2 * y2
+                    b = b0 * y0 + b1 * y1 + b2 * y2
+                    wrong, f = _sum(series, 1.0 - c), _angle_over_sine(c)
+                    sine2 = (1.0 - c) * (1.0 + c)
+                    h = (wrong - f) * c / max(sine2, TINY)
+                    ga += (f - wrong) * a
+                    gb += (f - wrong) * b
+                    square += (f - wrong) * (f + wrong) * sine2
+                    cosine += (f - wrong) * c
+                    haa += h * a * a
+                    hab += h * a * b
+                    hbb += h * b * b
+        for k, value in enumerate((ga, gb, square, cosine, haa, hab, hbb)):
             total[k] += value
-    ga, gb, square, cosine, haa, hab, hbb, far = total
+    ga, gb, square, cosine, haa, hab, hbb = total
     logs = np.array([ga * a0 + gb * b0, ga * a1 + gb * b1, ga * a2 + gb * b2])
-    return logs, np.array([[haa + cosine, hab], [hab, hbb + cosine]]), square, far
+    return logs, np.array([[haa + cosine, hab], [hab, hbb + cosine]]), square
 
 
 @_compile
 def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c, θ², and how many c are below ``least``.
+    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c and θ²; f is a series where c is at least ``least``.
 
-    A few records at a time, in three loops that the processor does in lanes: c, what follows from it, and the sum.
+    A few records at a time, in three loops that the processor does in lanes: c, what follows from it, and the sum.  Sums of
+    sums, as records that coincide are all rounded the same way.
     """
     n, p = points.shape
-    toward, part = np.zeros(p), np.empty(p)
+    toward, block, part = np.zeros(p), np.empty(p), np.empty(p)
     c, f = np.empty(FEW), np.empty(FEW)
-    along = square = far = 0.0
+    along = square = 0.0
     for start in range(0, n, RUN):
-        part[:] = 0.0
+        block[:] = 0.0
         for first in range(start, min(start + RUN, n), FEW):
             count = min(FEW, n - first)
+            part[:] = 0.0
             for i in range(0, count, 4):
                 y0, y1, y2, y3 = _four(points, first + i)
                 c0 = c1 = c2 = c3 = 0.0
@@ -138,20 +166,24 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
                     c2 += x[j] * y2[j]
                     c3 += x[j] * y3[j]
                 c[i], c[i + 1], c[i + 2], c[i + 3] = c0, c1, c2, c3
-            f[:] = 0.0
+            f[:], far = 0.0, 0.0
             for i in range(count):
-                z = 1.0 - c[i]
-                f[i] = _sum(series, z)
-                along += f[i] * c[i]
-                square += f[i] * f[i] * z * (1.0 + c[i])
+                f[i] = _sum(series, 1.0 - c[i])
                 far += 1.0 if c[i] < least else 0.0
+            if far > 0.0:
+                for i in range(count):
+                    f[i] = f[i] if c[i] >= least else _angle_over_sine(c[i])
+            for i in range(count):
+                along += f[i] * c[i]
+                square += f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
             for i in range(0, count, 4):
                 y0, y1, y2, y3 = _four(points, first + i)
                 f0, f1, f2, f3 = f[i], f[i + 1], f[i + 2], f[i + 3]
                 for j in range(p):
                     part[j] += (f0 * y0[j] + f1 * y1[j]) + (f2 * y2[j] + f3 * y3[j])
-        toward += part
-    return toward, along, square, far
+            block += part
+        toward += block
+    return toward, along, square
 
 
 @_compile
@@ -229,20 +261,23 @@ def shape_below(points: Array, x: Array, least: float) -> Any:
 @_compile
 def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
-    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; and how many |c| are below ``least``.
+    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
 
     As for directions, with real rows: Re c = ⟨x, z⟩ and Im c = ⟨i·x, z⟩ there, and z·c̄ = (Re c)·z − i·(Im c)·z.
     """
     n, p = points.shape
     ix = _turned(x)
-    plain, quarter, part, other = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
-    re, im, weight = np.empty(FEW), np.empty(FEW), np.empty(FEW)
-    along = square = turning = far = 0.0
+    plain, quarter, block, across = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
+    part, other = np.empty(p), np.empty(p)
+    re, im, c, f = np.empty(FEW), np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    along = square = turning = 0.0
     for start in range(0, n, RUN):
-        part[:] = 0.0
-        other[:] = 0.0
+        block[:] = 0.0
+        across[:] = 0.0
         for first in range(start, min(start + RUN, n), FEW):
             count = min(FEW, n - first)
+            part[:] = 0.0
+            other[:] = 0.0
             for i in range(0, count, 4):
                 y0, y1, y2, y3 = _four(points, first + i)
                 a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
@@ -257,56 +292,57 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
                     b3 += ix[j] * y3[j]
                 re[i], re[i + 1], re[i + 2], re[i + 3] = a0, a1, a2, a3
                 im[i], im[i + 1], im[i + 2], im[i + 3] = b0, b1, b2, b3
+            f[:], far = 0.0, 0.0
             for i in range(count):
-                c = math.sqrt(re[i] * re[i] + im[i] * im[i])
-                z = 1.0 - c
-                f = _sum(series, z)
-                theta2 = f * f * z * (1.0 + c)
-                along += f * c
+                c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
+                f[i] = _sum(series, 1.0 - c[i])
+                far += 1.0 if c[i] < least else 0.0
+            if far > 0.0:
+                for i in range(count):
+                    f[i] = f[i] if c[i] >= least else _angle_over_sine(c[i])
+            for i in range(count):
+                theta2 = f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
+                along += f[i] * c[i]
                 square += theta2
-                turning += theta2 / max(f * c, TINY)
-                far += 1.0 if c < least else 0.0
-                weight[i] = f / max(c, TINY)
-            weight[count:] = 0.0
+                turning += theta2 / max(f[i] * c[i], FLAT)
+                f[i] /= max(c[i], TINY)
             for i in range(0, count, 4):
                 y0, y1, y2, y3 = _four(points, first + i)
-                w0, w1, w2, w3 = weight[i], weight[i + 1], weight[i + 2], weight[i + 3]
+                w0, w1, w2, w3 = f[i], f[i + 1], f[i + 2], f[i + 3]
                 a0, a1, a2, a3 = w0 * re[i], w1 * re[i + 1], w2 * re[i + 2], w3 * re[i + 3]
                 b0, b1, b2, b3 = w0 * im[i], w1 * im[i + 1], w2 * im[i + 2], w3 * im[i + 3]
                 for j in range(p):
                     part[j] += (a0 * y0[j] + a1 * y1[j]) + (a2 * y2[j] + a3 * y3[j])
                     other[j] -= (b0 * y0[j] + b1 * y1[j]) + (b2 * y2[j] + b3 * y3[j])
-        plain += part
-        quarter += other
+            block += part
+            across += other
+        plain += block
+        quarter += across
     logs = plain + _turned(quarter) - along * x
     a0 = b0 = 0.0
     for j in range(p):  # what rounding left along x and i·x
         a0 += x[j] * logs[j]
         b0 += ix[j] * logs[j]
-    return logs - a0 * x - b0 * ix, along, square, turning, far
+    return logs - a0 * x - b0 * ix, along, square, turning
 
 
 @_compile
 def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
-    """The sums of logarithms at several bases, and how many records are too far from one; a few records at a time, which stay
-    in the processor's cache for all bases."""
-    total, far = np.zeros_like(bases), 0.0
+    """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
+    total = np.zeros_like(bases)
     for start in range(0, len(points), 256):
         for m in range(len(bases)):
-            logs, _, _, _, missed = shape_moments(points[start : start + 256], bases[m], series, least)
-            total[m] += logs
-            far += missed
-    return total, far
+            total[m] += shape_moments(points[start : start + 256], bases[m], series, least)[0]
+    return total
 
 
 @_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
     """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
-    in single precision, whose rounding is then relative to the distance θ; the sum of φ₁ = θ·cot θ, and how many |⟨x, z⟩| are
-    below ``least``."""
+    in single precision, whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
     ix = _turned(x)
-    along = far = 0.0
+    along = 0.0
     back = np.empty(p)
     for i in range(n):
         y = points[i]
@@ -316,8 +352,7 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
             im += ix[j] * y[j]
         c = math.sqrt(re * re + im * im)
         z = 1.0 - c
-        f = _sum(series, z)
-        far += 1.0 if c < least else 0.0
+        f = _sum(series, z) if c >= least else _angle_over_sine(c)
         along += f * c
         c = max(c, TINY)
         one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
@@ -331,7 +366,7 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
             across = re * y[j] + im * back[j] - c * x[j]
             first[i, j] = one * across
             second[i, j] = two * across
-    return along, far
+    return along
 
 
 @_compile
@@ -347,32 +382,48 @@ def plane_faults(points: Array, least: float) -> Any:
 
 
 @_compile
+def _whitened(points: Array, i: int, inverse: Array) -> Any:
+    """mean, half and off with L⁻¹yL⁻ᵀ = mean + (half, off; off, −half), for 2×2 matrices."""
+    i0, i1, i2 = inverse[0, 0], inverse[1, 0], inverse[1, 1]
+    a, b, c = points[i, 0, 0], points[i, 0, 1], points[i, 1, 1]
+    t = i1 * a + i2 * b
+    p = i0 * i0 * a
+    r = i1 * t + i2 * (i1 * b + i2 * c)
+    return 0.5 * (p + r), 0.5 * (p - r), i0 * t
+
+
+@_compile
+def _determinant(points: Array, i: int, inverse: Array) -> Any:
+    scale = inverse[0, 0] * inverse[1, 1]
+    return (points[i, 0, 0] * points[i, 1, 1] - points[i, 0, 1] * points[i, 0, 1]) * scale * scale
+
+
+@_compile
+def _artanh_ratio(series: Any, x2: float) -> Any:
+    """e/x = e·coth e for e = artanh x, from a series in x₂² after halving twice: tanh(e/2) = x/(1 + √(1 − x²))."""
+    root = 1.0 + math.sqrt(max(1.0 - x2, 0.0))
+    y2 = x2 / (root * root)
+    deep = 1.0 + math.sqrt(max(1.0 - y2, 0.0))
+    return 4.0 * _sum(series, y2 / (deep * deep)) / (root * deep)
+
+
+@_compile
 def plane_moments(points: Array, inverse: Array, series: Any, widest: float) -> Any:
     """Sums over 2×2 matrices y with w = L⁻¹yL⁻ᵀ = mean + (half, off; off, −half): those of β·half and β·off, where
     Log w = ½log det w + β·(w − mean); e², e half the gap of the logarithm's eigenvalues; of (e·coth e − 1) times the projection
-    on the direction that turns the eigenvectors (three numbers); of log det w; and how many have tanh e above ``widest``.
+    on the direction that turns the eigenvectors (three numbers); of log det w; and how many determinants are not positive.
 
-    e = artanh x, x = gap/mean, from a series in x₂² after halving twice: tanh(e/2) = x/(1 + √(1 − x²)).
+    e = artanh x, x = gap/mean, by a series.  Where x² is above ``widest`` and the series does not hold, the difference to
+    e = ½log(λ₁²/det w) is added afterwards, record by record.
     """
-    i0, i1, i2 = inverse[0, 0], inverse[1, 0], inverse[1, 1]
     total = np.zeros(8)
     for start in range(0, len(points), RUN):
-        first = second = square = h11 = h12 = h22 = level = wide = 0.0
-        for i in range(start, min(start + RUN, len(points))):
-            a, b, c = points[i, 0, 0], points[i, 0, 1], points[i, 1, 1]
-            t = i1 * a + i2 * b
-            p = i0 * i0 * a
-            off = i0 * t
-            r = i1 * t + i2 * (i1 * b + i2 * c)
-            mean = 0.5 * (p + r)
-            half = 0.5 * (p - r)
+        first = second = square = h11 = h12 = h22 = level = wide = lost = 0.0
+        stop = min(start + RUN, len(points))
+        for i in range(start, stop):
+            mean, half, off = _whitened(points, i, inverse)
             x2 = (half * half + off * off) / (mean * mean)
-            root = 1.0 + math.sqrt(max(1.0 - x2, 0.0))
-            y2 = x2 / (root * root)
-            deep = 1.0 + math.sqrt(max(1.0 - y2, 0.0))
-            z = y2 / (deep * deep)
-            f = _sum(series, z)
-            ratio = 4.0 * f / (root * deep)  # e/x = e·coth e
+            ratio = _artanh_ratio(series, x2)
             beta = ratio / mean
             curve = (ratio - 1.0) / (max(x2, TINY) * mean * mean)
             first += beta * half
@@ -382,15 +433,34 @@ def plane_moments(points: Array, inverse: Array, series: Any, widest: float) -> 
             h12 -= curve * half * off
             h22 += curve * half * half
             wide += 1.0 if x2 > widest else 0.0
-        for group in range(start, min(start + RUN, len(points)), 16):
+        if wide > 0.0:
+            for i in range(start, stop):
+                mean, half, off = _whitened(points, i, inverse)
+                gap2 = half * half + off * off
+                if gap2 > widest * mean * mean:
+                    gap, determinant = math.sqrt(gap2), _determinant(points, i, inverse)
+                    lost += 0.0 if determinant > 0.0 else 1.0
+                    ratio = 0.5 * math.log((mean + gap) * (mean + gap) / max(determinant, 1e-300)) * mean / gap
+                    wrong = _artanh_ratio(series, gap2 / (mean * mean))
+                    first += (ratio - wrong) / mean * half
+                    second += (ratio - wrong) / mean * off
+                    square += (ratio - wrong) * (ratio + wrong) * (gap2 / (mean * mean))
+                    curve = (ratio - wrong) / gap2
+                    h11 += curve * off * off
+                    h12 -= curve * half * off
+                    h22 += curve * half * half
+        for group in range(start, stop, 16):
             product = 1.0  # determinants of sixteen, one logarithm
-            for i in range(group, min(group + 16, start + RUN, len(points))):
-                product *= (
-                    (points[i, 0, 0] * points[i, 1, 1] - points[i, 0, 1] * points[i, 0, 1]) * (i0 * i2) * (i0 * i2)
-                )
-            level += math.log(product)
-            wide += 0.0 if 1e-280 < product < 1e280 else 1.0
-        for k, value in enumerate((first, second, square, h11, h12, h22, level, wide)):
+            for i in range(group, min(group + 16, stop)):
+                product *= _determinant(points, i, inverse)
+            if 1e-280 < product < 1e280:
+                level += math.log(product)
+            else:
+                for i in range(group, min(group + 16, stop)):
+                    determinant = _determinant(points, i, inverse)
+                    lost += 0.0 if 0.0 < determinant < math.inf else 1.0
+                    level += math.log(max(determinant, 1e-300))
+        for k, value in enumerate((first, second, square, h11, h12, h22, level, lost)):
             total[k] += value
     return total
 
@@ -410,8 +480,8 @@ def _product(a: Array, b: Array, out: Array) -> None:
 
 @_compile
 def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, tables: Array) -> Any:
-    """Sums over matrices y of Log w, w = L⁻¹yL⁻ᵀ, of its squared length and of its squared trace, and the largest squared
-    length; or a squared length of infinity where a spectrum is too wide for the tables.
+    """Sums over matrices y of Log w, w = L⁻¹yL⁻ᵀ, of its squared length and of its squared trace; and which matrices were left
+    out, as their spectrum is too wide for the tables.
 
     The spectrum of w lies within δ·c of c = tr w²/tr w, with δ = (tr D⁸)^⅛/c, D = w − c.  The logarithm is the Chebyshev
     series of log(1 + δt) for the next of ``widths``, summed in blocks of four (Paterson and Stockmeyer 1973) by
@@ -421,7 +491,8 @@ def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, ta
     w, e, t2, t3, t4 = np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     now, last, product = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     total = np.zeros((k, k))
-    square = trace_square = largest = 0.0
+    square = trace_square = 0.0
+    wide = np.zeros(n, dtype=np.bool_)
     for start in range(0, n, RUN):
         part = np.zeros((k, k))
         part_square = part_trace = 0.0
@@ -458,7 +529,8 @@ def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, ta
             while row < len(widths) and not width <= widths[row]:
                 row += 1
             if row == len(widths):
-                return total, square, trace_square, np.inf
+                wide[m] = True
+                continue
             delta = widths[row] * center
             scale = 1.0 / delta
             scale2 = scale * scale
@@ -506,11 +578,10 @@ def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, ta
                     part[i, j] += now[i, j]
             part_square += length
             part_trace += trace * trace
-            largest = max(largest, length)
         total += part
         square += part_square
         trace_square += part_trace
-    return total, square, trace_square, largest
+    return total, square, trace_square, wide
 
 
 @_compile

@@ -205,9 +205,8 @@ class PlanarShapes(Space):
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         if weights is None and (kernels := self._kernels(points)) is not None:
             x = np.ascontiguousarray(bases)
-            logs, far = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
-            if not far:
-                return np.asarray(logs.view(np.complex128) / len(points))
+            logs = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
+            return np.asarray(logs.view(np.complex128) / len(points))
         w = None if weights is None else uniform_weights(len(points), weights)
         toward, along = np.zeros(bases.shape, dtype=np.complex128), np.zeros(len(bases))
         for part in blocks(len(points), 2 * max(len(bases), self.landmarks), 2 * CACHE):
@@ -256,15 +255,15 @@ class PlanarShapes(Space):
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
     def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        """The same in one pass; None for few points, and where one is too far for the series."""
+        """The same in one pass; None for few points."""
         if (kernels := self._kernels(points)) is None:
             return None
         x, n = np.ascontiguousarray(base), float(len(points))
-        logs, along, square, turning, far = kernels.shape_moments(
+        logs, along, square, turning = kernels.shape_moments(
             points.view(np.float64), x.view(np.float64), angle_series(), NEAR
         )
         trace = np.asarray(n + (self.dim - 1) * along - turning)
-        return None if far else Moments(n, logs.view(np.complex128), trace, max(0.0, square))
+        return Moments(n, logs.view(np.complex128), trace, max(0.0, square))
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
@@ -290,14 +289,11 @@ class PlanarShapes(Space):
             z = points[start : start + SINGLE]
             rows = single[:, : len(z)]
             if kernels is not None:
-                part, far = kernels.shape_rows(
-                    z.view(np.float64), x.view(np.float64), angle_series(), NEAR, rows[0], rows[1]
-                )
-            if kernels is None or far:
-                part = _turned_rows(z, x, rows)
+                along += kernels.shape_rows(z.view(np.float64), x.view(np.float64), angle_series(), NEAR, *rows)
+            else:
+                along += _turned_rows(z, x, rows)
             gram += rows[0].T @ rows[0]
             turned += rows[1].T @ rows[1]
-            along += part
         gram -= _quarter_turn(_quarter_turn(turned).T).T
         basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         return np.asarray(basis @ gram @ basis.T + along * np.eye(self.dim))
@@ -415,7 +411,7 @@ def _quarter_turn(rows: Array) -> Array:
 
 
 def _turned_rows(z: Points, x: Points, rows: NDArray[np.float32]) -> float:
-    """As shape_rows of the compiled kernels, at any distance."""
+    """As shape_rows of the compiled kernels."""
     turn, size, factor = _turns(z @ np.conj(x))
     phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
     across = z * turn[:, None] - size[:, None] * x

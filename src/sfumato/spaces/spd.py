@@ -241,10 +241,10 @@ class SPD(Space):
         if k == 2:
             if kernels is None:
                 return None
-            first, second, square, h11, h12, h22, level, wide = kernels.plane_moments(
+            first, second, square, h11, h12, h22, level, lost = kernels.plane_moments(
                 points, inverse, artanh_series(), WIDEST**2
             )
-            if wide:
+            if lost:
                 return None
             alpha = level / 2
             logs = np.array([[alpha + first, second], [second, alpha - first]])
@@ -255,15 +255,18 @@ class SPD(Space):
         accuracy = max(accuracy, 1e-15 * np.sqrt(k))
         tables = log_tables(accuracy / np.sqrt(k))
         if kernels is not None:
-            logs, square, trace_square, furthest = kernels.matrix_moments(points, inverse, *tables)
+            logs, square, trace_square, wide = kernels.matrix_moments(points, inverse, *tables)
         else:
-            logs, square, trace_square, furthest = _series_sums(points, inverse, *tables)
-        if not np.isfinite(furthest):
-            return None
+            logs, square, trace_square, wide = _series_sums(points, inverse, *tables)
+        n -= int(wide.sum())
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
-        trace = n * self.dim + pairs / 3 / (1 + pairs / (n * k * (k - 1) / 2) / 15)
-        return float(n), logs, np.asarray(trace), float(square), accuracy
+        trace = np.asarray(n * self.dim + pairs / 3 / (1 + pairs / max(1, n * k * (k - 1) / 2) / 15))
+        if not wide.any():
+            return float(n), logs, trace, float(square), accuracy
+        # a few are summed the slow way; all of them would take longer, and a clock would tell
+        count, slow_logs, slow_trace, slow_square, _ = self._sums(points[wide], inverse, None)
+        return n + count, logs + slow_logs, trace + slow_trace, square + slow_square, accuracy
 
     @property
     def series_moments(self) -> bool:
@@ -502,11 +505,11 @@ def _inverse_2x2(matrices: Points) -> Points:
 
 def _series_sums(
     points: Points, inverse: Array, widths: Array, counts: NDArray[np.int64], tables: Array
-) -> tuple[Array, float, float, float]:
+) -> tuple[Array, float, float, NDArray[np.bool_]]:
     """As matrix_moments of the compiled kernels, a block of large matrices at a time; each is a few products of BLAS."""
     k = inverse.shape[0]
     identity, transposed = np.eye(k), np.ascontiguousarray(inverse.T)
-    total, square, trace_square, furthest = np.zeros((k, k)), 0.0, 0.0, 0.0
+    total, square, trace_square, wide = np.zeros((k, k)), 0.0, 0.0, np.zeros(len(points), dtype=bool)
     for part in blocks(len(points), k * k, CACHE // 8):
         white = inverse @ (points[part].reshape(-1, k) @ transposed).reshape(-1, k, k)
         flat = white.reshape(len(white), -1)
@@ -518,7 +521,8 @@ def _series_sums(
         eighth = d4.reshape(len(d4), -1)
         width = float((np.vecdot(eighth, eighth) ** 0.125 / center).max()) * (1 + 1e-12)
         if not width <= widths[-1]:
-            return total, square, trace_square, np.inf
+            wide[part] = True  # the whole block: it is small
+            continue
         row = int(np.searchsorted(widths, width))
         scale = (1 / (widths[row] * center))[:, None, None]
         basis = np.empty((4, *white.shape))  # T₀ to T₃ of D/δc
@@ -550,8 +554,7 @@ def _series_sums(
         total += now.sum(axis=0)
         square += float(lengths.sum())
         trace_square += float(np.sum(flat[:, :: k + 1].sum(axis=1) ** 2))
-        furthest = max(furthest, float(lengths.max()))
-    return total, square, trace_square, furthest
+    return total, square, trace_square, wide
 
 
 def _matrix_log(matrices: Points) -> Points:

@@ -177,8 +177,8 @@ class Sphere(Space):
         return total / length if length > 1e-9 else points[0 if weights is None else int(np.argmax(weights))]
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        if weights is None and self._compiles(points) and (fast := self._compiled_moments(base, points)):
-            return fast
+        if weights is None and self._compiles(points):
+            return self._compiled_moments(base, points)
         x = base * self._q
         toward, along, square, weight = np.zeros(self.dim + 1), 0.0, 0.0, 0.0
         for part in blocks(len(points), self.dim, CACHE):
@@ -196,17 +196,17 @@ class Sphere(Space):
         trace = weight + (self.dim - 1) * along
         return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
 
-    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        """The same at unit curvature in one pass; None where some point is too far for the series."""
+    def _compiled_moments(self, base: Points, points: Points) -> Moments:
+        """The same at unit curvature in one pass."""
         kernels, n = compiled(), float(len(points))
         assert kernels is not None
         if self.dim == 2:
-            logs, hessian, square, far = kernels.sphere_moments(points, base, angle_series(), NEAR)
-            return Moments(n, logs, hessian, square) if far == 0 else None
-        toward, along, square, far = kernels.direction_moments(points, base, angle_series(), NEAR)
+            logs, hessian, square = kernels.sphere_moments(points, base, angle_series(), NEAR)
+            return Moments(n, logs, hessian, max(0.0, square))
+        toward, along, square = kernels.direction_moments(points, base, angle_series(), NEAR)
         logs = toward - along * base
         trace = np.asarray(n + (self.dim - 1) * along)
-        return Moments(n, logs - (logs @ base) * base, trace, max(0.0, square)) if far == 0 else None
+        return Moments(n, logs - (logs @ base) * base, trace, max(0.0, square))
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         """By cosines first; the distance decides for those that may be outside."""
