@@ -106,7 +106,7 @@ def test_guarantee_states_small_numerical_losses(case):
     if isinstance(mechanism, sf.ManifoldLaplace):
         assert guarantee.clock_delta == 0
     if isinstance(mechanism, sf.KNG) and mechanism.calibrate(len(points)).region > mechanism.ball.radius:
-        assert guarantee.clock_delta <= 1e-9
+        assert guarantee.clock_delta <= 2e-9  # a second batch, or a doubt too many
 
 
 def test_describe_reads_well(case):
