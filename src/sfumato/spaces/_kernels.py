@@ -236,15 +236,13 @@ def _turned(z: Array) -> Any:
 
 
 @_compile
-def shape_below(points: Array, x: Array, least: float) -> Any:
-    """Which shapes z have |⟨x, z⟩| below ``least``."""
-    n, p = points.shape
-    ix = _turned(x)
-    found = np.empty(n, dtype=np.bool_)
-    for i in range(0, n, 4):
-        y0, y1, y2, y3 = _four(points, i)
+def _inner(points: Array, first: int, count: int, x: Array, ix: Array, re: Array, im: Array) -> None:
+    """⟨x, z⟩ for a few shapes, rows of real and imaginary parts in turn, by products of real rows: Re⟨x, z⟩ is theirs, and
+    Im⟨x, z⟩ = Re⟨i·x, z⟩."""
+    for i in range(0, count, 4):
+        y0, y1, y2, y3 = _four(points, first + i)
         a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-        for j in range(p):
+        for j in range(len(x)):
             a0 += x[j] * y0[j]
             a1 += x[j] * y1[j]
             a2 += x[j] * y2[j]
@@ -253,8 +251,19 @@ def shape_below(points: Array, x: Array, least: float) -> Any:
             b1 += ix[j] * y1[j]
             b2 += ix[j] * y2[j]
             b3 += ix[j] * y3[j]
-        for m, size2 in enumerate((a0 * a0 + b0 * b0, a1 * a1 + b1 * b1, a2 * a2 + b2 * b2, a3 * a3 + b3 * b3)):
-            found[min(i + m, n - 1)] = size2 < least * least
+        re[i], re[i + 1], re[i + 2], re[i + 3] = a0, a1, a2, a3
+        im[i], im[i + 1], im[i + 2], im[i + 3] = b0, b1, b2, b3
+
+
+@_compile
+def shape_below(points: Array, x: Array, least: float) -> Any:
+    """Which shapes z have |⟨x, z⟩| below ``least``."""
+    found, ix, re, im = np.empty(len(points), dtype=np.bool_), _turned(x), np.empty(FEW), np.empty(FEW)
+    for first in range(0, len(points), FEW):
+        count = min(FEW, len(points) - first)
+        _inner(points, first, count, x, ix, re, im)
+        for i in range(count):
+            found[first + i] = re[i] * re[i] + im[i] * im[i] < least * least
     return found
 
 
@@ -263,7 +272,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
     logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
 
-    As for directions, with real rows: Re c = ⟨x, z⟩ and Im c = ⟨i·x, z⟩ there, and z·c̄ = (Re c)·z − i·(Im c)·z.
+    As for directions, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z.
     """
     n, p = points.shape
     ix = _turned(x)
@@ -278,20 +287,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             count = min(FEW, n - first)
             part[:] = 0.0
             other[:] = 0.0
-            for i in range(0, count, 4):
-                y0, y1, y2, y3 = _four(points, first + i)
-                a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-                for j in range(p):
-                    a0 += x[j] * y0[j]
-                    a1 += x[j] * y1[j]
-                    a2 += x[j] * y2[j]
-                    a3 += x[j] * y3[j]
-                    b0 += ix[j] * y0[j]
-                    b1 += ix[j] * y1[j]
-                    b2 += ix[j] * y2[j]
-                    b3 += ix[j] * y3[j]
-                re[i], re[i + 1], re[i + 2], re[i + 3] = a0, a1, a2, a3
-                im[i], im[i + 1], im[i + 2], im[i + 3] = b0, b1, b2, b3
+            _inner(points, first, count, x, ix, re, im)
             f[:], far = 0.0, 0.0
             for i in range(count):
                 c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
@@ -341,31 +337,28 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
     """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
     in single precision, whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
-    ix = _turned(x)
+    ix, back, res, ims = _turned(x), np.empty(p), np.empty(FEW), np.empty(FEW)
     along = 0.0
-    back = np.empty(p)
-    for i in range(n):
-        y = points[i]
-        re = im = 0.0
-        for j in range(p):
-            re += x[j] * y[j]
-            im += ix[j] * y[j]
-        c = math.sqrt(re * re + im * im)
-        z = 1.0 - c
-        f = _sum(series, z) if c >= least else _angle_over_sine(c)
-        along += f * c
-        c = max(c, TINY)
-        one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
-        two = f / math.sqrt(f * c)
-        re /= c
-        im /= c
-        for j in range(p // 2):
-            back[2 * j] = y[2 * j + 1]
-            back[2 * j + 1] = -y[2 * j]
-        for j in range(p):
-            across = re * y[j] + im * back[j] - c * x[j]
-            first[i, j] = one * across
-            second[i, j] = two * across
+    for start in range(0, n, FEW):
+        _inner(points, start, min(FEW, n - start), x, ix, res, ims)
+        for i in range(start, min(start + FEW, n)):
+            y, re, im = points[i], res[i - start], ims[i - start]
+            c = math.sqrt(re * re + im * im)
+            z = 1.0 - c
+            f = _sum(series, z) if c >= least else _angle_over_sine(c)
+            along += f * c
+            c = max(c, TINY)
+            one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
+            two = f / math.sqrt(f * c)
+            re /= c
+            im /= c
+            for j in range(p // 2):
+                back[2 * j] = y[2 * j + 1]
+                back[2 * j + 1] = -y[2 * j]
+            for j in range(p):
+                across = re * y[j] + im * back[j] - c * x[j]
+                first[i, j] = one * across
+                second[i, j] = two * across
     return along
 
 
