@@ -1,4 +1,5 @@
-"""``python -m sfumato.demo``: one private mean of real landmarks, its record and its picture.
+"""``python -m sfumato.demo``: one private mean of real landmarks, its record and its picture; and the landmarks as TPS files,
+to try the command line on.
 
 The data are the mosquito wings of the package ktch (Apache-2.0; 127 wings of 11 genera, 18 landmarks each), read from that
 package; nothing is fetched.  The public reference is one specimen, the first Aedes wing of the file, which is declared
@@ -14,6 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from . import Ball, PlanarShapes, Release, private_mean
+from .release import write_atomically
 from .spaces.base import Array
 
 REFERENCE_ROW = 43
@@ -31,13 +33,17 @@ def wings() -> tuple[Array, Array]:
 
 
 def run(out: Path, epsilon: float) -> Release:
-    """Release the mean wing, and write mean.json and mean.png."""
+    """Release the mean wing, and write mean.json and mean.png; the wings go to wings.tps and reference.tps."""
+    from .data import write_points
     from .plots import plot_shape
 
     data, reference = wings()
     ball = Ball(PlanarShapes(landmarks=18), reference, RADIUS)
     release = private_mean(data, ball, epsilon, unit="one mosquito")
     out.mkdir(parents=True, exist_ok=True)
+    records = ("".join(f"{x!r} {y!r}\n" for x, y in wing) for wing in data.tolist())
+    write_atomically(out / "wings.tps", "".join(f"LM=18\n{rows}ID={i}\n" for i, rows in enumerate(records)))
+    write_points(out / "reference.tps", reference, "landmarks")
     release.save(out / "mean.json")
     plot_shape(release, out / "mean.png", title="The private mean of 126 mosquito wings", outline=range(12))
     return release
@@ -59,6 +65,7 @@ def main() -> None:
         parser.error(str(error))
     print(release.describe())
     print(f"\nWritten: {arguments.out / 'mean.json'} (the record) and {arguments.out / 'mean.png'} (the picture)")
+    print(f"To try the command line on: wings.tps and reference.tps, also in {arguments.out}")
 
 
 if __name__ == "__main__":
