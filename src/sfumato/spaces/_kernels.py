@@ -1,6 +1,6 @@
-"""Compiled loops for data that are many and small: directions in space, and matrices up to 16×16.
+"""Compiled loops for data that are many and small: directions, shapes, and matrices up to 16×16.
 
-Each is one pass over the records and holds none of them.  Numba compiles a loop when it is first called and keeps it on disk;
+Each is one pass over the records.  Numba compiles a loop when it is first called and keeps it on disk;
 the spaces come here only for so many records that this pays, and do the same in NumPy where Numba is missing.  Sums are kept
 per block of records, so that rounding stays that of a block.
 Reordering of sums and fused multiplication are allowed (``FAST``); assumptions on NaN and infinity are not.
@@ -45,6 +45,19 @@ def _angle_over_sine(c: float) -> Any:
     """θ/sin θ at cos θ = c, where the series does not hold."""
     sine = math.sqrt(max((1.0 - c) * (1.0 + c), 0.0))
     return math.acos(max(c, -1.0)) / sine if sine > 0.0 else 1.0
+
+
+@_compile
+def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
+    """f = θ/sin θ for a few cosines: by the series for all, then again for those below ``least``; the rest of f is zero."""
+    f[:] = 0.0
+    far = 0.0
+    for i in range(count):
+        f[i] = _sum(series, 1.0 - c[i])
+        far += 1.0 if c[i] < least else 0.0
+    if far > 0.0:
+        for i in range(count):
+            f[i] = f[i] if c[i] >= least else _angle_over_sine(c[i])
 
 
 @_compile
@@ -166,13 +179,7 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
                     c2 += x[j] * y2[j]
                     c3 += x[j] * y3[j]
                 c[i], c[i + 1], c[i + 2], c[i + 3] = c0, c1, c2, c3
-            f[:], far = 0.0, 0.0
-            for i in range(count):
-                f[i] = _sum(series, 1.0 - c[i])
-                far += 1.0 if c[i] < least else 0.0
-            if far > 0.0:
-                for i in range(count):
-                    f[i] = f[i] if c[i] >= least else _angle_over_sine(c[i])
+            _stretches(series, least, c, f, count)
             for i in range(count):
                 along += f[i] * c[i]
                 square += f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
@@ -288,14 +295,9 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             part[:] = 0.0
             other[:] = 0.0
             _inner(points, first, count, x, ix, re, im)
-            f[:], far = 0.0, 0.0
             for i in range(count):
                 c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
-                f[i] = _sum(series, 1.0 - c[i])
-                far += 1.0 if c[i] < least else 0.0
-            if far > 0.0:
-                for i in range(count):
-                    f[i] = f[i] if c[i] >= least else _angle_over_sine(c[i])
+            _stretches(series, least, c, f, count)
             for i in range(count):
                 theta2 = f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
                 along += f[i] * c[i]
