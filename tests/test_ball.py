@@ -64,3 +64,37 @@ def test_clipping_does_the_same_work_whether_a_record_lies_outside(monkeypatch):
         done.append(list(calls))
     assert done[0] == done[1]
     assert {"log", "exp"} <= set(done[0])
+
+
+EXTREME = {
+    "one entry": lambda v: np.diag([v, 1.0]),
+    "all": lambda v: v * np.eye(2),
+    "opposite": lambda v: np.diag([v, 1 / v]),
+    "correlated": lambda v: v * np.array([[1.0, 0.9], [0.9, 1.0]]),
+    "tiny": lambda v: np.eye(2) / v,
+}
+
+
+@pytest.mark.parametrize("center", [1e-28, 1.0, 1e28])
+@pytest.mark.parametrize("make", EXTREME.values(), ids=EXTREME)
+def test_one_valid_matrix_of_any_size_poisons_nothing(make, center, tmp_path):
+    """Distances that overflow are outside, and what is outside is moved into the ball; nothing fails, nothing is lost."""
+    space = sf.SPD(size=2)
+    ball = sf.Ball(space, center * np.eye(2), 1.0)
+    for power in (100, 154, 155, 200, 300, 307, 307.9, 308, 308.2):
+        data = np.stack([center * np.eye(2)] * 29 + [make(10.0**power)])
+        if space.diagnose(data)[1]:
+            continue  # not positive definite in doubles
+        clipped = ball.clip(data)
+        assert (ball.distances(clipped) <= ball.radius).all()
+        assert ball.distances(clipped)[-1] > 0.9  # moved to the edge, not to the centre
+        if power in (200, 308):
+            for mechanism in ("kng", "laplace"):
+                ledger = sf.Ledger.create(tmp_path / f"{mechanism}-{power}.ledger", 1, "x")
+                value = sf.private_mean(data, ball, 1.0, mechanism, budget=ledger).value
+                assert np.isfinite(value).all()
+
+
+def test_records_too_far_for_doubles_go_to_the_centre():
+    ball = sf.Ball(sf.Euclidean(dim=2), [-1e308, 0.0], 1.0)
+    assert np.array_equal(ball.clip([[1.7e308, 1.0], [-1e308, 0.5]]), [[-1e308, 0.0], [-1e308, 0.5]])

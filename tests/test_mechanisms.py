@@ -379,3 +379,45 @@ def test_lattice_spacing_is_a_public_power_of_two():
 
 def test_all_mechanisms_have_names():
     assert list(MECHANISMS) == ["kng", "laplace", "exponential", "ambient-laplace", "pointwise-laplace"]
+
+
+@pytest.mark.parametrize("epsilon", [1.0, 8.0, 20.0, 60.0, 1000.0])
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace])
+def test_what_rounding_adds_is_within_epsilon_and_a_small_delta(kind, epsilon):
+    """A draw can have some 10^11 outcomes of a cell, so that chances below e^−25 do not exist: an ε that is about such chances
+    is kept with more noise."""
+    mechanism = kind(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), epsilon)
+    losses = mechanism.check(500)
+    scale, ideal = mechanism._ideal(500)
+    assert ideal + losses.numerical_epsilon <= epsilon
+    assert 2e-12 * (1 + np.exp(ideal)) / 2 < losses.numerical_delta <= 1e-6
+    assert ("double precision" in scale.formula) == (ideal < 0.99 * epsilon)
+    assert ideal > 10 or ideal == pytest.approx(epsilon, rel=1e-5)
+
+
+@pytest.mark.parametrize("n", [10**9, 10**12])
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace])
+def test_very_many_records_get_the_smallest_noise_that_doubles_can_carry(kind, n):
+    mechanism = kind(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), 1.0)
+    losses = mechanism.check(n)
+    assert losses.numerical_epsilon < 1
+    assert losses.numerical_delta <= 1e-6
+    assert mechanism.release_error(n, 0.95) < 1e-3 * (1e9 / n) ** 0.5
+
+
+def test_no_refusal_of_the_laplace_depends_on_the_records(tmp_path):
+    """Records at both ends of a large ball: every split is released."""
+    for dim, share, n in ((9, 0.8, 20), (50, 0.75, 5), (5, 0.94, 60)):
+        space = sf.Sphere(dim)
+        ball = sf.Ball(space, space.origin(), share * np.pi / 2)
+        ends = np.zeros((2, dim))
+        ends[0, 0], ends[1, 0] = ball.radius, -ball.radius
+        ends = space.exp(ball.center, space.from_coordinates(ball.center, ends))
+        for k in range(n // 2 + 1):
+            assert sf.ManifoldLaplace(ball, 1.0).release(np.repeat(ends, [n - k, k], axis=0)).value.shape == (dim + 1,)
+
+
+def test_a_radius_too_close_to_where_means_are_unique_is_refused():
+    space = sf.Sphere(dim=2)
+    with pytest.raises(sf.RadiusError, match=r"below 1\.49226"):
+        sf.ManifoldLaplace(sf.Ball(space, space.origin(), 1.5), 1.0).scale(100)

@@ -235,7 +235,9 @@ def test_an_envelope_above_the_target_is_caught(rng):
     space = sf.Sphere(dim=2)
     law = RadialLaw.from_slope(space, lambda u: 0 * u + 2.0, 1.0)
     with pytest.raises(EnvelopeError, match="nothing was released"):
-        Target(space, space.origin(), law, energy=lambda x: space.distance(space.origin(), x)).draw(100, rng)
+        Target(space, space.origin(), law, energy=lambda x: space.distance(space.origin(), x), doubted=True).draw(
+            100, rng
+        )
 
 
 def test_exponential_law_dominates_its_own_steps():

@@ -58,12 +58,16 @@ class Ball:
         if reasons:
             canonical = canonical.copy()
             canonical[list(reasons)] = self.center
-        outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
-        beyond = bool(outside.any())
-        # one record is moved for nothing where none lies outside: a clock would tell
-        far = canonical[outside] if beyond else canonical[:1]
-        shrink = INSIDE * self.radius / np.maximum(self.distances(far), INSIDE * self.radius)
-        vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+        with np.errstate(over="ignore", invalid="ignore"):
+            outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
+            beyond = bool(outside.any())
+            # one record is moved for nothing where none lies outside: a clock would tell
+            far = canonical[outside] if beyond else canonical[:1]
+            shrink = INSIDE * self.radius / np.maximum(self.distances(far), INSIDE * self.radius)
+            vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+        # a record so far away that its direction is lost goes to the centre
+        lost = ~np.isfinite(vectors).all(axis=tuple(range(1, vectors.ndim))) | ~np.isfinite(shrink)
+        vectors[lost] = 0.0
         moved = self.space.exp(self.center, vectors)
         if beyond:
             canonical = canonical.copy()

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .ball import Ball
+from .calibration.mean import MeanBounds
 from .data.lazy import MEMORY, Progress, is_lazy, stream
 from .records import Records, one_thread
 from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
 MAX_ITERATIONS = 500
+ENOUGH = 1e-8  # of the spread: a larger gradient where the solver ends is worth a warning
 STEADY, CHEAP = 10, 1 << 16  # passes that a release makes at least, over data of at most so many numbers
 
 
@@ -57,7 +60,8 @@ def frechet_mean(
     """The minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)², by gradient steps scaled with the inverse mean Hessian (Karcher 1977).
 
     Stops when ‖∇F‖ ≤ ``tolerance``: 1e-12 times the root mean square distance to the data unless told, or where double
-    precision ends.  Warns with a :class:`ConvergenceWarning` otherwise.  ``workers`` threads share each pass over the data.
+    precision ends.  Warns with a :class:`ConvergenceWarning` if it does not reach the tolerance, or, where none was given,
+    1e-8 times that distance.  ``workers`` threads share each pass over the data.
 
     Points may also be a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or list of
     delayed partitions.  They are then read in chunks, anew in each pass, so that about ``memory`` bytes of them are held at
@@ -101,7 +105,8 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
     """The Fréchet mean of records.
 
     Newton's method, or gradient steps divided by the mean eigenvalue of the Hessian where the space tells no more, halved
-    when the gradient does not shrink.  Logarithms are asked for no more accurately than the next step needs.
+    when the gradient does not shrink.  Logarithms are asked for no more accurately than the next step needs.  Every loop ends
+    after a fixed number of passes.  Where the answer matters for privacy use :func:`mean_in_ball`.
     """
     with one_thread():
         return _solve(records, start, tolerance)
@@ -111,41 +116,66 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
     space = records.space
     x = records.start() if start is None else start
     here = records.moments(x, accuracy=1e-7)
-    norm = float(space.norm(x, here.logs))
-    damping, iteration = 1.0, 0
-    while True:
+    norm, damping, exact = float(space.norm(x, here.logs)), 1.0, False
+    for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))
-        floor = 4 * space.rounding_error(x, spread)
-        goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else max(tolerance, 1e-2 * floor)
-        if norm + here.error <= goal:
-            return Solution(x, norm + here.error, iteration, goal, here)
-        if iteration == MAX_ITERATIONS or damping < 1e-6:
-            return Solution(x, norm + here.error, iteration, goal, here)
-        accuracy = max(goal / 10, 1e-5 * norm)
-        if norm <= 2 * here.error and here.error > goal / 5:  # what is left may be the series' error: look again
-            here = records.moments(x, goal / 10)
+        floor = 4 * space.rounding_error(x, 0.0)
+        goal = max(1e-12 * spread if tolerance is None else tolerance, 1e-2 * floor)
+        ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step, however short, lowers it
+        if norm + here.error <= goal or ended or iteration == MAX_ITERATIONS:
+            break
+        if norm <= 2 * here.error and not exact:  # what is left may be the series' error: look once more
+            here, exact = records.moments(x, goal / 10), True
             norm = float(space.norm(x, here.logs))
             continue
-        iteration += 1
         candidate = space.retract(x, damping * space.newton(x, here))
-        there = records.moments(candidate, accuracy)
+        there = records.moments(candidate, max(goal / 10, 1e-5 * norm))
         there_norm = float(space.norm(candidate, there.logs))
         if there_norm < norm:
-            x, here, norm, damping = candidate, there, there_norm, min(1.0, 2 * damping)
-        elif norm <= floor:  # no progress at the end of double precision
-            return Solution(x, norm + here.error, iteration, max(goal, norm + here.error), here)
+            x, here, norm, damping, exact = candidate, there, there_norm, min(1.0, 2 * damping), False
         else:
             damping /= 2
+    if tolerance is None:  # where double precision ends the mean is known to fewer digits than asked for
+        goal = max(goal, ENOUGH * spread, floor)
+    return Solution(x, norm + here.error, iteration, goal, here)
 
 
-def steady_solve(records: Records, tolerance: float | None = None) -> Solution:
-    """What :func:`solve` finds, in a time that tells less of how many steps it took: records that coincide need no step, their
-    neighbours some, and a clock would see it.  So a public least number of passes is made, where they are cheap."""
-    space, before = records.space, records.passes
+def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
+    """The Fréchet mean of clipped records: a point of the ball where the gradient is at most ``tolerance``, which is at least
+    that of the bounds.  In the ball only the mean has so small a gradient (proofs, Result 2b).
+
+    A quick search comes first.  What it finds counts only if it lies in the ball with such a gradient; otherwise steps that
+    are proven to lead to the mean are made.  Should even these end without it, which rounding beyond the stated bounds alone
+    could bring about, the answer is the public centre.  So many passes are made at least that a clock does not tell records
+    that coincide, and need no step, from others.
+    """
+    space, before = ball.space, records.passes
     found = solve(records, tolerance=tolerance)
+    inside = bool(space.distance(ball.center, found.point) <= ball.radius)
+    if not (inside and found.gradient_norm <= tolerance):
+        found = _certain(ball, records, bounds, tolerance)
     least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
     with one_thread():
         for _ in range(least - (records.passes - before)):
             same = space.retract(found.point, 0 * space.newton(found.point, found.moments))
             space.norm(same, records.moments(same).logs)
     return found
+
+
+def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
+    """Karcher steps from the centre, as long as they may be and never out of the ball."""
+    space, x = ball.space, ball.center
+    with one_thread():
+        for iteration in range(bounds.passes):
+            here = records.moments(x, tolerance / 10)
+            norm = float(space.norm(x, here.logs)) + here.error
+            if norm <= tolerance:
+                return Solution(x, norm, iteration, tolerance, here)
+            step = 1.0 if bounds.near < math.inf else bounds.step
+            candidate = space.exp(x, step * here.logs)
+            while step > bounds.step and not space.distance(ball.center, candidate) <= ball.radius:
+                step = max(bounds.step, step / 2)
+                candidate = space.exp(x, step * here.logs)
+            x = candidate
+        here = records.moments(ball.center)
+        return Solution(ball.center, float(space.norm(ball.center, here.logs)), bounds.passes, tolerance, here)

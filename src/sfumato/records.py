@@ -7,16 +7,17 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
-from functools import lru_cache, partial, reduce
+from functools import lru_cache, partial
 from itertools import pairwise
 from typing import Any, TypeVar
 
 import numpy as np
 
-from .spaces.base import Array, Moments, Points, Space
+from .spaces.base import RUN, Array, Moments, Points, Space, add_each, in_pairs
 
 T = TypeVar("T")
 SAMPLE = 1 << 18  # records that the solver's first guess is made from
+PART = RUN * RUN  # records that are summed at once: as many runs as a run has records
 
 
 class Records:
@@ -34,15 +35,19 @@ class Records:
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
         """``function(points, weights)`` over all records: over parts of them, combined in a fixed order."""
         self.passes += 1
-        if self.workers == 1:
+        count = max(-(-self.n // PART), 4 * self.workers if self.workers > 1 else 1)
+        if count == 1:
             return function(self.points, self.weights)
-        edges = np.linspace(0, self.n, min(self.n, 4 * self.workers) + 1).astype(int)
+        edges = np.linspace(0, self.n, min(self.n, count) + 1).astype(int)
+
+        def of_part(part: slice) -> T:
+            return function(self.points[part], None if self.weights is None else self.weights[part])
+
         parts = [slice(a, b) for a, b in pairwise(edges)]
+        if self.workers == 1:
+            return in_pairs(combine, map(of_part, parts))
         with ThreadPoolExecutor(self.workers) as pool:
-            results = pool.map(
-                lambda part: function(self.points[part], None if self.weights is None else self.weights[part]), parts
-            )
-            return reduce(combine, results)
+            return in_pairs(combine, pool.map(of_part, parts))
 
     def start(self) -> Points:
         """A point near the mean, from some of the records."""
@@ -59,7 +64,7 @@ class Records:
 
     def mean_log(self, bases: Points) -> Points:
         """The mean of log at each base."""
-        total, weight = self.reduce(partial(_log_sums, self.space, bases), _add_each)
+        total, weight = self.reduce(partial(_log_sums, self.space, bases), add_each)
         return np.asarray(total / weight)
 
     def hessian(self, base: Points) -> Array | None:
@@ -101,10 +106,6 @@ def add_moments(a: Moments, b: Moments) -> Moments:
 
 def _add_known(a: Array | None, b: Array | None) -> Array | None:
     return None if a is None or b is None else a + b
-
-
-def _add_each(a: tuple[Any, Any], b: tuple[Any, Any]) -> tuple[Any, Any]:
-    return a[0] + b[0], a[1] + b[1]
 
 
 @lru_cache(maxsize=1)

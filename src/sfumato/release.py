@@ -29,12 +29,11 @@ KEYS = {
 
 @dataclass(frozen=True)
 class Guarantee:
-    """What is promised.  ε holds for the ideal sampler; the three numbers after it say what a computer adds.
+    """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
 
-    ``numerical_delta`` bounds the chance that rounding error moves a draw to another lattice point, ``numerical_epsilon``
-    what rounding error in the density can add to ε, ``clock_delta`` the chance that the running time of the sampler
-    depends on the data (None: not bounded).  Two data sets can each fail: as (ε, δ)-privacy this is
-    (ε + numerical_epsilon, (1 + e^ε)·numerical_delta).
+    ``numerical_delta`` is 1 + e^ε times a bound on the chance that rounding error moves a draw to another lattice point.
+    ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
+    chance that the running time of the sampler depends on the data (None: not bounded).
     """
 
     epsilon: float
@@ -95,8 +94,8 @@ class Release:
             f"{accuracy}{warning}"
             f"How: mechanism '{r['mechanism']['name']}' with scale {r['calibration']['sigma']:.6g} = "
             f"{r['calibration']['formula']}; {r['sampler']}; randomness from {r['generator']}; rounded to a public lattice "
-            f"of spacing {r['lattice_spacing']:g}. Rounding errors add at most {g.numerical_epsilon:.1e} to epsilon and a "
-            f"failure probability of {g.numerical_delta:.1e}. {clock}"
+            f"of spacing {r['lattice_spacing']:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
+            f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {clock}"
         )
 
     def to_json(self) -> str:

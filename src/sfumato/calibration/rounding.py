@@ -6,7 +6,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..radial import RadialLaw, gauss_legendre
-from ..spaces.base import Space
+from ..spaces.base import RUN, Points, Space
 
 UNIT = 2.0**-53  # half the distance from 1 to the next double
 SELECTION = 1e-12  # what the steps of the random numbers leave to chance: which cell, whether accepted
@@ -51,10 +51,12 @@ def mean_error(n: int) -> float:
     return float(UNIT * (24 + np.log2(n)))
 
 
-def sum_error(n: int) -> float:
-    """Roundings in a mean of n logarithms at a computed point, in units of one's: for the point, for a logarithm there, and for
-    the sum."""
-    return float(2 + np.sqrt(n) / 32)
+def gradient_error(space: Space, center: Points, reach: float, n: int) -> float:
+    """Rounding in a mean of n logarithms at a computed point, for records and points within ``reach`` of each other: of the
+    point, of a logarithm there, and of the sum.  Sums are made over runs of RUN records, at most RUN runs in a row, and then in
+    pairs.  A bound, also for records that coincide and are all rounded the same way."""
+    additions = min(n, RUN) + min(n / RUN, RUN) + np.log2(n)
+    return float(2 * space.rounding_error(center, reach) + additions * UNIT * space.largest_term(reach))
 
 
 def stretch(space: Space, radius: float, distance: float) -> float:

@@ -11,8 +11,10 @@ import numpy as np
 
 from ..spaces.base import Points, Space
 from .certificate import certify
+from .mean import mean_bounds
 
 Calibration = Literal["certified", "tight", "theorem", "as run"]
+WIDEST = 0.95  # of the radius below which means are unique: so close to it the steps that surely find one are too many
 CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
 
 
@@ -103,29 +105,25 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
 def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float, calibration: Calibration) -> Scale:
     """σ of the manifold Laplace centred at the Fréchet mean.
 
-    "theorem" and "as run" are the paper's Remark 1, the others Result 2.  Twice the solver's tolerance over the Hessian at
-    the mean, which is at least h(r) (proof of Result 2; halved here for what lies between), is part of the sensitivity.
+    "theorem" and "as run" are the paper's Remark 1, the others Result 2.  Twice the distance of a computed mean from the mean
+    (Result 2b) is part of the sensitivity.
     """
     check_request(n, epsilon)
-    return _laplace_scale(space, r, n, epsilon, calibration, solver_tolerance(space, center, r))
-
-
-@lru_cache(maxsize=256)
-def _laplace_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calibration, tolerance: float) -> Scale:
-    slack = 4 * tolerance / float(space.hessian_bounds(r)[0])
     if calibration in ("theorem", "as run"):
         assumption_1(space, r, "the manifold Laplace (Remark 1)")
         delta = theorem_sensitivity(space, r, n) / float(space.hessian_bounds(2 * r)[0])
         formula = "Δ/ε, Δ = 2r(2 − h(2r))/(n·h(2r)) (the paper's Remark 1)"
     else:
-        why = "beyond that n points in a ball need not have a unique Fréchet mean"
-        check_radius(space, r, space.mean_radius_limit, "the manifold Laplace", why)
+        why = "close to that or beyond it n points in a ball need not have a unique Fréchet mean that can be found"
+        check_radius(space, r, WIDEST * space.mean_radius_limit, "the manifold Laplace", why)
         delta = space.mean_sensitivity(r) / n
         positive = space.curvature_bounds[1] > 0
         formula = f"Δ/ε, Δ = {'2·tan(√κ·r)/(√κ·n)' if positive else '2r/n'} (result 2)"
+    bounds = mean_bounds(space, center, r, n)
+    slack = 2 * bounds.distance
     sigma = (delta + slack) / epsilon
     growth = space.radial_growth
-    if sigma * growth >= 1 > delta * growth / epsilon:
+    if sigma * growth >= 1 > delta * growth / epsilon or bounds.tolerance + bounds.error > bounds.near:
         raise PrecisionError(
             f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
         )
@@ -135,11 +133,6 @@ def _laplace_scale(space: Space, r: float, n: int, epsilon: float, calibration: 
             f"{growth * delta * n:.4g}, and is {n * epsilon:.4g}; use more records, a larger ε or a smaller radius"
         )
     return Scale(sigma, formula + ", plus the solver's tolerance", {"delta": delta, "solver": slack})
-
-
-def solver_tolerance(space: Space, center: Points, r: float) -> float:
-    """The gradient norm that the mean solver must reach before a Laplace draw: public, and the same for all data."""
-    return 1e-12 * r + 4 * space.rounding_error(center, 2 * r)
 
 
 def exponential_scale(space: Space, r: float, n: int, epsilon: float) -> Scale:

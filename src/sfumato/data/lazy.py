@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from ..records import SAMPLE, Records, add_moments, one_thread
-from ..spaces.base import MANY, Array, InvalidPointError, Moments, Points, Space
+from ..spaces.base import MANY, Array, InvalidPointError, Moments, Points, Space, in_pairs
 
 T = TypeVar("T")
 Progress = Callable[[int, int, int], None]  # the pass, parts done, parts in all
@@ -113,7 +113,7 @@ class LazyRecords(Records):
             raise RuntimeError(
                 f"the data changed while they were read: {self.n} records, then {n}; nothing was released"
             )
-        return reduce(combine, (one.value for one in found))  # type: ignore[no-any-return]
+        return in_pairs(combine, (one.value for one in found))  # type: ignore[no-any-return]
 
     def start(self) -> Points:
         """From the first records, as many whatever the parts are."""
@@ -369,13 +369,17 @@ def _pieces(part: Any, rows: int) -> Iterator[Any]:
 
 def _total(rows: int, prepare: Any, function: Any, combine: Any, part: Any) -> _Sum | None:
     """The function summed over the chunks of a part; None for a part without records."""
-    total: _Sum | None = None
-    for piece in _pieces(part, rows):
-        value, before = function(prepare(piece), None), total
-        total = _Sum(
-            value if before is None else combine(before.value, value), len(piece) + (before.n if before else 0)
-        )
-    return total
+    n = 0
+
+    def of_piece(piece: Any) -> Any:
+        nonlocal n
+        n += len(piece)
+        return function(prepare(piece), None)
+
+    pieces = iter(_pieces(part, rows))
+    if (first := next(pieces, None)) is None:
+        return None
+    return _Sum(in_pairs(combine, map(of_piece, chain([first], pieces))), n)
 
 
 def _start(space: Space, prepare: Any, rows: int, most: int, parts: list[Any]) -> Points:

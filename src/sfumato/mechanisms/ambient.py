@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaincinv
 
-from ..calibration.rounding import UNIT, crossing, mean_error, relative_error
+from ..calibration.rounding import SELECTION, UNIT, crossing, mean_error, relative_error
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
 from ..radial import check_probability
@@ -71,8 +71,8 @@ class AmbientLaplace(Mechanism):
             return float(2 * np.linalg.eigvalsh(self.ball.center)[-1] * np.expm1(min(r, 300.0)))
         return 2 * r
 
-    def calibrate(self, n: int) -> Scale:
-        check_request(n, self.epsilon)
+    def _calibrate(self, n: int, epsilon: float) -> Scale:
+        check_request(n, epsilon)
         if self.calibration == "as run" and isinstance(self.space, Sphere):
             delta, formula = (
                 2 * self.ball.radius / n,
@@ -80,7 +80,7 @@ class AmbientLaplace(Mechanism):
             )
         else:
             delta, formula = self.diameter() / n, "Δ/ε, Δ = diameter of the ball's image / n"
-        return Scale(delta / self.epsilon, formula, {"delta": delta})
+        return Scale(delta / epsilon, formula, {"delta": delta})
 
     def error_quantile(self, n: int, p: float) -> float:
         return self._after_projection(self._noise_quantile(n, p))
@@ -163,6 +163,6 @@ class AmbientLaplace(Mechanism):
         noise_error = (relative_error(dim) + 16 * UNIT) * (dim + 1) * sigma
         largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter()
         return Losses(
-            numerical_delta=min(1.0, crossing(dim, lattice_spacing(sigma), noise_error)),
+            numerical_delta=self._both(n, crossing(dim, lattice_spacing(sigma), noise_error) + SELECTION),
             numerical_epsilon=float(2 * mean_error(n) * np.sqrt(dim) * largest / sigma),
         )

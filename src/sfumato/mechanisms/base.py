@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -21,10 +21,10 @@ from ..calibration.rounding import (
     UNIT,
     crossing,
     density_error,
+    gradient_error,
     relative_error,
     stretch,
     stretch_at_cut_locus,
-    sum_error,
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
 from ..data.lazy import MEMORY, Progress, is_lazy, stream
@@ -37,7 +37,8 @@ from ..units import reduce_to_units
 PREDICTED = 0.95  # the probability at which a record states its error
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
-MOST_DELTA, MOST_SHARE = 1e-4, 0.01  # the largest numerical losses that a release is made with: δ, and a share of ε
+MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with
+RESERVE, ATTEMPTS = 2.0**-22, 40  # the share of ε that is set aside for rounding, and how often it may be raised
 PERSON = "one unit: all records with the same label"
 
 
@@ -75,6 +76,7 @@ class Mechanism(ABC):
     sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
 
     def __post_init__(self) -> None:
+        object.__setattr__(self, "_fitted", {})
         check_request(1, self.epsilon)
         if not isinstance(self.ball, Ball):
             raise TypeError(f"the first argument of {type(self).__name__} is a sfumato.Ball, not {self.ball!r}")
@@ -90,8 +92,50 @@ class Mechanism(ABC):
         return {}
 
     @abstractmethod
+    def _calibrate(self, n: int, epsilon: float) -> Scale:
+        """The noise scale at which ideal draws are ε-private, with every number behind it; from public numbers only."""
+
     def calibrate(self, n: int) -> Scale:
-        """The noise scale for n records with every number behind it; from public numbers only."""
+        """The noise scale for n records with every number behind it; from public numbers only.
+
+        Ideal draws are made a little more private than ε, so that what rounding adds is within ε: by a four-millionth, or more
+        where doubles are coarse against the noise, as for very many records or a very large ε.
+        """
+        return self._ideal(n)[0]
+
+    def _ideal(self, n: int) -> tuple[Scale, float]:
+        """The scale, and the ε of ideal draws with it."""
+        known: dict[int, tuple[Scale, float]] = self._fitted  # type: ignore[attr-defined]
+        if n not in known:
+            try:
+                known[n] = self._fit(n, known)
+            except BaseException:
+                known.pop(n, None)
+                raise
+        return known[n]
+
+    def _fit(self, n: int, known: dict[int, tuple[Scale, float]]) -> tuple[Scale, float]:
+        asked = float(self.epsilon)
+        if self.calibration == "as run":
+            return self._calibrate(n, asked), asked
+        epsilon = asked * (1 - RESERVE)
+        scale, _ = known[n] = self._calibrate(n, epsilon), epsilon  # losses() asks for it
+        for _ in range(ATTEMPTS):
+            losses = self.losses(n)
+            lower = epsilon
+            if losses.numerical_epsilon > asked - epsilon:
+                lower = asked - 2 * losses.numerical_epsilon
+            if losses.numerical_delta > MOST_DELTA:  # it falls like e^ε
+                lower = min(lower, epsilon - np.log(losses.numerical_delta / MOST_DELTA) - 0.01)
+            if lower == epsilon or epsilon < 1e-6 * asked:
+                break
+            epsilon = float(max(lower, epsilon / 2))
+            scale, _ = known[n] = self._calibrate(n, epsilon), epsilon
+        if epsilon < 0.99 * asked:
+            scale = replace(
+                scale, formula=f"{scale.formula}, at ε = {epsilon:.4g}: all that double precision can carry"
+            )
+        return scale, epsilon
 
     def scale(self, n: int) -> float:
         """The noise scale σ for n records."""
@@ -129,6 +173,10 @@ class Mechanism(ABC):
     def losses(self, n: int) -> Losses:
         """What rounding and the clock would add to the promise, from public numbers only."""
 
+    def _both(self, n: int, chance: float) -> float:
+        """The δ of a failure that has at most this chance for each of two data sets: (1 + e^ε) times it."""
+        return float((1 + np.exp(min(self._ideal(n)[1], 600.0))) * chance)
+
     @abstractmethod
     def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
         """One draw on the lattice, of clipped records."""
@@ -136,7 +184,7 @@ class Mechanism(ABC):
     def check(self, n: int) -> Losses:
         """The losses, or an error if a release of n records cannot be made well: before any budget is spent."""
         losses = self.losses(n)
-        if losses.numerical_delta > MOST_DELTA or losses.numerical_epsilon > MOST_SHARE * self.epsilon:
+        if losses.numerical_delta > MOST_DELTA or losses.numerical_epsilon > self.epsilon:
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
@@ -279,6 +327,8 @@ class ManifoldMechanism(Mechanism):
         """A draw on the lattice: all that is left of a release once its density is known."""
         batch = self._batch(n)
         coordinates = target.draw_one(batch, rng, self.asks(n, batch)[0])
+        if coordinates is None:  # a chance far below numerical_delta: the way out is a public point
+            return self.space.present(self.ball.center)
         found = round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing(n))
         return self.space.present(found)
 
@@ -306,9 +356,9 @@ class ManifoldMechanism(Mechanism):
             )
         else:
             crossed = 2 * space.dim * space.rounding_error(center, reach) / self.spacing(n)
-        energy_error = self._energy_error(space.rounding_error(center, r + reach)) * sum_error(n)
+        energy_error = self._energy_error(gradient_error(space, center, r + reach, n))
         return Losses(
-            numerical_delta=float(min(1.0, crossed + self._edge(n, lengths) + 1 - LEVELS[-1] + SELECTION)),
+            numerical_delta=self._both(n, crossed + self._edge(n, lengths) + 1 - LEVELS[-1] + SELECTION),
             numerical_epsilon=float(4 * (energy_error / scale.sigma + density_error(space, lengths[-1]))),
             clock_delta=None if share is None else float((1 - share) ** batch) + self.asks(n, batch)[1],
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar
@@ -13,7 +14,7 @@ from ..calibration.scale import Scale, exponential_scale
 from ..radial import RadialLaw
 from ..records import Records
 from ..sampling import Target
-from ..spaces.base import Array, Points, Space, blocks
+from ..spaces.base import Array, Points, Space, blocks, in_pairs, runs
 from .base import ManifoldMechanism
 from .kng import _span, mean_envelope
 
@@ -32,8 +33,8 @@ class Exponential(ManifoldMechanism):
 
     name: ClassVar[str] = "exponential"
 
-    def calibrate(self, n: int) -> Scale:
-        return exponential_scale(self.space, self.ball.radius, n, self.epsilon)
+    def _calibrate(self, n: int, epsilon: float) -> Scale:
+        return exponential_scale(self.space, self.ball.radius, n, epsilon)
 
     def target(self, records: Records, scale: Scale) -> Target:
         space, sigma, R = self.space, scale.sigma, scale.region
@@ -65,9 +66,14 @@ def _half_mean_square(records: Records, x: Points) -> Array:
 
 
 def _square_sums(space: Space, x: Points, points: Points, _: Array | None) -> Array:
-    total = np.zeros(len(x))
     each = int(np.prod(space.point_shape)) * 4
-    for some in blocks(len(x), each * len(points)):
-        for part in blocks(len(points), each * (some.stop - some.start)):
-            total[some] += np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1)
-    return total
+
+    def of_run(some: slice, part: slice) -> Array:
+        return np.asarray(np.sum(space.distance(x[some, None], points[None, part]) ** 2, axis=1))
+
+    return np.concatenate(
+        [
+            in_pairs(operator.add, (of_run(some, part) for part in runs(len(points), each * (some.stop - some.start))))
+            for some in blocks(len(x), each * len(points))
+        ]
+    )

@@ -17,9 +17,10 @@ from ..calibration.error import (
     kng_error_quantile,
     public_hessian,
 )
-from ..calibration.rounding import LEVELS, sum_error
-from ..calibration.scale import Scale, check_request, kng_scale, solver_tolerance
-from ..frechet import steady_solve
+from ..calibration.mean import mean_bounds
+from ..calibration.rounding import LEVELS, gradient_error
+from ..calibration.scale import Scale, check_request, kng_scale
+from ..frechet import mean_in_ball
 from ..radial import RadialLaw, spread_edges
 from ..records import Records
 from ..release import Release
@@ -72,13 +73,13 @@ class KNG(ManifoldMechanism):
     def options(self) -> dict[str, Any]:
         return {} if self.objective is None else {"objective": self.objective.statistic}
 
-    def calibrate(self, n: int) -> Scale:
+    def _calibrate(self, n: int, epsilon: float) -> Scale:
         if self.objective is not None:
-            check_request(n, self.epsilon)
+            check_request(n, epsilon)
             delta = float(self.objective.sensitivity(n))
             formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
-            return Scale(2 * delta / self.epsilon, formula, {"delta": delta}, self.ball.radius)
-        return kng_scale(self.space, self.ball.radius, n, self.epsilon, self.calibration)
+            return Scale(2 * delta / epsilon, formula, {"delta": delta}, self.ball.radius)
+        return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
 
     def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
         if self.objective is not None:
@@ -96,7 +97,7 @@ class KNG(ManifoldMechanism):
 
         offset = found.slope / sigma
         ellipse = self._ellipse(scale, records.n)
-        if found.slope > self._public_slope(scale):  # a solver gone astray: the ellipse takes its success for granted
+        if found.slope > self._public_slope(scale, records.n):  # the ellipse takes the solver's success for granted
             ellipse = None
         hessian = None if ellipse is None else found.hessian(records)
         if ellipse is None or hessian is None:
@@ -121,22 +122,21 @@ class KNG(ManifoldMechanism):
 
     def _rounding(self, region: float, n: int) -> float:
         """Error of a computed gradient: of the point, of a logarithm there, and of the sum of n of them."""
-        return self.space.rounding_error(self.ball.center, self.ball.radius + region) * sum_error(n)
+        return gradient_error(self.space, self.ball.center, self.ball.radius + region, n)
 
     def _ellipse(self, scale: Scale, n: int) -> Ellipse | None:
         """Proposals shaped by the Hessian, where public numbers say that most of them are accepted: for many records."""
         if self.objective is not None or np.isinf(scale.region):
             return None
-        slope = self._public_slope(scale)
+        slope = self._public_slope(scale, n)
         inexact = 2 * self._rounding(scale.region, n) + (slope if self.space.series_moments else 0.0)
         found = kng_ellipse(self.space, self.ball.radius, scale.region, scale.sigma, inexact, slope)
         return found if found is not None and found.acceptance >= WORTHWHILE else None
 
-    def _public_slope(self, scale: Scale) -> float:
+    def _public_slope(self, scale: Scale, n: int) -> float:
         """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
-        space, center, r = self.space, self.ball.center, self.ball.radius
-        allowed = max(INEXACT * scale.sigma, solver_tolerance(space, center, r))
-        return allowed + space.rounding_error(center, r + min(scale.region, 2.01 * r))
+        bounds = mean_bounds(self.space, self.ball.center, self.ball.radius, n)
+        return max(INEXACT * scale.sigma, bounds.tolerance) + bounds.error
 
     def _condition(self, n: int) -> float:
         scale = self.calibrate(n)
@@ -163,7 +163,7 @@ class KNG(ManifoldMechanism):
         def energy(x: Points) -> Array:
             return space.norm(x, objective.gradient(x, points)) / scale.sigma
 
-        return Target(space, base, law, energy, -float(floor[0]), self.ball.center, R)
+        return Target(space, base, law, energy, -float(floor[0]), self.ball.center, R, doubted=True)
 
     def predicted_error(self, n: int) -> dict[str, Any] | None:
         return super().predicted_error(n) if self.objective is None else None
@@ -217,11 +217,9 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     proposals: an inexact one costs speed, never privacy.
     """
     space, r = ball.space, ball.radius
-    found = steady_solve(records, tolerance)
+    bounds = mean_bounds(space, ball.center, r, records.n)
+    found = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
     base, eta, moments = found.point, found.gradient_norm, found.moments
-    if not float(space.distance(ball.center, base)) <= R:  # a solver gone astray
-        base, moments = ball.center, records.moments(ball.center)
-        eta = float(space.norm(base, moments.logs))
     off = float(space.distance(ball.center, base))
     second_moment = min(space.second_moment(moments), r * r + 2 * eta * off)
     furthest = (r + off) * (1 + 1e-12)
@@ -230,8 +228,7 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
         reach = np.minimum(furthest + u, r + R)
         return space.mean_hessian_bounds(space.second_moment_at(second_moment + 2 * eta * u, u), reach)[0]
 
-    slope = eta + space.rounding_error(ball.center, r + min(R, furthest))
-    return Envelope(base, slope, second_moment, furthest, lower, moments)
+    return Envelope(base, eta + bounds.error, second_moment, furthest, lower, moments)
 
 
 def _span(space: Space, center: Points, base: Points, R: float) -> float:

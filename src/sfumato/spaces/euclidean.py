@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, _not_finite, uniform_weights, whole_number
+from .base import Array, Points, Space, _not_finite, in_pairs, runs, uniform_weights, whole_number
 
 
 @dataclass(frozen=True)
@@ -69,10 +70,16 @@ class Euclidean(Space):
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         # the mean of differences, not the difference of means: it keeps small spreads far from the origin
         origin = points[0]
-        return np.asarray(uniform_weights(len(points), weights) @ (points - origin) + (origin - bases))
+        return np.asarray(self._mean_difference(points, origin, weights) + (origin - bases))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        return np.asarray(points[0] + uniform_weights(len(points), weights) @ (points - points[0]))
+        return np.asarray(points[0] + self._mean_difference(points, points[0], weights))
+
+    @staticmethod
+    def _mean_difference(points: Points, origin: Points, weights: Array | None) -> Points:
+        w = uniform_weights(len(points), weights)
+        parts = runs(len(points), points.shape[1])
+        return np.asarray(in_pairs(operator.add, (w[part] @ (points[part] - origin) for part in parts)))
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         return len(points) * np.eye(self.dim)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._curvature import (
     NEAR,
+    angle_condition,
     angle_over_sine,
     angle_series,
     chi,
@@ -29,9 +30,11 @@ from .base import (
     Points,
     Space,
     _not_finite,
+    add_each,
     as_numbers,
-    blocks,
     compiled,
+    in_pairs,
+    runs,
     uniform_weights,
     whole_number,
 )
@@ -208,13 +211,15 @@ class PlanarShapes(Space):
             logs = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
             return np.asarray(logs.view(np.complex128) / len(points))
         w = None if weights is None else uniform_weights(len(points), weights)
-        toward, along = np.zeros(bases.shape, dtype=np.complex128), np.zeros(len(bases))
-        for part in blocks(len(points), 2 * max(len(bases), self.landmarks), 2 * CACHE):
+
+        def of_run(part: slice) -> tuple[Points, Array]:
             turn, size, factor = _turns(np.conj(bases) @ points[part].T)
             factor *= 1 / len(points) if w is None else w[part]
-            along += np.sum(factor * size, axis=1)
             turn *= factor
-            toward += turn @ points[part]
+            return turn @ points[part], np.sum(factor * size, axis=1)
+
+        each = 2 * max(len(bases), self.landmarks)
+        toward, along = in_pairs(add_each, map(of_run, runs(len(points), each, 2 * CACHE)))
         mean = toward - along[:, None] * bases
         return np.asarray(mean - np.sum(np.conj(bases) * mean, axis=1, keepdims=True) * bases)
 
@@ -232,19 +237,19 @@ class PlanarShapes(Space):
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         if weights is None and (found := self._compiled_moments(base, points)):
             return found
-        toward = np.zeros(self.landmarks, dtype=np.complex128)
-        weight, along, square, turning = 0.0, 0.0, 0.0, 0.0
-        for part in blocks(len(points), 2 * self.landmarks, 2 * CACHE):
+
+        def of_run(part: slice) -> tuple[Points, float, float, float, float]:
             z = points[part]
             turn, size, factor = _turns(z @ np.conj(base))
             phi, theta2 = factor * size, factor * factor * ((1 - size) * (1 + size))
             w = np.ones(len(z)) if weights is None else weights[part]
-            weight += float(w.sum())
-            along += float(w @ phi)
-            square += float(w @ theta2)
-            turning += float(w @ (theta2 / np.maximum(phi, 1e-3)))  # θ·tan θ = φ₁ − φ₂
+            turning = float(w @ (theta2 / np.maximum(phi, 1e-3)))  # θ·tan θ = φ₁ − φ₂
             turn *= factor * w
-            toward += turn @ z
+            return turn @ z, float(w.sum()), float(w @ phi), float(w @ theta2), turning
+
+        toward, weight, along, square, turning = in_pairs(
+            add_each, map(of_run, runs(len(points), 2 * self.landmarks, 2 * CACHE))
+        )
         logs = toward - along * base
         trace = weight + (self.dim - 1) * along - turning
         return Moments(weight, logs - np.vdot(base, logs) * base, np.asarray(trace), max(0.0, square))
@@ -272,7 +277,7 @@ class PlanarShapes(Space):
             found = kernels.shape_below(points.view(np.float64), x.view(np.float64), least)
         else:
             found = np.abs(points @ np.conj(base)) < least
-        found[found] = self.distance(base, points[found]) > radius
+        found[found] = super().outside(base, points[found], radius)
         return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
@@ -383,8 +388,12 @@ class PlanarShapes(Space):
         return np.pi / 4
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """As on the sphere, with inner products of 2k terms."""
-        return (24 + 4 * float(np.sqrt(2 * self.landmarks))) * 2.0**-53
+        """As on the sphere, with inner products of 2k terms; turning a record to another adds 1/cos, which the sphere of
+        curvature 4 covers."""
+        return (24 + 4 * float(np.sqrt(2 * self.landmarks))) * 2.0**-53 * self.largest_term(reach)
+
+    def largest_term(self, reach: float) -> float:
+        return angle_condition(2 * reach)
 
 
 def _gap_max(S: ArrayLike) -> Array:

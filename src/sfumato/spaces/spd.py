@@ -6,6 +6,7 @@ isometry, and unlike a square root it keeps the small rows of a badly scaled mat
 
 from __future__ import annotations
 
+import operator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -21,8 +22,11 @@ from .base import (
     Points,
     Space,
     _not_finite,
+    add_each,
     blocks,
     compiled,
+    in_pairs,
+    runs,
     uniform_weights,
     whole_number,
 )
@@ -109,7 +113,7 @@ class SPD(Space):
                 f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}, the largest entry "
                 f"being {largest[row]:.3g}; average the matrix with its transpose if that is what you mean",
             )
-        array = (array + _t(array)) / 2
+        array = _symmetric(array)
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
         diagonal = np.diagonal(array, axis1=1, axis2=2)
         scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -148,13 +152,15 @@ class SPD(Space):
 
     def _whitened_log(self, base: Points, factor: Points, points: Points) -> Points:
         # Log(1 + E) with E from the difference, which is exact for close points; the plain form for distant ones
+        points, level = _in_range(base, points)
         difference = _whiten(factor, points - base)
         eigenvalues, vectors = np.linalg.eigh(difference)
-        near = np.abs(eigenvalues).max(axis=-1) < 0.5
+        near = (np.abs(eigenvalues).max(axis=-1) < 0.5) & (level == 0)
         if near.all():
             return _rebuild(vectors, np.log1p(eigenvalues))
         close = _rebuild(vectors, np.log1p(np.where(near[..., None], eigenvalues, 0.0)))
-        return np.where(near[..., None, None], close, _matrix_log(_whiten(factor, points)))
+        distant = _matrix_log(_whiten(factor, points)) + level[..., None, None] * np.eye(self.size)
+        return np.where(near[..., None, None], close, distant)
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         factor = np.linalg.cholesky(base)
@@ -186,9 +192,13 @@ class SPD(Space):
         total = np.zeros(bases.shape)
         for some in blocks(len(bases), 4 * len(points) * k * k):
             inverse = inverses[some][:, None]
-            for part in blocks(len(points), 4 * k * k * (some.stop - some.start)):
-                logs = _matrix_log(_symmetric(inverse @ points[part] @ _t(inverse)))
-                total[some] += np.einsum("n,mnij->mij", w[part], logs)
+            total[some] = in_pairs(
+                operator.add,
+                (
+                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ _t(inverse))))
+                    for part in runs(len(points), 4 * k * k * (some.stop - some.start))
+                ),
+            )
         return _symmetric(factors @ total @ _t(factors))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
@@ -221,18 +231,19 @@ class SPD(Space):
 
     def _sums(self, points: Points, inverse: Array, weights: Array | None) -> _Sums:
         """Of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
-        k, weight, square = self.size, 0.0, 0.0
-        logs, trace = np.zeros((k, k)), np.zeros(())
-        for part in blocks(len(points), 4 * k * k):
+        k = self.size
+
+        def of_run(part: slice) -> tuple[float, Array, Array, float]:
             w = np.ones(len(points[part])) if weights is None else weights[part]
             eigenvalues, vectors = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
             logarithms = np.log(_positive(eigenvalues))
             columns = np.ascontiguousarray(np.swapaxes(vectors, 0, 1)).reshape(k, -1)
-            logs += (columns * (w[:, None] * logarithms).ravel()) @ columns.T  # Σ w·U·diag(·)·Uᵀ as one product
-            trace += w @ np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)
-            square += float(w @ np.sum(logarithms**2, axis=1))
-            weight += float(w.sum())
-        return weight, logs, trace + weight * self.dim, square, 0.0
+            logs = (columns * (w[:, None] * logarithms).ravel()) @ columns.T  # Σ w·U·diag(·)·Uᵀ as one product
+            trace = w @ np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)
+            return float(w.sum()), logs, trace, float(w @ np.sum(logarithms**2, axis=1))
+
+        weight, logs, trace, square = in_pairs(add_each, map(of_run, runs(len(points), 4 * k * k)))
+        return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
 
     def _fast_sums(self, points: Points, inverse: Array, accuracy: float) -> _Sums | None:
         """The same without eigenvectors, by series; None where a spectrum is too wide for them."""
@@ -277,8 +288,8 @@ class SPD(Space):
         return super().second_moment(moments) if self.size != 2 else np.inf
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        found = self._squared_distances(base, points) > (radius * (1 - 1e-6)) ** 2
-        found[found] = self.distance(base, points[found]) > radius
+        found = ~(self._squared_distances(base, points) <= (radius * (1 - 1e-6)) ** 2)
+        found[found] = super().outside(base, points[found], radius)
         return found
 
     def _squared_distances(self, base: Points, points: Points) -> Array:
@@ -286,19 +297,20 @@ class SPD(Space):
         inverse = np.linalg.inv(np.linalg.cholesky(base))
         square = np.empty(len(points))
         for part in blocks(len(points), 4 * self.size**2):
-            white = _symmetric(inverse @ points[part] @ inverse.T)
+            y, level = _in_range(base, points[part])
+            white = _symmetric(inverse @ y @ inverse.T)
             if self.size == 2:
-                square[part] = np.sum(_matrix_log(white) ** 2, axis=(1, 2))
+                square[part] = np.sum((_matrix_log(white) + level[:, None, None] * np.eye(2)) ** 2, axis=(1, 2))
             else:
-                square[part] = np.sum(np.log(_positive(np.linalg.eigvalsh(white))) ** 2, axis=1)
+                square[part] = np.sum((np.log(_positive(np.linalg.eigvalsh(white))) + level[:, None]) ** 2, axis=1)
         return square
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ Q·diag(φ̃)·Qᵀ, Q the coordinates of the matrices U·E_pq·Uᵀ, U the eigenvectors of the whitened record."""
         inverse, k, d = np.linalg.inv(np.linalg.cholesky(base)), self.size, self.dim
         rows, columns = np.triu_indices(k, 1)
-        total = np.zeros((d, d))
-        for part in blocks(len(points), 4 * d * d):
+
+        def of_run(part: slice) -> Array:
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
             logarithms = np.log(_positive(eigenvalues))
             phi = np.concatenate([np.ones(logarithms.shape), 1 + coth_excess(self._half_gaps(logarithms))], axis=1)
@@ -309,8 +321,9 @@ class SPD(Space):
             index = np.arange(k)
             coordinates = np.concatenate([q[:, index, index], np.sqrt(2) * q[:, rows, columns]], axis=1)  # (n, d, d)
             flat = np.moveaxis(coordinates, 0, 1).reshape(d, -1)
-            total += (flat * phi.ravel()) @ flat.T
-        return total
+            return np.asarray((flat * phi.ravel()) @ flat.T)
+
+        return in_pairs(operator.add, map(of_run, runs(len(points), 4 * d * d)))
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
         """For one record at distance s and w = −log, H = √Q·coth √Q with Q = −R(·, w)w, and w moves with Hv along v.  So
@@ -471,7 +484,14 @@ def _t(matrices: Points) -> Points:
 
 
 def _symmetric(matrices: Points) -> Points:
-    return (matrices + _t(matrices)) / 2
+    return matrices / 2 + _t(matrices) / 2  # halved before they are added: no overflow
+
+
+def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
+    """Matrices over e^level, the levels being 0 except where products with the inverse of the base could overflow."""
+    ratio = np.log2(np.abs(matrices).max(axis=(-2, -1))) - np.log2(np.abs(base).max(axis=(-2, -1)))
+    power = np.where(np.abs(ratio) > 256, np.clip(np.rint(ratio), -1000, 1000), 0.0)
+    return (np.ldexp(matrices, -power.astype(int)[..., None, None]) if power.any() else matrices), power * np.log(2)
 
 
 def _whiten(factor: Points, matrices: Points) -> Points:
@@ -509,8 +529,9 @@ def _series_sums(
     """As matrix_moments of the compiled kernels, a block of large matrices at a time; each is a few products of BLAS."""
     k = inverse.shape[0]
     identity, transposed = np.eye(k), np.ascontiguousarray(inverse.T)
-    total, square, trace_square, wide = np.zeros((k, k)), 0.0, 0.0, np.zeros(len(points), dtype=bool)
-    for part in blocks(len(points), k * k, CACHE // 8):
+    wide = np.zeros(len(points), dtype=bool)
+
+    def of_run(part: slice) -> tuple[Array, float, float]:
         white = inverse @ (points[part].reshape(-1, k) @ transposed).reshape(-1, k, k)
         flat = white.reshape(len(white), -1)
         diagonal = flat[:, :: k + 1]
@@ -522,7 +543,7 @@ def _series_sums(
         width = float((np.vecdot(eighth, eighth) ** 0.125 / center).max()) * (1 + 1e-12)
         if not width <= widths[-1]:
             wide[part] = True  # the whole block: it is small
-            continue
+            return np.zeros((k, k)), 0.0, 0.0
         row = int(np.searchsorted(widths, width))
         scale = (1 / (widths[row] * center))[:, None, None]
         basis = np.empty((4, *white.shape))  # T₀ to T₃ of D/δc
@@ -551,10 +572,9 @@ def _series_sums(
         flat = now.reshape(len(now), -1)
         flat[:, :: k + 1] += np.log(center)[:, None]
         lengths = np.vecdot(flat, flat)
-        total += now.sum(axis=0)
-        square += float(lengths.sum())
-        trace_square += float(np.sum(flat[:, :: k + 1].sum(axis=1) ** 2))
-    return total, square, trace_square, wide
+        return now.sum(axis=0), float(lengths.sum()), float(np.sum(flat[:, :: k + 1].sum(axis=1) ** 2))
+
+    return *in_pairs(add_each, map(of_run, runs(len(points), k * k, CACHE // 8))), wide
 
 
 def _matrix_log(matrices: Points) -> Points:

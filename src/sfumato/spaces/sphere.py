@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ._curvature import (
     NEAR,
+    angle_condition,
     angle_over_sine,
     angle_series,
     chi,
@@ -30,8 +31,10 @@ from .base import (
     Points,
     Space,
     _not_finite,
-    blocks,
+    add_each,
     compiled,
+    in_pairs,
+    runs,
     uniform_weights,
     whole_number,
 )
@@ -158,13 +161,14 @@ class Sphere(Space):
         if weights is None and self.dim == 2 and self._compiles(points):
             return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
         x, w = bases * self._q, uniform_weights(len(points), weights)
-        toward, along = np.zeros(x.shape), np.zeros(len(x))
-        for part in blocks(len(points), max(len(x), self.dim), CACHE):
+
+        def of_run(part: slice) -> tuple[Array, Array]:
             y = points[part] * self._q
             cosine = x @ y.T
             factor = angle_over_sine(cosine) * w[part]
-            toward += factor @ y
-            along += np.sum(factor * cosine, axis=1)
+            return factor @ y, np.sum(factor * cosine, axis=1)
+
+        toward, along = in_pairs(add_each, map(of_run, runs(len(points), max(len(x), self.dim), CACHE)))
         mean = toward - along[:, None] * x
         return np.asarray((mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q)
 
@@ -180,18 +184,18 @@ class Sphere(Space):
         if weights is None and self._compiles(points):
             return self._compiled_moments(base, points)
         x = base * self._q
-        toward, along, square, weight = np.zeros(self.dim + 1), 0.0, 0.0, 0.0
-        for part in blocks(len(points), self.dim, CACHE):
+
+        def of_run(part: slice) -> tuple[Array, float, float, float]:
             y = points[part]
             cosine = (y @ x) * self._q
             factor = angle_over_sine(cosine)
             theta2 = factor * factor * ((1 - cosine) * (1 + cosine))
             if weights is not None:
                 factor, theta2 = factor * weights[part], theta2 * weights[part]
-            weight += float(len(y) if weights is None else weights[part].sum())
-            toward += factor @ y
-            along += float(factor @ cosine)
-            square += float(theta2.sum())
+            weight = float(len(y) if weights is None else weights[part].sum())
+            return factor @ y, float(factor @ cosine), float(theta2.sum()), weight
+
+        toward, along, square, weight = in_pairs(add_each, map(of_run, runs(len(points), self.dim, CACHE)))
         logs = toward - along / self._q * x
         trace = weight + (self.dim - 1) * along
         return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
@@ -217,7 +221,7 @@ class Sphere(Space):
             found = kernels.sphere_below(points, base, least)
         else:
             found = points @ base < least
-        found[found] = self.distance(base, points[found]) > radius
+        found[found] = super().outside(base, points[found], radius)
         return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
@@ -225,14 +229,15 @@ class Sphere(Space):
         if self.dim == 2 and self._compiles(points) and (moments := self.moments(base, points)).hessian.ndim == 2:
             return moments.hessian
         x = base * self._q
-        spread, along = np.zeros((self.dim + 1, self.dim + 1)), 0.0
-        for part in blocks(len(points), self.dim + 1, CACHE):
+
+        def of_run(part: slice) -> tuple[Array, float]:
             y = points[part] * self._q
             cosine = y @ x
             phi = angle_over_sine(cosine) * cosine
             factor = (1 - phi) / np.maximum((1 - cosine) * (1 + cosine), 1e-12)
-            spread += (y * factor[:, None]).T @ y
-            along += float(phi.sum())
+            return (y * factor[:, None]).T @ y, float(phi.sum())
+
+        spread, along = in_pairs(add_each, map(of_run, runs(len(points), self.dim + 1, CACHE)))
         basis = self.tangent_basis(base)
         return np.asarray(basis @ spread @ basis.T + along * np.eye(self.dim))
 
@@ -313,8 +318,12 @@ class Sphere(Space):
         return np.pi / (2 * self._q)
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Some two dozen roundings of numbers of at most 1, and inner products of d + 1 terms."""
-        return (24 + 4 * math.sqrt(self.dim + 1)) * 2.0**-53 / self._q
+        """Some two dozen roundings of numbers of at most 1, and inner products of d + 1 terms; times what a logarithm makes of
+        an error in a cosine."""
+        return (24 + 4 * math.sqrt(self.dim + 1)) * 2.0**-53 * self.largest_term(reach)
+
+    def largest_term(self, reach: float) -> float:
+        return angle_condition(self._q * reach) / self._q  # at least f·‖y‖, f = θ/sin θ
 
 
 @lru_cache(maxsize=1)

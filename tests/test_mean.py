@@ -1,0 +1,197 @@
+"""The mean that the Laplace is centred at: found for certain, whatever valid records do (proofs, Result 2b)."""
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato import frechet
+from sfumato.calibration.mean import mean_bounds
+from sfumato.frechet import mean_in_ball
+from sfumato.records import Records
+
+POSITIVE = [sf.Sphere(2), sf.Sphere(3, 2.5), sf.Sphere(9), sf.PlanarShapes(3), sf.PlanarShapes(4), sf.PlanarShapes(7)]
+HADAMARD = [sf.SPD(1), sf.SPD(2), sf.SPD(3), sf.Euclidean(2)]
+SHARES = (0.3, 0.7, 0.949)
+
+
+def the_ball(space, share):
+    limit = space.mean_radius_limit if np.isfinite(space.mean_radius_limit) else 3.0
+    return sf.Ball(space, space.present(space.origin()), share * limit)
+
+
+def at(ball, coordinates):
+    """Points of the ball's space by their coordinates at its centre."""
+    return ball.space.exp(ball.center, ball.space.from_coordinates(ball.center, np.asarray(coordinates)))
+
+
+def adversarial(ball, rng):
+    """A few clusters, mostly at the edge of the ball and along one or two of its diameters, of very unequal sizes."""
+    count, dim = int(rng.integers(2, 6)), ball.space.dim
+    directions = rng.normal(size=(count, dim))
+    if rng.random() < 0.7:
+        directions = np.zeros((count, dim))
+        directions[np.arange(count), rng.integers(0, min(2, dim), count)] = rng.choice([-1.0, 1.0], count)
+        directions += rng.choice([0.0, 1e-8, 0.02, 0.3]) * rng.normal(size=directions.shape)
+    directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+    radii = ball.radius * np.where(rng.random(count) < 0.7, 1.0, rng.random(count))
+    sizes = rng.multinomial(
+        int(rng.choice([2, 5, 40, 200])), rng.dirichlet(np.full(count, rng.choice([0.3, 1.0, 3.0])))
+    )
+    points = at(ball, np.repeat(radii[:, None] * directions, np.maximum(sizes, [1] + [0] * (count - 1)), axis=0))
+    return ball.clip(ball.space.present(points))
+
+
+def somewhere(ball, rng):
+    direction = rng.normal(size=ball.space.dim)
+    return at(ball, ball.radius * rng.random() ** 0.3 * direction / np.linalg.norm(direction))
+
+
+def gradient(space, x, points):
+    """−∇F by plain logarithms, record by record."""
+    return space.log(x, points).mean(axis=0)
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("space", POSITIVE, ids=str)
+def test_certain_steps_stay_in_the_ball_and_lower_the_cost(space, share, rng):
+    ball = the_ball(space, share)
+    bounds = mean_bounds(space, ball.center, ball.radius, 50)
+    for _ in range(60):
+        points, x = adversarial(ball, rng), somewhere(ball, rng)
+        step = gradient(space, x, points)
+        there = space.exp(x, bounds.step * step)
+        assert space.distance(ball.center, there) <= ball.radius * (1 + 1e-12)
+        cost = [0.5 * np.mean(space.distance(y, points) ** 2) for y in (x, there)]
+        drop = (bounds.step - bounds.step**2 / 2) * float(space.norm(x, step)) ** 2
+        assert cost[1] <= cost[0] - drop + 1e-12
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("space", POSITIVE, ids=str)
+def test_where_the_gradient_is_small_the_cost_is_convex(space, share, rng):
+    """Hess F ≥ (cos r − ‖∇F‖·sin t)/cos t at distance t from the centre (κ = 1); a bound twice as large fails."""
+    ball = the_ball(space, share)
+    q, bounds = np.sqrt(space.curvature_bounds[1]), mean_bounds(space, ball.center, ball.radius, 50)
+    closest = np.inf
+    for _ in range(60):
+        points = adversarial(ball, rng)
+        for x in (somewhere(ball, rng), mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance).point):
+            slope, t = float(space.norm(x, gradient(space, x, points))), q * float(space.distance(ball.center, x))
+            bound = (np.cos(q * ball.radius) - q * slope * np.sin(t)) / np.cos(t)
+            least = float(np.linalg.eigvalsh(space.hessian(x, points))[0]) / len(points)
+            assert least >= bound - 1e-6
+            if slope <= bounds.near:
+                assert least >= bounds.hessian
+                closest = min(closest, least / bounds.hessian)
+    assert closest < (4 if share < 0.5 else 40)  # the search comes near
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("space", [*POSITIVE, *HADAMARD], ids=str)
+def test_two_clusters_at_opposite_ends_have_the_mean_between_them(space, share):
+    """Every split k : n − k; the mean lies on the diameter, at r·(1 − 2k/n)."""
+    ball = the_ball(space, share)
+    ends = np.zeros((2, space.dim))
+    ends[0, 0], ends[1, 0] = ball.radius, -ball.radius
+    ends = ball.clip(space.present(at(ball, ends)))
+    for n in (1, 2, 3, 10, 41):
+        bounds = mean_bounds(space, ball.center, ball.radius, n)
+        for k in range(n + 1):
+            points = np.repeat(ends, [n - k, k], axis=0)
+            found = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
+            middle = at(ball, np.eye(space.dim)[0] * ball.radius * (1 - 2 * k / n))
+            assert space.distance(found.point, middle) <= bounds.distance + 1e-11 * ball.radius
+
+
+@pytest.mark.parametrize("share", SHARES)
+@pytest.mark.parametrize("space", [*POSITIVE, *HADAMARD], ids=str)
+def test_neighbours_have_means_as_close_as_the_laplace_allows(space, share, rng):
+    laplace = sf.ManifoldLaplace(the_ball(space, share), epsilon=10.0)
+    ball, widest = laplace.ball, 0.0
+    for _ in range(40):
+        points = adversarial(ball, rng)
+        other = points.copy()
+        other[int(rng.integers(len(points)))] = adversarial(ball, rng)[0]
+        n = len(points)
+        allowed = space.mean_sensitivity(ball.radius) / n + 2 * mean_bounds(space, ball.center, ball.radius, n).distance
+        moved = float(space.distance(*(laplace.center(Records(space, p)) for p in (points, other))))
+        assert moved <= allowed * (1 + 1e-9)
+        widest = max(widest, moved / allowed)
+    assert widest > 0.1
+
+
+@pytest.mark.parametrize("space", [*POSITIVE, *HADAMARD], ids=str)
+def test_steps_that_are_certain_find_it_alone_within_their_public_number(space, rng, monkeypatch):
+    """As if the quick search always went astray."""
+    ball = the_ball(space, 0.8)
+    bounds = mean_bounds(space, ball.center, ball.radius, 300)
+    for _ in range(12):
+        points = adversarial(ball, rng)
+        quick = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
+        with monkeypatch.context() as patch:
+            astray = frechet.Solution(quick.point, np.nan, 0, 0.0, quick.moments)
+            patch.setattr(frechet, "solve", lambda *_, astray=astray, **__: astray)
+            slow = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
+        assert slow.gradient_norm <= bounds.tolerance
+        assert slow.iterations < bounds.passes
+        assert space.distance(slow.point, quick.point) <= 2 * bounds.distance
+
+
+def test_a_solver_without_an_answer_falls_back_to_the_public_centre(monkeypatch):
+    space = sf.Sphere(2)
+    ball = the_ball(space, 0.5)
+    points = ball.clip(at(ball, [[0.5, 0.1], [0.2, -0.4]]))
+    bounds = mean_bounds(space, ball.center, ball.radius, 2)
+    monkeypatch.setattr(frechet, "MAX_ITERATIONS", 0)
+    never = type(bounds)(**{**vars(bounds), "passes": 1})
+    assert np.array_equal(mean_in_ball(ball, Records(space, points), never, -1.0).point, ball.center)
+
+
+def test_the_old_solver_leaves_the_ball():
+    """Newton's step with a Hessian that is not positive, from where such a solver starts, ends at a saddle outside: the
+    check of the ball is what tells."""
+    space = sf.Sphere(2)
+    ball = the_ball(space, 0.92)
+    ends = at(ball, [[ball.radius, 0.0], [-ball.radius, 0.0]])
+    points = ball.clip(np.repeat(ends, [67, 33], axis=0))
+    x, damping = space.mean_start(points), 1.0
+    for _ in range(200):
+        moments = Records(space, points).moments(x)
+        there = space.retract(x, damping * space.dim / float(moments.hessian) * moments.logs)
+        shorter = float(space.norm(there, gradient(space, there, points))) < float(space.norm(x, moments.logs))
+        x, damping = (there, min(1.0, 2 * damping)) if shorter else (x, damping / 2)
+    assert float(space.norm(x, gradient(space, x, points))) < 1e-9
+    assert space.distance(ball.center, x) > ball.radius
+    bounds = mean_bounds(space, ball.center, ball.radius, 100)
+    found = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance).point
+    assert space.distance(ball.center, found) <= ball.radius
+
+
+@pytest.mark.parametrize("spread", [0.0, 1e-12, 1e-6, 1e-4, 1e-3, 3e-3, 1e-2])
+def test_matrices_that_nearly_coincide_have_a_mean(spread, rng):
+    """Of sizes at which logarithms come from a series, whose error was once waited for for ever."""
+    base = np.array([[1.2, 0.1, 0.0], [0.1, 1.0, 0.05], [0.0, 0.05, 0.9]])
+    data = base * (1 + spread * rng.normal(size=(2000, 1, 1)))
+    space = sf.SPD(3)
+    mean = sf.frechet_mean(space, data).point
+    expected = base * np.exp(np.mean(np.log1p(data[:, 0, 0] / base[0, 0] - 1)))
+    assert space.distance(mean, expected) < 1e-12
+    ball = sf.Ball(space, np.eye(3), 1.0)
+    sf.private_mean(data, ball, 1.0)
+    labels = ["ann"] * 1950 + [f"p{i}" for i in range(50)]
+    sf.private_mean(data, ball, 5.0, "kng", unit=labels)
+
+
+@pytest.mark.parametrize("size", [6, 22])
+def test_anisotropic_matrices_reach_the_tolerance_or_warn(size, rng):
+    """Condition numbers to e^10, each matrix with axes of its own."""
+    space = sf.SPD(size)
+    turns = np.linalg.qr(rng.normal(size=(60, size, size)))[0]
+    data = (turns * np.exp(rng.uniform(-5, 5, size=(60, 1, size)))) @ np.swapaxes(turns, 1, 2)
+    data = (data + np.swapaxes(data, 1, 2)) / 2
+    mean = sf.frechet_mean(space, data, tolerance=1e-8)
+    x = mean.point[None]
+    assert mean.gradient_norm <= 1e-8
+    assert float(space.norm(x, space.mean_log(x, data))[0]) <= 1e-7
+    with pytest.warns(sf.ConvergenceWarning, match="gradient norm"):
+        sf.frechet_mean(space, data, tolerance=1e-18)
