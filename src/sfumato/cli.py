@@ -58,6 +58,13 @@ EpsilonOption = Annotated[float, typer.Option(help="Privacy budget of the releas
 LandmarksOption = Annotated[int | None, typer.Option(help="Landmarks of a shape.")]
 SizeOption = Annotated[int | None, typer.Option(help="Rows of an SPD matrix.")]
 DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere or Euclidean space.")]
+ColumnsOption = Annotated[
+    str | None, typer.Option(help="Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
+]
+ArrayOption = Annotated[str | None, typer.Option(help="Name of the array or table, in a file that holds several.")]
+MissingOption = Annotated[
+    str | None, typer.Option(help="Number that stands for a missing value, as -999; or 'none' if all were measured.")
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -74,8 +81,8 @@ def release(
     files: Annotated[
         list[Path],
         typer.Argument(
-            help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; or several Parquet files, which "
-            "are read in parts."
+            help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
+            "them; several Parquet files are read in parts."
         ),
     ],
     space: SpaceOption,
@@ -95,6 +102,9 @@ def release(
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
+    columns: ColumnsOption = None,
+    array: ArrayOption = None,
+    missing: MissingOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
     workers: Annotated[int, typer.Option(help="Threads that share each pass over the records.")] = 1,
     memory: Annotated[str, typer.Option(help="Parquet larger than this is read in parts.")] = "256MiB",
@@ -128,10 +138,15 @@ def release(
         budget.expect(epsilon)  # before any record is read
     file, limit = files[0], memory_bytes(memory)
     streamed = unit_column is None and is_large(files, limit)
-    if scheduler is not None or len(files) > 1 or streamed:
+    if scheduler is not None or (len(files) > 1 and any(map(is_parquet, files))) or streamed:
         check_stream(files, unit_column)
+        if columns or array or missing:
+            raise ValueError("--columns, --array and --missing go with one file that is read at once: raise --memory")
         streamed = True
-    data, manifold = load(file, space, landmarks, size, dim, head=streamed)
+    data, manifold = load(
+        files, space, landmarks, size, dim, head=streamed, columns=columns, array=array, missing=missing
+    )
+    curators_notes(data, manifold)
     ball = Ball(manifold, load_center(center, manifold), radius)
     labels: Any = unit
     name = f"one {unit_column}: all its records" if unit == "one record" else unit
@@ -160,8 +175,11 @@ def release(
                 progress=progress,
             )
         except InvalidPointError as error:
-            where = file if len(files) == 1 else f"{file} and {len(files) - 1} more"
-            raise ValueError(f"{where}: {error}. Mend the record, or give --invalid center") from None
+            where = str(file if len(files) == 1 else f"{file} and {len(files) - 1} more")
+            words = str(error) if streamed else str(error).replace(f"record {error.row}", data.where(error.row), 1)
+            raise ValueError(f"{where}: {words}. Mend the record, or give --invalid center") from None
+    if data.degrees is not None:
+        done = done.in_degrees(data.degrees)
     try:
         done.save(out, overwrite=force)
     except OSError as error:  # it may be paid for: it must not be lost
@@ -211,6 +229,8 @@ def is_large(files: list[Path], memory: int) -> bool:
 
 
 def is_parquet(file: Path) -> bool:
+    if file.is_dir():
+        return False
     with file.open("rb") as opened:
         return opened.read(4) == b"PAR1"
 
@@ -331,52 +351,44 @@ class Charged:
 
 
 def load(
-    file: Path, name: SpaceName, landmarks: int | None, size: int | None, dim: int | None, head: bool = False
+    files: list[Path],
+    name: SpaceName,
+    landmarks: int | None,
+    size: int | None,
+    dim: int | None,
+    head: bool = False,
+    **choice: Any,
 ) -> tuple[Dataset, Space]:
-    """The records of a file, or its first few, and the space that their shape and the options say."""
-    from .data import FileError
-    from .data import read as read_whole
+    """The records of a file or several, or the first few, and the space that their shape and the options say."""
+    from .data import read
     from .data.tables import read_first
     from .spaces import SPD, Euclidean, PlanarShapes, Sphere
 
-    hint: Space | None = None
-    read = read_first if head else read_whole
-    if name is SpaceName.shapes and landmarks is not None:
-        hint = PlanarShapes(landmarks)
-    elif name is SpaceName.spd and size is not None:
-        hint = SPD(size)
-    elif name is SpaceName.sphere and dim is not None:
-        hint = Sphere(dim)
-    elif name is SpaceName.euclidean and dim is not None:
-        hint = Euclidean(dim)
-    try:
-        data = read(file, hint)
-        degrees = name is SpaceName.sphere and hint is None and data.points.shape[1:] == (2,)
-    except FileError:
-        if name is not SpaceName.sphere or hint is not None:
-            raise
-        degrees = True
-    if degrees:  # two columns, or none that say what they are: latitudes and longitudes
-        data = read(file, Sphere(2))
-    kinds = {SpaceName.shapes: "landmarks", SpaceName.spd: "matrices"}
-    wanted = kinds.get(name, "vectors")
-    if data.kind != wanted:
-        remedy = {
-            "spd": "; if its columns are matrices, give --size",
-            "shapes": "; if they are landmarks, give --landmarks",
-        }
-        raise ValueError(
-            f"{file}: holds {data.kind} of shape {data.points.shape[1:]}, but --space {name} needs {wanted}"
-            + (remedy.get(name, "") if data.kind == "vectors" else "")
-        )
-    last = data.points.shape[-1]
-    made: dict[SpaceName, Space] = {
-        SpaceName.shapes: PlanarShapes(max(3, data.points.shape[1])),
-        SpaceName.spd: SPD(last),
-        SpaceName.sphere: Sphere(max(1, last - 1)),
-        SpaceName.euclidean: Euclidean(last),
+    classes: dict[SpaceName, Any] = {
+        SpaceName.shapes: PlanarShapes,
+        SpaceName.spd: SPD,
+        SpaceName.sphere: Sphere,
+        SpaceName.euclidean: Euclidean,
     }
-    return data, made[name]
+    given = {SpaceName.shapes: landmarks, SpaceName.spd: size}.get(name, dim)
+    wanted = classes[name] if given is None else classes[name](given)
+    data = read_first(files[0], wanted) if head else read(files[0] if len(files) == 1 else files, wanted, **choice)
+    k = data.points.shape[1]
+    return data, classes[name](max(1, k - 1) if name is SpaceName.sphere else k)
+
+
+def curators_notes(data: Dataset, space: Space) -> None:
+    """What became the points, and what looks odd in them: on the screen of the curator, nowhere else."""
+    from .data.missing import remarks
+
+    typer.echo(f"For the curator alone: the points are {data.source}.", err=True)
+    for remark in listed(remarks(data, space)):
+        typer.echo(f"For the curator alone: {remark}", err=True)
+
+
+def listed(words: list[str], most: int = 5) -> list[str]:
+    """A handful of them, and how many more there are."""
+    return words[:most] + ([f"and {len(words) - most} more"] if len(words) > most else [])
 
 
 def load_center(text: str, space: Space) -> Any:
@@ -483,35 +495,50 @@ def inspect(
     space: Annotated[
         SpaceName | None, typer.Option("--space", help="What the records are, if the file does not say.")
     ] = None,
+    landmarks: LandmarksOption = None,
+    size: SizeOption = None,
+    dim: DimOption = None,
+    columns: ColumnsOption = None,
+    array: ArrayOption = None,
+    missing: MissingOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a file holds.  For the curator's eyes: not private.
+    """Say what a file, or a folder of files, holds.  For the curator's eyes: not private.
 
     Example: sfumato inspect wings.tps
     """
     import numpy as np
 
     from .data import read
+    from .data.missing import remarks
 
-    name = space
+    choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}
+    name = space or (SpaceName.shapes if landmarks else SpaceName.spd if size else None)
     if name is None:
-        kind = read(file).kind
-        name = {"landmarks": SpaceName.shapes, "matrices": SpaceName.spd}.get(kind, SpaceName.euclidean)
-    data, manifold = load(file, name, None, None, None)
+        found = read(file, **choice)
+        name = {"landmarks": SpaceName.shapes, "matrices": SpaceName.spd}.get(found.kind, SpaceName.euclidean)
+        name = SpaceName.sphere if found.degrees else name
+    data, manifold = load([file], name, landmarks, size, dim, **choice)
     n, shape = len(data), data.points.shape
     bad = manifold.diagnose(data.points)[1] if n else {}
     repeated = {name: len(np.unique(column)) for name, column in data.labels.items() if 1 < len(np.unique(column)) < n}
     copies = n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0
+    odd = remarks(data, manifold) if missing is None else []
     if as_json:
-        found = {"format": data.format, "kind": data.kind, "records": n, "shape": shape[1:], "bad": bad}
-        typer.echo(json.dumps({**found, "columns_with_repeats": repeated, "exact_copies": copies}, indent=2))
+        some = {row: bad[row] for row in sorted(bad)[:20]}
+        facts = {"format": data.format, "kind": data.kind, "records": n, "shape": shape[1:], "points_from": data.source}
+        facts |= {"bad_records": len(bad), "bad": some, "remarks": listed(odd)}
+        typer.echo(json.dumps({**facts, "columns_with_repeats": repeated, "exact_copies": copies}, indent=2))
         return
     typer.echo("For the curator's eyes: not private.\n")
     typer.echo(f"{file}: {data.format}, {n} records, {data.kind} of shape {' x '.join(map(str, shape[1:]))}")
+    typer.echo(f"The points are {data.source}, as for {manifold}")
     typer.echo(f"Columns beside the points: {', '.join(data.labels) or 'none'}")
     typer.echo(f"Bad records: {len(bad) or 'none'}")
-    for row, reason in sorted(bad.items())[:20]:
-        typer.echo(f"  record {row}: {reason}")
+    for line in listed([f"{data.where(row)}: {reason}" for row, reason in sorted(bad.items())]):
+        typer.echo(f"  {line}")
+    for line in listed(odd):
+        typer.echo(f"To look at: {line}")
     for column, distinct in repeated.items():
         typer.echo(
             f"Column {column!r} has {distinct} values for {n} records: if these are people, use --unit-column {column}"
@@ -628,7 +655,7 @@ def reproduce(
     if data is not None and what not in (Study.shapes, Study.all):
         raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
     if data is not None:
-        found, _ = load(data, SpaceName.shapes, None, None, None)
+        found, _ = load([data], SpaceName.shapes, None, None, None)
         outlines, source = found.points, data.name
     report = run(what.value, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")

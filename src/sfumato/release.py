@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from .spaces import space_from
 from .spaces.base import Array
+from .spaces.sphere import degrees_of
 
 FORMAT = "sfumato release 1"
 KEYS = {
@@ -64,6 +65,17 @@ class Release:
 
         return mechanism_from(self.record).release_error(int(self.record["n"]), p)
 
+    def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
+        """The same release, whose record also says the value in degrees: a function of the value alone.
+
+        Longitudes are between −180 and 180; angles of other names, as a right ascension, between 0 and 360.
+        """
+        if self.value.shape != (3,) or self.record["space"]["name"] != "sphere":
+            return self
+        latitude, longitude = degrees_of(self.value).tolist()
+        longitude = longitude if "lon" in names[1].lower() or "lng" in names[1].lower() else longitude % 360
+        return replace(self, record={**self.record, "degrees": {names[0]: latitude, names[1]: longitude}})
+
     def describe(self) -> str:
         """The release in plain words, for a data-sharing agreement."""
         r, g = self.record, self.guarantee
@@ -75,6 +87,8 @@ class Release:
             f"the non-private statistic ({error['distance']}).\n"
         )
         warning = "" if r["on_manifold"] else "Note: the released value is not a point of this space.\n"
+        if "degrees" in r:
+            warning += "The value in degrees: " + ", ".join(f"{k} {v:.6g}" for k, v in r["degrees"].items()) + ".\n"
         space = ", ".join(f"{k} {v}" for k, v in r["space"]["parameters"].items())
         clock = (
             "The running time of the sampler may depend on the data."
@@ -132,6 +146,8 @@ class Release:
                 raise ValueError("the value holds NaN or an infinite number")
             if value.shape != space.present(space.origin()).shape:
                 raise ValueError(f"a value of shape {value.shape} is not a point of {space}")
+            if not all(type(angle) is float and math.isfinite(angle) for angle in document.get("degrees", {}).values()):
+                raise ValueError("the degrees are not numbers")
             if guarantee.epsilon != document["calibration"]["epsilon"]:
                 raise ValueError("the guarantee and the calibration state different epsilons")
         except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:

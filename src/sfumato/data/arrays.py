@@ -11,12 +11,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Space
-from .files import FileError, Records, allowed, shown
-from .layout import MOST_AXES, arrange, main_array, per_record
+from .files import UNSAID, Choice, FileError, Records, Wanted, allowed, shown
+from .layout import MOST_AXES
+from .tables import pick
 
 
-def read_npy(content: bytes, space: Space | None = None) -> Records:
+def read_npy(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
     """One array.
 
     >>> buffer = io.BytesIO()
@@ -24,10 +24,10 @@ def read_npy(content: bytes, space: Space | None = None) -> Records:
     >>> read_npy(buffer.getvalue()).kind
     'matrices'
     """
-    return Records(*arrange(_array(content), space), {})
+    return pick({"": _array(content)}, space, choice)
 
 
-def read_npz(content: bytes, space: Space | None = None) -> Records:
+def read_npz(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
     """An archive: one array of records, and arrays of their length as labels.
 
     >>> buffer = io.BytesIO()
@@ -35,10 +35,7 @@ def read_npz(content: bytes, space: Space | None = None) -> Records:
     >>> read_npz(buffer.getvalue()).labels["subject"].tolist()
     ['a', 'b']
     """
-    arrays = _members(content)
-    name = main_array(arrays)
-    points, kind = arrange(arrays.pop(name), space)
-    return Records(points, kind, per_record(arrays, len(points)))
+    return pick(_members(content), space, choice)
 
 
 def _members(content: bytes) -> dict[str, NDArray[Any]]:
@@ -47,10 +44,10 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
             entries = archive.infolist()
             if len({entry.filename for entry in entries}) != len(entries):
                 raise FileError("the archive holds two arrays of one name")
+            if any(entry.filename in ("xl/workbook.xml", "xl/workbook.bin", "mimetype") for entry in entries):
+                raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")
             if not any(entry.filename.endswith(".npy") for entry in entries):
-                raise FileError(
-                    "a zip archive without NumPy arrays; save a spreadsheet as CSV, and unpack other archives"
-                )
+                raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")
             size, limit = sum(entry.file_size for entry in entries), allowed(len(content))
             if size > limit:
                 raise FileError(

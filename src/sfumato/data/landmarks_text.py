@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spaces.base import Array, Space
-from .files import FileError, Labels, Records, shown
+from ..spaces.base import Array
+from .files import FileError, Labels, Records, Wanted, shown
 from .layout import arrange, check_width, landmarks, strings, text_columns, texts
 
 TPS = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
@@ -92,9 +92,10 @@ class _Specimen:
     points: list[list[float]]
     labels: dict[str, str] = field(default_factory=dict)
     curves: list[tuple[str, int, int]] = field(default_factory=list)  # keyword, its line, blocks still to come
+    sizes: list[int] = field(default_factory=list)  # points of the landmarks and of each curve
 
 
-def read_tps(text: str, space: Space | None = None) -> Records:
+def read_tps(text: str, space: Wanted = None) -> Records:
     """TPS: records that begin with LM=; points of CURVES and OUTLINES follow the landmarks; SCALE is kept as a label.
 
     >>> read_tps("LM=1\\n0 0\\nCURVES=1\\nPOINTS=2\\n1 0\\n0 1\\nSCALE=0.5\\n").labels
@@ -117,7 +118,7 @@ def read_tps(text: str, space: Space | None = None) -> Records:
             points = _block(lines, i, _count(value, line.number, key))
             if specimens:
                 _close(specimens[-1])
-            specimens.append(_Specimen(line.number, points))
+            specimens.append(_Specimen(line.number, points, sizes=[len(points)]))
             i += len(points)
         elif not specimens:
             raise FileError(f"line {line.number}: {shown(line.text)} comes before the first LM=")
@@ -133,7 +134,10 @@ def read_tps(text: str, space: Space | None = None) -> Records:
     if not specimens:
         raise FileError("no LM= line; a TPS record begins with one")
     _close(specimens[-1])
-    return landmarks(_stack(specimens), _tps_labels(specimens), space)
+    own, *curves = specimens[0].sizes
+    source = f"{own} landmarks" + (f" and {len(curves)} curves of {sum(curves)} points" if curves else "")
+    lines_of = tuple(specimen.line for specimen in specimens)
+    return landmarks(_stack(specimens), _tps_labels(specimens), space, source, lines=lines_of)
 
 
 def _block(lines: list[_Line], start: int, count: int) -> list[list[float]]:
@@ -158,6 +162,7 @@ def _curve(specimen: _Specimen, points: list[list[float]], line: _Line) -> None:
     key, start, left = specimen.curves[-1]
     specimen.curves[-1] = (key, start, left - 1)
     specimen.points += points
+    specimen.sizes.append(len(points))
 
 
 def _close(specimen: _Specimen) -> None:
@@ -189,6 +194,11 @@ def _stack(specimens: list[_Specimen]) -> Array:
                 f"record {record} (line {specimen.line}): {len(specimen.points)} points, but record 0 (line {first.line}) "
                 f"has {len(first.points)}; every specimen needs the same landmarks"
             )
+        if specimen.sizes != first.sizes:
+            raise FileError(
+                f"record {record} (line {specimen.line}): landmarks and curves of {specimen.sizes} points, but record 0 "
+                f"(line {first.line}) has {first.sizes}; every specimen needs the same"
+            )
     return np.array([specimen.points for specimen in specimens], dtype=np.float64)
 
 
@@ -216,7 +226,7 @@ _HEADER = re.compile(
 )
 
 
-def read_nts(text: str, space: Space | None = None) -> Records:
+def read_nts(text: str, space: Wanted = None) -> Records:
     """NTS: comments that begin with a quotation mark, a header such as ``1 127L 36 1 -999 DIM=2``, labels, numbers.
 
     A row is a specimen; two columns alone are the landmarks of one specimen.  L says that row labels stand before the
@@ -263,7 +273,8 @@ def read_nts(text: str, space: Space | None = None) -> Records:
         return landmarks(table[None], {}, space)
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if header["dim"] is None:
-        return Records(*arrange(table, space), labels)
+        kind, layout, points = arrange(table, space)
+        return Records(points, kind, labels, f"the table {table.shape}, {layout}")
     if p % 2:
         raise FileError(f"{where}: {p} columns, an odd number, cannot be landmarks with DIM=2")
     return landmarks(table.reshape(n, p // 2, 2), labels, space)
@@ -274,7 +285,7 @@ def _take(stream: Iterator[tuple[str, int]], count: int) -> list[tuple[str, int]
 
 
 # -- Morphologika --------------------------------------------------------------------------------------------------------
-def read_morphologika(text: str, space: Space | None = None) -> Records:
+def read_morphologika(text: str, space: Wanted = None) -> Records:
     """Morphologika: sections [individuals], [landmarks], [dimensions], [names], [labels], [labelvalues], [rawpoints].
 
     >>> read_morphologika(

@@ -8,50 +8,68 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces import PlanarShapes, Space
+from ..spaces import SPD, PlanarShapes, Space
 from ..spaces.base import Array
-from .files import FileError, Kind, Labels, Records, allowed
+from .files import FileError, Kind, Labels, Records, Wanted, allowed
 
 WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
 MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", "covariances", "shapes", "x", "data")
 
 
-class _Reading(NamedTuple):
+_USUAL = {"(n, k, 2)", "(n, k, k)", "(n, m)", "(n, k)"}
+_USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, k, n)", "(k, n)"}  # in R and MATLAB
+
+
+class AmbiguousError(FileError):
+    """Records that could be read in two ways."""
+
+
+class Reading(NamedTuple):
+    """One way to read an array."""
+
     kind: Kind
     layout: str
     points: Array
 
 
-def arrange(array: NDArray[Any], space: Space | None = None, records_last: bool = False) -> tuple[Array, Kind]:
+def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = False) -> Reading:
     """Points, batch first, and their kind, from an array in any of the usual layouts.
 
     ``records_last`` says that the array comes from R or MATLAB, where the last axis often counts the records: there both
     ends are considered, elsewhere the last axis only if the first does not do.  Two readings are a refusal, unless the
-    space leaves one, or leaves two of the same kind, of which the habit of the language decides.
+    space leaves one, or leaves two of the same kind, of which the habit of R and MATLAB decides.
 
     >>> geomorph = np.zeros((12, 2, 40))
-    >>> arrange(geomorph, records_last=True)[0].shape
+    >>> arrange(geomorph, records_last=True).points.shape
     (40, 12, 2)
     """
     if array.dtype.kind not in "biufc":
         raise FileError(f"holds values of type {array.dtype}, not numbers")
     if array.size == 0:
         raise FileError(f"holds no records: the array has shape {array.shape}")
-    first = _direct(array, "n first") + (_flat(array, space) if space is not None else [])
-    last = _direct(np.moveaxis(array, -1, 0), "n last") if array.ndim + np.iscomplexobj(array) == 3 else []
-    if space is not None:
-        first, last = ([reading for reading in side if _fits(reading, space)] for side in (first, last))
-    readings = last + first if records_last else first or last
+    readings = [r for r in _readings(array) + _flat(array, space) if _fits(r, space)]
     if not readings:
         raise FileError(_no_reading(array, space))
-    if space is None and len(readings) > 1:
-        ways = " or ".join(f"{r.kind} {r.points.shape} ({r.layout})" for r in readings)
-        raise FileError(f"the array {array.shape} can be read as {ways}; give the space")
-    return readings[0].points, readings[0].kind
+    usual = _USUAL | _USUAL_LAST if records_last else _USUAL
+    readings = [reading for reading in readings if reading.layout in usual] or readings
+    counted = space is not None and not isinstance(space, type)
+    square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
+    if len(readings) > 1 and (square or not counted):
+        ways = " or ".join(
+            f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings
+        )
+        counts = sorted({reading.points.shape[1] for reading in readings})
+        remedy = "give the space"
+        if len({reading.kind for reading in readings}) == 1:
+            what, option = ("landmarks", "--landmarks") if readings[0].kind == "landmarks" else ("rows", "--size")
+            remedy = f"say how many {what} a record has, {option} {' or '.join(map(str, counts))}"
+            remedy = "save it with the records first" if square else remedy
+        raise AmbiguousError(f"the array {array.shape} can be read as {ways}; {remedy}")
+    return readings[0]
 
 
-def landmarks(points: Array, labels: Labels, space: Space | None) -> Records:
+def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **more: Any) -> Records:
     """Landmarks from a format that holds nothing else, checked against the space.
 
     >>> landmarks(np.zeros((4, 5, 2)), {}, None).kind
@@ -59,27 +77,9 @@ def landmarks(points: Array, labels: Labels, space: Space | None) -> Records:
     """
     if points.shape[1] < 3:
         raise FileError(f"{points.shape[1]} landmarks per specimen; a shape needs at least 3")
-    if space is not None and not _fits(_Reading("landmarks", "", points), space):
+    if space is not None and not _fits(Reading("landmarks", "", points), space):
         raise FileError(f"holds {points.shape[1]} landmarks in the plane per specimen; {_needs(space)}")
-    return Records(points, "landmarks", labels)
-
-
-def main_array(arrays: dict[str, NDArray[Any]]) -> str:
-    """The name of the array that holds the records: one with a telling name, or the only one with two axes or more.
-
-    >>> main_array({"X": np.zeros((5, 3)), "y": np.zeros(5), "extra": np.zeros((2, 2))})
-    'X'
-    """
-    numeric = [name for name, array in arrays.items() if array.dtype.kind in "biufc" and array.ndim >= 2]
-    if len(numeric) > 1:
-        numeric = [name for name in numeric if name.lower() in _MAIN] or numeric
-    if len(numeric) != 1:
-        held = ", ".join(f"{name} {array.shape} {array.dtype}" for name, array in arrays.items()) or "nothing"
-        raise FileError(
-            f"{'more than one' if numeric else 'no'} array could be the records (it holds {held}); "
-            "save one numeric array, or name it landmarks, points, matrices or coords"
-        )
-    return numeric[0]
+    return Records(points, "landmarks", labels, source or f"{points.shape[1]} landmarks", **more)
 
 
 def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
@@ -150,63 +150,84 @@ def shape_of(space: Space) -> tuple[int, ...]:
     return space.present(space.origin()).shape
 
 
-def kind_of(space: Space) -> Kind:
+def kind_of(space: Space | type[Space]) -> Kind:
     """What the points of a space are called in a :class:`~sfumato.data.Dataset`.
 
-    >>> kind_of(PlanarShapes(landmarks=5))
-    'landmarks'
+    >>> kind_of(PlanarShapes(landmarks=5)), kind_of(PlanarShapes)
+    ('landmarks', 'landmarks')
     """
-    if isinstance(space, PlanarShapes):
-        return "landmarks"
-    return "matrices" if len(space.point_shape) == 2 else "vectors"
+    made = space if isinstance(space, type) else type(space)
+    return "landmarks" if issubclass(made, PlanarShapes) else "matrices" if issubclass(made, SPD) else "vectors"
 
 
-def _direct(array: NDArray[Any], layout: str) -> list[_Reading]:
-    """Readings with the records along the first axis and nothing flattened."""
+def _readings(array: NDArray[Any]) -> list[Reading]:
+    """Readings with nothing flattened, the one with the records last first."""
     if np.iscomplexobj(array):
-        if array.ndim != 2 or array.shape[1] < 3:
-            return []
-        return [_Reading("landmarks", layout, np.stack([array.real, array.imag], axis=-1))]
+        ways = [("(k, n)", array.T), ("(n, k)", array)] if array.ndim == 2 else []
+        pairs = [(layout, np.stack([z.real, z.imag], axis=-1)) for layout, z in ways]
+        return [Reading("landmarks", layout, points) for layout, points in pairs if points.shape[1] >= 3]
     if array.ndim == 2:
-        return [_Reading("vectors", layout, array)]
-    readings = []
-    if array.ndim == 3 and array.shape[2] == 2 and array.shape[1] >= 3:
-        readings.append(_Reading("landmarks", layout, array))
-    if array.ndim == 3 and array.shape[1] == array.shape[2]:
-        readings.append(_Reading("matrices", layout, array))
-    return readings
+        return [Reading("vectors", "(n, m)", array)]
+    if array.ndim != 3:
+        return []
+    # the axis of two coordinates may stand anywhere; of two axes that are left, one counts the records
+    orders = {
+        1: [("(k, 2, n)", (2, 0, 1)), ("(n, 2, k)", (0, 2, 1))],
+        2: [("(n, k, 2)", (0, 1, 2))],
+        0: [("(2, k, n)", (2, 1, 0)), ("(2, n, k)", (1, 2, 0))],
+    }
+    found = [
+        Reading("landmarks", layout, array.transpose(axes))
+        for place in orders
+        if array.shape[place] == 2
+        for layout, axes in orders[place]
+    ]
+    found += [Reading("matrices", "(k, k, n)", np.moveaxis(array, -1, 0))] if array.shape[0] == array.shape[1] else []
+    found += [Reading("matrices", "(n, k, k)", array)] if array.shape[1] == array.shape[2] else []
+    return [reading for reading in found if reading.kind == "matrices" or reading.points.shape[1] >= 3]
 
 
-def _flat(array: NDArray[Any], space: Space) -> list[_Reading]:
+def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     """Readings that only a space can tell: one point alone, and points flattened into rows."""
+    if space is None or isinstance(space, type):
+        alone = space is not None and kind_of(space) == "landmarks" and array.ndim == 2 and array.shape[1] == 2
+        return [Reading("landmarks", "one specimen", array[None])] if alone and len(array) >= 3 else []
     kind, shape, readings = kind_of(space), shape_of(space), []
     if np.iscomplexobj(array):
         if array.ndim == 1:
-            readings.append(_Reading(kind, "one", np.stack([array.real, array.imag], axis=-1)[None]))
+            readings.append(Reading(kind, "one record", np.stack([array.real, array.imag], axis=-1)[None]))
         return readings
     if array.shape == shape:
-        readings.append(_Reading(kind, "one", array[None]))
+        readings.append(Reading(kind, "one record", array[None]))
     if array.ndim == 2 and len(shape) == 2:
         rows, size = array.shape
         if size == shape[0] * shape[1]:
-            readings.append(_Reading(kind, "flat", array.reshape(rows, *shape)))
+            readings.append(Reading(kind, f"rows {_order(kind)}", array.reshape(rows, *shape)))
         elif kind == "matrices" and size == shape[0] * (shape[0] + 1) // 2:
             i, j = np.triu_indices(shape[0])
             matrices = np.empty((rows, *shape))
             matrices[:, i, j] = matrices[:, j, i] = array
-            readings.append(_Reading(kind, "upper triangle", matrices))
+            readings.append(Reading(kind, "rows of the upper triangle", matrices))
     return readings
 
 
-def _fits(reading: _Reading, space: Space) -> bool:
+def _order(kind: Kind) -> str:
+    return "x1, y1, x2, y2, …" if kind == "landmarks" else "of the matrix one after another"
+
+
+def _fits(reading: Reading, space: Wanted) -> bool:
+    if space is None or isinstance(space, type):
+        return space is None or reading.kind == kind_of(space)
     return reading.kind == kind_of(space) and reading.points.shape[1:] == shape_of(space)
 
 
-def _needs(space: Space) -> str:
+def _needs(space: Space | type[Space]) -> str:
+    if isinstance(space, type):
+        return f"{space.__name__} needs {kind_of(space)}"
     return f"{space} needs {kind_of(space)} of shape {shape_of(space)}"
 
 
-def _no_reading(array: NDArray[Any], space: Space | None) -> str:
+def _no_reading(array: NDArray[Any], space: Wanted) -> str:
     if array.ndim == 3 and 3 in array.shape[1:] and (space is None or kind_of(space) == "landmarks"):
         return f"the array {array.shape} looks like landmarks in three dimensions; sfumato reads planar ones, (n, k, 2)"
     held = f"{'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Space
 from .apart import read_apart
-from .files import FileError, Records, allowed, package
-from .layout import MOST_AXES, arrange, main_array, per_record, strings
+from .files import UNSAID, Choice, FileError, Records, Wanted, allowed, package
+from .layout import MOST_AXES, strings
+from .tables import pick
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
@@ -26,7 +26,7 @@ _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so t
 _CELL, _CHAR, _FIRST_NUMBER, _LAST_NUMBER = 1, 4, 6, 15  # classes of variables
 
 
-def read_mat(content: bytes, space: Space | None = None) -> Records:
+def read_mat(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
     """Version 5: one numeric array of records; other variables of their length are labels.
 
     >>> from scipy.io import savemat
@@ -48,10 +48,10 @@ def read_mat(content: bytes, space: Space | None = None) -> Records:
                 arrays[name] = array
     except (struct.error, UnicodeDecodeError) as error:
         raise FileError(f"the MATLAB file is damaged: {error}") from None
-    return _records(arrays, space)
+    return pick(arrays, space, choice, records_last=True)
 
 
-def read_mat73(content: bytes, space: Space | None = None) -> Records:
+def read_mat73(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
     """Version 7.3.  Links to other files, and data kept in other files, are refused.
 
     The axes are reversed against HDF5's, as MATLAB writes columns first.
@@ -64,7 +64,7 @@ def read_mat73(content: bytes, space: Space | None = None) -> Records:
     (40, 12, 2)
     """
     package("h5py", "reading MATLAB 7.3 files")
-    return _records(read_apart("matlab:hdf5_arrays", content), space)
+    return pick(read_apart("matlab:hdf5_arrays", content), space, choice, records_last=True)
 
 
 def hdf5_arrays(content: bytes) -> dict[str, NDArray[Any]]:
@@ -86,14 +86,6 @@ def hdf5_arrays(content: bytes) -> dict[str, NDArray[Any]]:
     except Exception as error:  # h5py raises many kinds on damaged files
         raise FileError(f"the MATLAB 7.3 file is damaged or cut: {error}") from None
     return {name: array for name, array in arrays.items() if array is not None}
-
-
-def _records(arrays: dict[str, NDArray[Any]], space: Space | None) -> Records:
-    # MATLAB has no vectors: what is one row or one column is a label, unless nothing else is there
-    wide = {name: array for name, array in arrays.items() if array.ndim > 2 or min(array.shape, default=0) > 1}
-    name = main_array(wide or arrays)
-    points, kind = arrange(arrays.pop(name), space, records_last=True)
-    return Records(points, kind, per_record(arrays, len(points)))
 
 
 # -- version 5 -------------------------------------------------------------------------------------------------------------

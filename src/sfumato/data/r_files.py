@@ -13,19 +13,20 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Space
-from .files import FileError, Labels, Records, allowed, package, shown
-from .layout import arrange, main_array, per_record, strings
-from .tables import Table, read_table
+from .files import UNSAID, Choice, FileError, Labels, Records, Wanted, allowed, package, shown
+from .layout import AmbiguousError, strings
+from .tables import Table, pick
 
 _ONE_OBJECT = (b"X\n", b"A\n")
+DEEPEST = 6  # lists within each other
 _WORKSPACE = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
 
 
-def read_r(content: bytes, space: Space | None = None) -> Records:
-    """An array, as geomorph's (k, 2, n); a data frame, read as a table; or one such in a list or a workspace.
+def read_r(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
+    """Arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
-    The third dimnames of an array become the label ID.
+    The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
+    list$part.
 
     >>> import rdata
     >>> from pathlib import Path
@@ -36,39 +37,72 @@ def read_r(content: bytes, space: Space | None = None) -> Records:
     >>> read_r(content).points.shape
     (40, 12, 2)
     """
-    frame, arrays, ids = _plain(_unpack(content), allowed(len(content)))
-    if frame is not None:
-        return read_table(frame, space)
-    name = main_array(arrays)
-    points, kind = arrange(arrays.pop(name), space, records_last=True)
-    labels: Labels = per_record(arrays, len(points))
-    if len(ids.get(name, ())) == len(points):
-        labels["ID"] = ids[name]
-    return Records(points, kind, labels)
+    held, ids = _plain(_unpack(content), allowed(len(content)))
+    return pick(held, space, choice, records_last=True, ids=ids)
 
 
-def _plain(data: bytes, room: int) -> tuple[Table | None, dict[str, NDArray[Any]], Labels]:
-    """What R wrote, in NumPy's terms: the one data frame, else the arrays, and the names along the last axis of each."""
+def _plain(data: bytes, room: int) -> tuple[dict[str, Any], Labels]:
+    """What R wrote, in NumPy's terms: arrays and tables by name, and the names of the records of each."""
     parser = package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
+    held: dict[str, Any] = {}
+    ids: Labels = {}
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             sequences = _bounded(parser.DEFAULT_ALTREP_MAP, room)
             root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
-        objects = dict(_pairs(root)) if extension == ".rda" else {"": root}
-        if len(objects) == 1 and not any(map(_is_frame, objects.values())):
-            (only,) = objects.values()
-            objects = _elements(only) if _is_list(only) else objects  # a list of arrays, such as geomorph's gpagen
-        frames = [_frame(item) for item in objects.values() if _is_frame(item)]
-        if len(frames) == 1:
-            return frames[0], {}, {}
-        arrays = {name: array for name, item in objects.items() if (array := _array(item)) is not None}
-        return None, arrays, {name: _last_names(objects[name]) for name in arrays}
+        objects = list(_pairs(root)) if extension == ".rda" else [("", root)]
+        for name, item in objects:
+            _collect(name if len(objects) > 1 or not _is_list(item) else "", item, held, ids, 0)
     except FileError:
         raise
     except Exception as error:  # rdata checks little, and a damaged file fails anywhere
         raise FileError(f"the R file is damaged, cut or of an unknown kind: {shown(repr(error))}") from None
+    return held, ids
+
+
+def _collect(name: str, item: Any, held: dict[str, Any], ids: Labels, depth: int) -> None:
+    """What could be records, by its path: a$b for the part b of the list a."""
+    if _is_frame(item):
+        held[name] = _frame(item)
+    elif _is_list(item):
+        elements = _elements(item)
+        stacked = _stack(list(elements.values()))
+        if stacked is not None:
+            held[name] = stacked
+            ids[name] = strings("of names", list(elements) if "names" in _attributes(item) else [])
+        elif depth < DEEPEST:
+            for part, value in elements.items():
+                _collect(f"{name}${part}" if name else part, value, held, ids, depth + 1)
+    elif (array := _array(item)) is not None:
+        held[name] = array
+        ids[name] = _last_names(item)
+
+
+def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
+    """A list of matrices, or of data frames of two columns of numbers, as one array with the records last, as R has it."""
+    arrays = []
+    for item in items:
+        if _is_frame(item):
+            columns = [column for column in _frame(item).columns.values() if column.dtype.kind in "biuf"]
+            array = np.stack(columns, axis=1) if len(columns) == 2 else None
+        else:
+            array = None if _is_list(item) else _array(item)
+        if array is None or array.ndim != 2 or array.dtype.kind not in "biuf":
+            return None
+        arrays.append(array)
+    shapes = sorted({array.shape for array in arrays})
+    if len(arrays) < 2 and (not arrays or shapes[0][1] != 2):
+        return None
+    if len(shapes) > 1:
+        if {shape[1] for shape in shapes} != {2}:
+            return None  # parts of something, not records
+        return AmbiguousError(
+            f"a list of {len(arrays)} outlines of {shapes[0][0]} to {shapes[-1][0]} points; every specimen needs as many: "
+            "sample them, in Momocs coo_sample(x, 100)"
+        )
+    return np.stack(arrays, axis=-1)
 
 
 def _unpack(content: bytes) -> bytes:
@@ -133,15 +167,20 @@ def _attributes(item: Any) -> dict[str, Any]:
 
 
 def _is_list(item: Any) -> bool:
-    return _type(item) == "VEC" and "names" in _attributes(item)
+    return _type(item) == "VEC"
 
 
 def _is_frame(item: Any) -> bool:
-    return _is_list(item) and "data.frame" in _strings(_attributes(item).get("class"))
+    attributes = _attributes(item) if _is_list(item) else {}
+    return "names" in attributes and "data.frame" in _strings(attributes.get("class"))
 
 
 def _elements(item: Any) -> dict[str, Any]:
-    return dict(zip(_strings(_attributes(item)["names"]), item.value, strict=True))
+    """The parts of a list, by name or, where they have none or the same, by number."""
+    names = _strings(_attributes(item).get("names")) or [""] * len(item.value)
+    if len(set(names)) < len(names) or "" in names:
+        names = [f"{name or 'part'} {i}" for i, name in enumerate(names, start=1)]
+    return dict(zip(names, item.value, strict=True))
 
 
 def _strings(item: Any) -> list[str]:

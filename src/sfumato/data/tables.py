@@ -7,7 +7,7 @@ import io
 import re
 from collections import Counter
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +17,20 @@ from numpy.typing import NDArray
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Space
 from .apart import read_apart
-from .files import Dataset, FileError, Labels, Records, allowed, package, shown
+from .files import UNSAID, Choice, Dataset, FileError, Labels, Records, Wanted, allowed, package, shown
 from .landmarks_text import number
-from .layout import WIDEST, arrange, kind_of, landmarks, shape_of, strings, text_columns, texts
+from .layout import (
+    WIDEST,
+    AmbiguousError,
+    arrange,
+    kind_of,
+    landmarks,
+    per_record,
+    shape_of,
+    strings,
+    text_columns,
+    texts,
+)
 
 _LANDMARK = [
     re.compile(r"(?P<axis>[xyz])[._ -]?(?P<name>[0-9]+)"),  # x1, y1; X.1
@@ -33,9 +44,28 @@ _SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|i
 _POINT = re.compile(r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index")
 _IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
 _PLAIN = re.compile(r"[0-9eE+. -]*")
-_LATITUDE, _LONGITUDE = (
-    re.compile(r"lat(itude)?([._ -]deg.*)?"),
-    re.compile(r"(lon|lng|long)(gitude|itude)?([._ -]deg.*)?"),
+_UNIT = r"([._ -]?[(\[]?(deg.*|dd|north|east|n|e|°)[)\]]?)?"  # of degrees
+_LATITUDE = re.compile(rf"(?P<prefix>.*[._ -]|decimal|rec|)lat(itude)?{_UNIT}")
+_LONGITUDE = re.compile(rf"(?P<prefix>.*[._ -]|decimal|rec|)(lon|lng|long)(gitude|itude)?{_UNIT}")
+_ANGLES = {  # other names of angles: those that two fields use with another meaning are asked about
+    "declination": "dec", "dec": "dec", "de": "dec", "inclination": "inc", "inc": "inc", "ra": "ra",
+    "right ascension": "ra", "right_ascension": "ra",
+    **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
+                     "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
+}  # fmt: skip
+_HOURS = 24  # right ascensions up to this may be hours
+_MAIN = (
+    "landmarks",
+    "points",
+    "matrices",
+    "coords",
+    "coordinates",
+    "tensors",
+    "covariances",
+    "shapes",
+    "coo",
+    "x",
+    "data",
 )
 
 
@@ -46,6 +76,7 @@ class Table:
     columns: dict[str, NDArray[Any]]
     lines: list[int] = field(default_factory=list)
     decimal_comma: bool = False
+    choice: Choice = UNSAID
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
@@ -54,7 +85,10 @@ class Table:
         return f"line {self.lines[row]}" if self.lines else f"record {row}"
 
     def numbers(self, name: str) -> Array:
-        """A column as numbers, or a FileError that names the first cell that is not one."""
+        """A column as numbers, NaN where one is missing, or a FileError that names the first cell that is not one."""
+        return self.choice.filled(self._numbers(name))
+
+    def _numbers(self, name: str) -> Array:
         column = self.columns[name]
         if column.dtype.kind in "biuf":
             return column.astype(np.float64, copy=False)
@@ -90,7 +124,7 @@ class Table:
 
 
 # -- the formats -----------------------------------------------------------------------------------------------------------
-def read_csv(text: str, space: Space | None = None) -> Records:
+def read_csv(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Records:
     """Values separated by commas, semicolons, tabs or blanks; with semicolons or tabs, decimal commas are understood.
 
     >>> read_csv("id,x1,y1,x2,y2,x3,y3\\na,0,0,1,0,0,1\\nb,0,0,2,0,0,1\\n").points.shape
@@ -116,10 +150,10 @@ def read_csv(text: str, space: Space | None = None) -> Records:
         if len(row) != len(header):
             raise FileError(f"line {line}: {len(row)} values in a table of {len(header)} columns")
     columns = text_columns({name: list(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)})
-    return read_table(Table(columns, lines, decimal_comma=mark in ";\t"), space)
+    return read_table(Table(columns, lines, mark in ";\t", choice), space)
 
 
-def read_parquet(content: bytes, space: Space | None = None) -> Records:
+def read_parquet(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
     """Parquet, with a column for each coordinate.
 
     >>> import pyarrow.parquet
@@ -129,7 +163,7 @@ def read_parquet(content: bytes, space: Space | None = None) -> Records:
     [[[2.0, 0.5], [0.5, 1.0]]]
     """
     package("pyarrow", "reading Parquet")
-    return read_table(Table(read_apart("tables:parquet_columns", content)), space)
+    return read_table(Table(read_apart("tables:parquet_columns", content), choice=choice), space)
 
 
 def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
@@ -170,7 +204,7 @@ class _Chosen(Table):
         return True
 
 
-def read_head(batch: Any, space: Space | None = None) -> tuple[Records, list[str]]:
+def read_head(batch: Any, space: Wanted = None) -> tuple[Records, list[str]]:
     """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too.
 
     >>> import pyarrow
@@ -186,7 +220,7 @@ def read_head(batch: Any, space: Space | None = None) -> tuple[Records, list[str
     return found, [name for name in columns if (name or "row") not in found.labels]
 
 
-def read_first(path: Path, space: Space | None = None) -> Dataset:
+def read_first(path: Path, space: Wanted = None) -> Dataset:
     """The first records of a Parquet file, to learn from them what the file holds."""
     from .lazy import table_head
 
@@ -201,7 +235,7 @@ def read_first(path: Path, space: Space | None = None) -> Dataset:
         raise FileError(f"{path}: {error}") from None
     except Exception as error:  # arrow raises many kinds on damaged files
         raise FileError(f"{path}: the Parquet file is damaged or cut: {error}") from None
-    return Dataset(found.points, found.kind, "Parquet", found.labels, path)
+    return Dataset(found.points, found.kind, "Parquet", found.labels, path, *found[3:7])
 
 
 def read_batch(batch: Any, space: Space) -> Array:
@@ -293,15 +327,17 @@ def _spelt_out(arrow: Any, name: str, column: Any) -> Any:
 
 
 # -- what the columns hold -------------------------------------------------------------------------------------------------
-def read_table(table: Table, space: Space | None = None) -> Records:
-    """The records of a table: by the names of the columns if they tell, otherwise all numeric columns in their order.
+def read_table(table: Table, space: Wanted = None) -> Records:
+    """Points by the names of the columns, or else by their number.
 
-    >>> columns = {"lat": np.array([0.0, 90.0]), "lon": np.array([90.0, 0.0])}
+    >>> columns = {"lon": np.array([90.0, 10.0]), "lat": np.array([0.0, 90.0]), "mag": np.array([5.0, 6.0])}
     >>> read_table(Table(columns), Sphere(dim=2)).points.round(9).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
     """
     if len(table) == 0:
         raise FileError("holds no records")
+    if table.choice.columns:
+        return _chosen(table, space)
     wanted = kind_of(space) if space is not None else None
     if wanted in (None, "landmarks"):
         found = _long(table, space) or _wide(table, space)
@@ -311,14 +347,126 @@ def read_table(table: Table, space: Space | None = None) -> Records:
         found = _entries(table, space)
         if found:
             return found
-    if isinstance(space, Sphere) and space.dim == 2:
+    if space in (None, Sphere) or (isinstance(space, Sphere) and space.dim == 2):
         found = _latitudes(table, space)
         if found:
             return found
     return _in_order(table, space)
 
 
-def _wide(table: Table, space: Space | None) -> Records | None:
+def _chosen(table: Table, space: Wanted) -> Records:
+    """The points from columns that the user names, each under its own name or, as in lat=theta, under another."""
+    by_lower = {name.lower(): name for name in table.columns}
+    taken: dict[str, str] = {}
+    for word in table.choice.columns:
+        meant, sign, name = (part.strip() for part in word.partition("="))
+        if word in table.columns or word.lower() in by_lower or not sign:
+            meant = name = word
+        held = name if name in table.columns else by_lower.get(name.lower())
+        if held is None:
+            raise FileError(f"there is no column {shown(name)}; it has {_listed(list(table.columns), 20)}")
+        if held in taken.values() or meant in taken:
+            raise FileError(f"the column {shown(name)} is given twice")
+        taken[meant] = held
+    part = _Chosen({meant: table.columns[held] for meant, held in taken.items()}, table.lines, table.decimal_comma)
+    part = replace(part, choice=table.choice._replace(columns=()))
+    found = read_table(part, space)
+    beside = table.labels(list(taken.values())) if len(found.points) == len(table) else {}
+    words = ", ".join(meant if meant == held else f"{held} as {meant}" for meant, held in taken.items())
+    names = tuple(taken.get(name, name) for name in found.names)
+    return found._replace(labels={**beside, **found.labels}, source=f"the columns {words}", names=names)
+
+
+def pick(
+    held: dict[str, Any], space: Wanted, choice: Choice, records_last: bool = False, ids: Labels | None = None
+) -> Records:
+    """The records of a file that holds several things by name: arrays, tables, and why others cannot be read.
+
+    What the layout or the names of columns show to be records wins over what merely has a fitting number of columns, and a
+    telling name over others; what is still undecided is refused, with all that it could be.  Arrays of the length of the
+    records, and the columns of a table of that length, are labels.
+
+    >>> pick({"X": np.zeros((5, 4, 2)), "y": np.zeros(5), "age": Table({"a": np.ones(5)})}, None, Choice()).labels["a"].sum()
+    np.float64(5.0)
+    """
+    if choice.array is not None and choice.array not in held:
+        raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
+    asked = {choice.array: held[choice.array]} if choice.array is not None else held
+    if len(held) > 1 or "" not in held:  # one axis makes a label, unless nothing else is there or it is asked for
+        asked = {name: item for name, item in asked.items() if choice.array is not None or not _is_label(item)}
+    found: dict[str, Records | FileError] = {}
+    for name, item in asked.items():
+        try:
+            found[name] = _one(name, item, space, choice, records_last)
+        except AmbiguousError as error:
+            found[name] = AmbiguousError(f"{shown(name)}: {error}" if name else str(error))
+        except FileError:
+            if len(asked) == 1:
+                raise
+    ranks = {name: _rank(held[name], one) for name, one in found.items()}
+    best = [name for name in found if ranks[name] == min(ranks.values())]
+    best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
+    if len(best) != 1:
+        raise FileError(
+            f"{'more than one' if found else 'no'} array could be the records (it holds {_contents(held)})"
+            + (f"; say which, as array={shown(next(iter(found)))} (--array)" if found else f"; {_lacking(space)}")
+        )
+    (name,) = best
+    records = found[name]
+    if isinstance(records, FileError):
+        raise records
+    n, arrays = len(records.points), {key: item for key, item in held.items() if isinstance(item, np.ndarray)}
+    labels = per_record({key: item for key, item in arrays.items() if key != name}, n)
+    for key, item in held.items():
+        if isinstance(item, Table) and key != name and len(item) == n:
+            labels |= {column: values for column, values in item.labels([]).items() if column not in labels}
+    if ids is not None and len(ids.get(name, ())) == n:
+        labels["ID"] = ids[name]
+    return records._replace(labels={**labels, **records.labels})
+
+
+def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Records:
+    """The records of one of several things in a file."""
+    if isinstance(item, FileError):
+        raise item if space is None or kind_of(space) != "vectors" else FileError(str(item))
+    if isinstance(item, Table):
+        found = read_table(replace(item, choice=choice), space)
+        return found._replace(source=f"{found.source} of {shown(name)}") if name else found
+    if choice.columns:
+        raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
+    kind, layout, points = arrange(item, space, records_last)
+    source = f"{shown(name) if name else 'the array'} {item.shape}, order {layout}"
+    return Records(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
+
+
+def _is_label(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and (item.ndim < 2 - np.iscomplexobj(item) or item.dtype.kind not in "biufc")
+
+
+def _rank(item: Any, found: Records | FileError) -> int:
+    """0 for what is likely to be the records by its layout or names, 1 for what could be, 2 for one row or one column."""
+    if isinstance(found, FileError) or found.sure:
+        return 0
+    return 2 if isinstance(item, np.ndarray) and min(item.shape) == 1 else 1
+
+
+def _contents(held: dict[str, Any]) -> str:
+    words = [
+        f"{name} {item.shape} {item.dtype}"
+        if isinstance(item, np.ndarray)
+        else f"{name}, a table of {len(item)} rows"
+        if isinstance(item, Table)
+        else f"{name}: {item}"
+        for name, item in held.items()
+    ]
+    return ", ".join(words[:12]) + (", …" if len(words) > 12 else "") or "nothing"
+
+
+def _lacking(space: Wanted) -> str:
+    return "give the space" if space is None else "give one array of numbers of the right shape"
+
+
+def _wide(table: Table, space: Wanted) -> Records | None:
     """One row a specimen, columns such as x1, y1."""
     for pattern in _LANDMARK:
         found: dict[str, dict[str, str]] = {}
@@ -342,10 +490,10 @@ def _wide(table: Table, space: Space | None) -> Records | None:
     names = sorted(found, key=int) if by_number else list(found)
     used = [found[name][axis] for name in names for axis in "xy"]
     points = np.stack([table.numbers(name) for name in used], axis=1).reshape(len(table), len(names), 2)
-    return landmarks(points, table.labels(used), space)
+    return landmarks(points, table.labels(used), space, **_told(table, used))
 
 
-def _long(table: Table, space: Space | None) -> Records | None:
+def _long(table: Table, space: Wanted) -> Records | None:
     """One row a landmark: columns specimen, landmark, x, y."""
     by_name = {name.lower(): name for name in table.columns}
     specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
@@ -376,7 +524,14 @@ def _long(table: Table, space: Space | None) -> Records | None:
     points = np.stack([table.numbers(name)[rows] for name in used[:2]], axis=-1)
     constant = {name for name, column in table.columns.items() if (column[rows] == column[rows[:, :1]]).all()}
     labels = table.labels([*used, *(set(table.columns) - constant)], rows[:, 0])
-    return landmarks(points, labels, space)
+    source = f"the columns {', '.join([specimen, *used])}, a row for each of {counts[0]} landmarks"
+    lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
+    return landmarks(points, labels, space, source, lines=lines)
+
+
+def _told(table: Table, used: list[str]) -> dict[str, Any]:
+    """Where the points of a table with a row for each came from."""
+    return {"source": f"the columns {_listed(used, 12)}", "names": tuple(used), "lines": tuple(table.lines)}
 
 
 def _places(table: Table, point: str) -> Array:
@@ -403,7 +558,7 @@ def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: ND
         )
 
 
-def _entries(table: Table, space: Space | None) -> Records | None:
+def _entries(table: Table, space: Wanted) -> Records | None:
     """Columns named by the row and column of a matrix; half of a symmetric matrix is enough."""
     for pattern in [_TENSOR, _ENTRY, *([_SHORT_ENTRY] if space is not None else [])]:
         matches = {name: pattern.fullmatch(name.lower()) for name in table.columns}
@@ -419,44 +574,92 @@ def _entries(table: Table, space: Space | None) -> Records | None:
         return None  # two names for one entry
     columns = {name: table.numbers(name) for name in set(used)}
     matrices = np.stack([columns[name] for name in used], axis=1).reshape(len(table), len(indices), len(indices))
-    if space is not None and shape_of(space) != matrices.shape[1:]:
+    if isinstance(space, Space) and shape_of(space) != matrices.shape[1:]:
         raise FileError(f"holds matrices {matrices.shape[1:]}; {space} needs {shape_of(space)}")
-    return Records(matrices, "matrices", table.labels(used))
+    return Records(matrices, "matrices", table.labels(used), **_told(table, used))
 
 
-def _latitudes(table: Table, space: Sphere) -> Records | None:
+def _latitudes(table: Table, space: Wanted) -> Records | None:
     """Latitude and longitude in degrees, as vectors."""
-    latitudes = [name for name in table.columns if _LATITUDE.fullmatch(name.lower())]
-    longitudes = [name for name in table.columns if _LONGITUDE.fullmatch(name.lower())]
-    if len(latitudes) != 1 or len(longitudes) != 1:
+    names = _angles(table, space)
+    if names is None:
         return None
-    latitude, longitude = table.numbers(latitudes[0]), table.numbers(longitudes[0])
-    for values, name, most in ((latitude, latitudes[0], 90), (longitude, longitudes[0], 360)):
-        beyond = np.flatnonzero(np.abs(values) > most)
+    values = [table.numbers(name) for name in names]
+    for column, name, most in zip(values, names, (90, 360), strict=True):
+        beyond = np.flatnonzero(np.abs(column) > most)
         if len(beyond):
             row = int(beyond[0])
-            raise FileError(f"{table.where(row)}: column {name!r}: {values[row]:g} is beyond ±{most} degrees")
-    up, round_ = np.radians(latitude), np.radians(longitude)
+            raise FileError(
+                f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees; are the two exchanged "
+                f"(--columns lat=…,lon=…), or does it stand for a missing value (--missing {column[row]:g})?"
+            )
+    up, round_ = np.radians(values[0]), np.radians(values[1])
     units = np.stack([np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)], axis=1)
-    return Records(units / np.sqrt(space.curvature), "vectors", table.labels([latitudes[0], longitudes[0]]))
+    length = 1 / np.sqrt(space.curvature) if isinstance(space, Sphere) else 1.0
+    told = _told(table, list(names))
+    told["source"] += ", in degrees"
+    return Records(units * length, "vectors", table.labels(list(names)), **told, degrees=names)
 
 
-def _in_order(table: Table, space: Space | None) -> Records:
-    """All numeric columns, without those named as identifiers unless the space needs them."""
+def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
+    """The columns of latitude and longitude; asks where angles have names that do not say which is which."""
+    pairs: dict[str, dict[str, list[str]]] = {}
+    for pattern, what in ((_LATITUDE, "lat"), (_LONGITUDE, "lon")):
+        for name in table.columns:
+            if match := pattern.fullmatch(name.lower()):
+                pairs.setdefault(match["prefix"], {}).setdefault(what, []).append(name)
+    whole = [
+        (pair["lat"][0], pair["lon"][0])
+        for pair in pairs.values()
+        if set(map(len, pair.values())) == {1} and len(pair) == 2
+    ]
+    if len(whole) == 1:
+        return whole[0]
+    if space is None:
+        return None
+    others = {name: _ANGLES[name.lower()] for name in table.columns if name.lower() in _ANGLES}
+    by_role = {role: name for name, role in others.items()}
+    if sorted(others.values()) == ["dec", "inc"]:  # palaeomagnetic: down and clockwise from north
+        return by_role["inc"], by_role["dec"]
+    if sorted(others.values()) == ["dec", "ra"] and not np.nanmax(np.abs(table.numbers(by_role["ra"]))) <= _HOURS:
+        return by_role["dec"], by_role["ra"]
+    angles = [name for pair in pairs.values() for some in pair.values() for name in some] + list(others)
+    if len(angles) > 1 and not _components(table, 3):
+        raise FileError(
+            f"the columns {_listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? "
+            f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns) or the other way round, once they are such"
+        )
+    return None
+
+
+def _in_order(table: Table, space: Wanted) -> Records:
+    """Columns named as components, or else all numeric ones, without those named as identifiers unless the space needs them."""
     numeric = [name for name in table.columns if table.is_numeric(name)]
-    plain = [name for name in numeric if not _IDENTIFIER.fullmatch(name.lower())]
-    widths = _widths(space) if space is not None else set()
+    plain = [name for name in numeric if not _IDENTIFIER.fullmatch(name.lower()) or isinstance(table, _Chosen)]
+    widths = _widths(space) if isinstance(space, Space) else set()
     used = numeric if len(numeric) in widths and len(plain) not in widths else plain
-    if space is not None and kind_of(space) == "vectors" and len(used) not in widths:
-        used = _components(table, shape_of(space)[0]) or used
+    size = shape_of(space)[0] if isinstance(space, Space) else 3
+    named = _components(table, size) if isinstance(space, Space | type) and _wants_names(space) else []
+    used = named or used
     if not used:
         raise FileError(f"holds no columns of numbers, only {_listed(list(table.columns))}")
     try:
-        points, kind = arrange(np.stack([table.numbers(name) for name in used], axis=1), space)
+        kind, layout, points = arrange(np.stack([table.numbers(name) for name in used], axis=1), space)
     except FileError:
         raise FileError(_misfit(table, used, space)) from None
-    # the rows of a table can be those of a single point: then nothing is said of each record
-    return Records(points, kind, table.labels(used) if len(points) == len(table) else {})
+    told = _told(table, used)
+    told["source"] += f", {layout}" if kind != "vectors" else ""
+    if len(points) != len(
+        table
+    ):  # the rows of a table can be those of a single point: then nothing is said of each record
+        return Records(points, kind, {}, told["source"])
+    names = told["names"] if len(used) == points[0].size else ()
+    return Records(points, kind, table.labels(used), **{**told, "names": names}, sure=bool(named))
+
+
+def _wants_names(space: Space | type[Space]) -> bool:
+    """Whether columns named x, y, z are meant before all others."""
+    return kind_of(space) == "vectors" and (isinstance(space, Space) or issubclass(space, Sphere))
 
 
 def _components(table: Table, size: int) -> list[str]:
@@ -475,12 +678,18 @@ def _widths(space: Space) -> set[int]:
     return {size, space.dim} if isinstance(space, SPD) else {size}
 
 
-def _misfit(table: Table, used: list[str], space: Space | None) -> str:
+def _misfit(table: Table, used: list[str], space: Wanted) -> str:
     message = f"holds {len(used)} columns of numbers ({_listed(used)})"
-    if space is not None:
+    if isinstance(space, Space):
         message += f"; {space} needs {' or '.join(map(str, sorted(_widths(space))))}"
-        if isinstance(space, Sphere) and space.dim == 2 and len(used) == 2:
+        if isinstance(space, Sphere) and space.dim == 2:
             message += ", or two named lat and lon, in degrees"
+        message += f"; say which, as columns='{used[0]}, …' (--columns)" if len(used) > min(_widths(space)) else ""
+    elif space is not None:
+        what = {"landmarks": "landmarks a record has (--landmarks)", "matrices": "rows a matrix has (--size)"}.get(
+            kind_of(space), ""
+        )
+        message += f"; if these are {kind_of(space)}, say how many {what}"
     for name in table.columns:
         column = table.columns[name]
         if name not in used and column.dtype.kind == "U" and _is_number(column[0].strip() or "-", ""):
@@ -491,6 +700,6 @@ def _misfit(table: Table, used: list[str], space: Space | None) -> str:
     return message
 
 
-def _listed(names: list[str]) -> str:
-    listed = ", ".join(names[:6]) + (", …" if len(names) > 6 else "")
+def _listed(names: list[str], most: int = 6) -> str:
+    listed = ", ".join(names[:most]) + (", …" if len(names) > most else "")
     return listed or "none"

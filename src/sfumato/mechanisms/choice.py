@@ -113,7 +113,9 @@ def private_mean(
     if not isinstance(ball, Ball):
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
     records, unit = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
-    return choose(ball, records.n, epsilon, mechanism)._release(records, unit, budget)
+    done = choose(ball, records.n, epsilon, mechanism)._release(records, unit, budget)
+    degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
+    return done if degrees is None else done.in_degrees(degrees)
 
 
 def mechanism_from(record: Mapping[str, Any]) -> Mechanism:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -31,7 +31,7 @@ class InvalidPointError(ValueError):
         self.row = min(reasons)
         self.reason = reasons[self.row]
         others = sorted(reasons)[1:]
-        listed = ", ".join(map(str, others[:8])) + (", …" if len(others) > 8 else "")
+        listed = ", ".join(map(str, others[:5])) + (", …" if len(others) > 5 else "")
         super().__init__(
             f"record {self.row}: {self.reason}" + (f" ({len(others)} more are bad: {listed})" if others else "")
         )
@@ -362,8 +362,24 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
 
 
 def _not_finite(array: Points) -> dict[int, str]:
-    finite = np.isfinite(array).all(axis=tuple(range(1, array.ndim)))
-    return {int(row): "holds NaN or an infinite value" for row in np.flatnonzero(~finite)}
+    """For each record with a number that is none: the first such number, and how many there are."""
+    landmarks = np.iscomplexobj(array)
+    bad = ~np.isfinite(np.stack([array.real, array.imag], axis=-1) if landmarks else array)
+    reasons = {}
+    for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):
+        first, *others = np.argwhere(bad[row]).tolist()
+        more = f", and {len(others)} more" if others else ""
+        reasons[int(row)] = f"holds NaN or an infinite value: {named_entry(first, landmarks)}{more}"
+    return reasons
+
+
+def named_entry(index: Sequence[int], landmarks: bool) -> str:
+    """A number of a point in words, counted from 1."""
+    if landmarks:
+        return f"{'xy'[index[1]]} of landmark {index[0] + 1}"
+    if len(index) == 2:
+        return f"the entry in row {index[0] + 1}, column {index[1] + 1}"
+    return f"component {index[0] + 1}"
 
 
 def blocks(count: int, numbers_each: int, most: int | None = None) -> list[slice]:

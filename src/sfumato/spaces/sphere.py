@@ -39,7 +39,9 @@ from .base import (
     whole_number,
 )
 
-DRIFT = 1e-6  # a norm this close to the right one (single precision is ten times closer) is drift, and is put right
+DRIFT = (
+    1e-3  # a norm this close to the right one (three decimals of a unit vector) is rounding: each record is put right
+)
 EXACT = 2.0**-52  # times the number of coordinates: what rounding leaves in the squared norm of a normalised vector
 
 
@@ -97,7 +99,8 @@ class Sphere(Space):
             wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
             reasons.setdefault(
                 int(row),
-                f"is not of {wanted}: its norm is {norms[row] / self._q:.9g}; divide by it if that is what you mean",
+                f"is not of {wanted}: its norm is {norms[row] / self._q:.9g}; if it is a direction, divide it by its "
+                "length; if it is a latitude and a longitude, name the columns lat and lon",
             )
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
@@ -363,3 +366,13 @@ def _some_tangent(x: Points) -> Points:
     axis = np.eye(x.shape[-1])[np.argmin(np.abs(x), axis=-1)]
     tangent = axis - np.sum(axis * x, axis=-1, keepdims=True) * x
     return np.asarray(tangent / np.linalg.norm(tangent, axis=-1, keepdims=True))
+
+
+def degrees_of(points: ArrayLike) -> Array:
+    """Latitude and longitude (−180 to 180) of points of a 2-sphere, in degrees, (…, 2): asin(z/‖p‖) and atan2(y, x).
+
+    >>> degrees_of([[0.0, 2.0, 0.0], [0.6, 0.0, -0.8]]).round(3).tolist()
+    [[0.0, 90.0], [-53.13, 0.0]]
+    """
+    x, y, z = np.moveaxis(np.asarray(points, dtype=np.float64), -1, 0)
+    return np.asarray(np.degrees(np.stack([np.arctan2(z, np.hypot(x, y)), np.arctan2(y, x)], axis=-1)))

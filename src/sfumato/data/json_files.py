@@ -1,0 +1,103 @@
+"""JSON: nested lists of numbers, named arrays, rows of named values, points of GeoJSON, and sfumato's own releases."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from .files import UNSAID, Choice, FileError, Records, Wanted
+from .layout import AmbiguousError, strings
+from .tables import Table, pick
+
+DEEPEST = 8  # lists and objects within each other
+
+
+def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Records:
+    """An array as nested lists; or several by name, of which one holds the records; or a list of rows.
+
+    >>> read_json('[{"lat": 90, "lon": 0, "mag": 5.1}, {"lat": 0, "lon": 0, "mag": 4}]').points.round(9).tolist()
+    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
+    """
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileError(f"line {error.lineno}: not JSON: {error.msg}") from None
+    except (RecursionError, ValueError) as error:  # brackets without end, numbers without end
+        raise FileError(f"not JSON that can be read: {error}") from None
+    if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
+        document = document.get("value")
+    held: dict[str, Any] = {}
+    _collect("", document, held, 0)
+    return pick(held, space, choice)
+
+
+def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
+    """What could be records, by its path in the document."""
+    if isinstance(item, dict) and isinstance(item.get("features"), list):
+        item = [_feature(one) for one in item["features"]]
+    if isinstance(item, dict) and depth < DEEPEST:
+        for key, value in item.items():
+            _collect(f"{name}${key}" if name else str(key), value, held, depth + 1)
+    elif isinstance(item, list) and item and all(isinstance(one, dict) for one in item):
+        held[name] = _table(item)
+    elif isinstance(item, list) and item:
+        array = _array(item)
+        if array is not None:
+            held[name] = array
+
+
+def _feature(feature: Any) -> dict[str, Any]:
+    """A point of GeoJSON, whose coordinates are longitude, latitude and perhaps a height."""
+    try:
+        geometry = feature["geometry"]
+        if geometry["type"] != "Point":
+            raise FileError(f"GeoJSON of kind {str(geometry['type'])[:40]!r}; sfumato reads points")
+        lon, lat = (float(number) for number in geometry["coordinates"][:2])
+    except (KeyError, TypeError, ValueError):
+        raise FileError("a GeoJSON feature without a point's longitude and latitude") from None
+    return {**(feature.get("properties") or {}), "lat": lat, "lon": lon}
+
+
+def _table(rows: list[dict[str, Any]]) -> Table:
+    """Rows of named values: numbers where all are, texts elsewhere; what is nested is left out."""
+    columns: dict[str, Any] = {}
+    for name in dict.fromkeys(key for row in rows for key in row):
+        values = [row.get(name) for row in rows]
+        if any(isinstance(value, dict | list) for value in values):
+            continue
+        if all(value is None or _is_number(value) for value in values):
+            columns[str(name)] = np.array([np.nan if value is None else _float(value) for value in values])
+        else:
+            columns[str(name)] = strings(str(name), ["" if value is None else str(value) for value in values])
+    return Table(columns)
+
+
+def _array(item: list[Any]) -> Any:
+    """Nested lists of numbers as an array, of texts as labels; None for other things."""
+    if all(isinstance(one, str) for one in item):
+        return strings("of texts", item)
+    sizes: list[set[int]] = []
+    level: list[Any] = item
+    while level and all(isinstance(one, list) for one in level):
+        sizes.append({len(one) for one in level})
+        level = [inner for one in level for inner in one]
+    if not all(one is None or _is_number(one) for one in level):
+        return None
+    if any(len(some) > 1 for some in sizes):
+        few, many = min(min(sizes[0]), min(sizes[-1])), max(max(sizes[0]), max(sizes[-1]))
+        return AmbiguousError(f"lists of different lengths, {few} to {many}; every record needs as many numbers")
+    shape = (len(item), *(next(iter(some)) for some in sizes))
+    return np.array([np.nan if one is None else _float(one) for one in level]).reshape(shape)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _float(value: float) -> float:
+    try:
+        return float(value)
+    except OverflowError:
+        return float("inf")

@@ -1,0 +1,126 @@
+"""Numbers that stand for missing values, which files seldom declare; and what else a curator should hear of a data set."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.base import Array, Space, named_entry
+from ..spaces.sphere import DRIFT, Sphere, degrees_of
+
+if TYPE_CHECKING:
+    from .files import Dataset
+
+_NINES = [float(f"{'9' * whole}{part}") for whole in (2, 3, 4, 5, 6) for part in ("", ".9", ".99")]
+CODES = np.array(
+    [*(-nine for nine in _NINES), *(nine for nine in _NINES if nine > 100), -999.25, -(2.0**15), -(2.0**31)]
+)
+ENOUGH = 8  # other numbers, before one can stand apart from them
+REMEDY = (
+    "many programs write this for a missing value: say missing={0} (--missing {0}) if it is one, missing='none' if it was "
+    "measured"
+)
+
+
+def codes(missing: Any) -> tuple[float, ...] | None:
+    """What ``missing`` says, as numbers: none of them for "none"; None if nothing is said.
+
+    >>> codes(-999), codes("-9, 9999"), codes("none"), codes(None)
+    ((-999.0,), (-9.0, 9999.0), (), None)
+    """
+    if missing is None or (isinstance(missing, str) and missing.strip().lower() == "none"):
+        return None if missing is None else ()
+    several = (
+        missing.split(",") if isinstance(missing, str) else missing if isinstance(missing, Sequence) else [missing]
+    )
+    try:
+        return tuple(float(one) for one in several)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"missing must be a number that stands for missing values, or 'none', not {missing!r}"
+        ) from None
+
+
+def suspects(data: Dataset, certain: bool = True) -> list[str]:
+    """What is likely to be a code for a missing value, and cannot well be data; with ``certain=False`` what may be either.
+
+    A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
+    is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
+    """
+    flat = data.points.reshape(len(data), -1)
+    pairs = flat.reshape(len(data), -1, 2) if data.kind == "landmarks" else None
+    coded = np.isin(flat, CODES)
+    if pairs is not None:
+        coded |= np.repeat((pairs == -1).all(axis=2), 2, axis=1)
+    if not coded.any():
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a column of nothing but codes
+        others = np.where(coded, np.nan, flat)
+        axis = None if data.kind == "landmarks" else 0
+        low, high = (np.broadcast_to(f(others, axis=axis), flat.shape) for f in (np.nanmin, np.nanmax))
+    beyond = coded & ((flat < low) | (flat > high)) & (np.isfinite(others).sum(axis=axis) >= ENOUGH)
+    apart = (low >= 0) & (flat < 0) | (flat < 2 * low - high) | (flat > 2 * high - low) | _repeated(flat, coded, axis)
+    found = np.argwhere(beyond & apart if certain else beyond & ~apart | coded & ~beyond & _paired(pairs, flat))
+    return [_words(data, row, entry) for row, entry in found.tolist()]
+
+
+def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArray[np.bool_]:
+    again = np.zeros(flat.shape, dtype=bool)
+    for code in np.unique(flat[coded]):
+        again |= (flat == code) & (np.sum(flat == code, axis=axis) > 1)
+    return again
+
+
+def _paired(pairs: Array | None, flat: Array) -> NDArray[np.bool_]:
+    """Landmarks of which both coordinates are the same number."""
+    if pairs is None:
+        return np.zeros(flat.shape, dtype=bool)
+    return np.repeat(pairs[..., 0] == pairs[..., 1], 2, axis=1)
+
+
+def _words(data: Dataset, row: int, entry: int) -> str:
+    value = f"{data.points[row].flat[entry]:.10g}"
+    index = tuple(int(i) for i in np.unravel_index(entry, data.points.shape[1:]))
+    name = named_entry(index, data.kind == "landmarks")
+    if len(data.names) == data.points[row].size:
+        name = f"column {data.names[entry]!r}"
+    return f"{data.where(row)}: {name} is {value}; {REMEDY.format(value)}"
+
+
+def remarks(data: Dataset, space: Space) -> list[str]:
+    """What the curator should know before a release: doubtful numbers, and records that will be put right.
+
+    >>> from pathlib import Path
+    >>> from sfumato import Sphere
+    >>> from sfumato.data import Dataset
+    >>> remarks(Dataset(np.array([[0.6, 0.8001]]), "vectors", "CSV", {}, Path("a")), Sphere(1))
+    ['1 of 1 records are not quite of the right length, by up to 8e-05 of it; each is divided by its length']
+    """
+    found = suspects(data) + suspects(data, certain=False)
+    if data.kind == "landmarks":
+        zero = (data.points == 0).all(axis=2)
+        some = np.argwhere(zero & ~zero.all(axis=0))
+        if len(some) and (data.points[~zero] > 0).all():
+            row, landmark = some[0].tolist()
+            found.append(
+                f"{data.where(row)}: landmark {landmark + 1} is (0, 0), and {len(some) - 1} others are, where no other "
+                "number is zero or negative; if these were not found on the specimen, write NA for them"
+            )
+    if isinstance(space, Sphere):
+        drift = np.abs(np.linalg.norm(data.points, axis=1) * np.sqrt(space.curvature) - 1)
+        moved = (drift > 1e-6) & (drift <= DRIFT)
+        if moved.any():
+            found.append(
+                f"{moved.sum()} of {len(data)} records are not quite of the right length, by up to "
+                f"{drift[moved].max():.1g} of it; each is divided by its length"
+            )
+    if data.degrees is not None and len(data) >= ENOUGH:
+        latitude, longitude = np.abs(degrees_of(data.points)).T
+        if not (latitude > np.pi / 2).any() and not (longitude > np.pi).any():
+            found.append("all latitudes are within ±1.6 and all longitudes within ±3.2 degrees: are they in radians?")
+    return found
