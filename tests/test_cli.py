@@ -123,7 +123,7 @@ def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
     for arguments, words in [
         (["release", "missing.tps", *rest, "--out", "m.json"], "missing.tps"),
         (["release", "short.tps", *rest, "--out", "m.json"], "short.tps: line"),
-        (["release", "point.tps", *rest, "--out", "m.json"], "point.tps: record 1: has no shape"),
+        (["release", "point.tps", *rest, "--out", "m.json"], "point.tps: record 1 (line 9; ID '1'): has no shape"),
         ([*wings, "--out", "nowhere/m.json"], "there is no folder nowhere"),
         ([*wings[:-1], "0", "--out", "m.json"], "epsilon must be a positive number"),
         ([*wings, "--out", "m.json", "--mechanism", "gauss"], "known: auto, kng"),

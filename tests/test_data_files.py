@@ -28,10 +28,10 @@ IDS = ["a", "b", "c", "d"]
 def load(tmp_path):
     """Write text or bytes to a file and read that."""
 
-    def load(content, space=None, name="file.dat"):
+    def load(content, space=None, name="file.dat", **choice):
         path = tmp_path / name
         path.write_bytes(content if isinstance(content, bytes) else content.encode())
-        return read(path, space)
+        return read(path, space, **choice)
 
     return load
 
@@ -148,7 +148,7 @@ def test_tps_with_everything_that_real_files_have(load):
     assert data.labels["ID"].tolist() == ["007"]
     assert data.labels["SCALE"].tolist() == [0.25]
     assert data.labels["COMMENT"].tolist() == ["one; two=2"]
-    with pytest.raises(sf.InvalidPointError, match="record 0: holds NaN"):
+    with pytest.raises(sf.InvalidPointError, match=r"record 0: holds NaN or an infinite value: landmark 4$"):
         sf.PlanarShapes(5).validate(data.points)
 
 
@@ -517,7 +517,11 @@ UPPER = np.triu_indices(3)
         (LANDMARKS[..., 0] + 1j * LANDMARKS[..., 1], None, LANDMARKS),
         ((LANDMARKS[..., 0] + 1j * LANDMARKS[..., 1]).T, sf.PlanarShapes(5), LANDMARKS),
         (LANDMARKS[0, :, 0] + 1j * LANDMARKS[0, :, 1], sf.PlanarShapes(5), LANDMARKS[:1]),
-        (np.moveaxis(LANDMARKS, 0, -1), None, LANDMARKS),
+        (np.moveaxis(LANDMARKS, 0, -1), sf.PlanarShapes(5), LANDMARKS),
+        (np.moveaxis(LANDMARKS, 1, 2), sf.PlanarShapes(5), LANDMARKS),
+        (LANDMARKS.transpose(2, 1, 0), sf.PlanarShapes(5), LANDMARKS),
+        (LANDMARKS.transpose(2, 0, 1), sf.PlanarShapes(5), LANDMARKS),
+        (LANDMARKS[0], sf.PlanarShapes, LANDMARKS[:1]),
         (LANDMARKS.reshape(4, 10), sf.PlanarShapes(5), LANDMARKS),
         (LANDMARKS[0], sf.PlanarShapes(5), LANDMARKS[:1]),
         (np.moveaxis(MATRICES, 0, -1), sf.SPD(3), MATRICES),
@@ -555,9 +559,10 @@ def test_arrays_that_are_refused(load, array, space, message):
 def test_an_array_that_can_be_read_in_two_ways_needs_a_space(load):
     content = mat(a=np.zeros((5, 5, 2)))
     with pytest.raises(
-        FileError, match=r"can be read as matrices \(2, 5, 5\) \(n last\) or landmarks \(5, 5, 2\) \(n first\)"
+        FileError, match=r"as 5 records, landmarks \(5, 2\), .* or 2 records, matrices \(5, 5\), .*; give the space"
     ):
         load(content)
+    assert load(content, sf.PlanarShapes).points.shape == (5, 5, 2)  # the class is enough
     assert load(content, sf.PlanarShapes(5)).points.shape == (5, 5, 2)
     assert load(content, sf.SPD(5)).points.shape == (2, 5, 5)
 
@@ -628,7 +633,7 @@ def test_npz_that_are_refused(load):
         load(npz(a=np.array([[Pickled()]], dtype=object)))
     other = io.BytesIO()
     with zipfile.ZipFile(other, "w") as archive:
-        archive.writestr("xl/workbook.xml", "<x/>")
+        archive.writestr("readme.txt", "x")
     with pytest.raises(FileError, match="a zip archive without NumPy arrays"):
         load(other.getvalue())
     damaged = bytearray(npz(a=LANDMARKS))
@@ -840,6 +845,348 @@ def test_malformed_r(load):
         load(R_HEADER + r_int(0x402) * 100_000)
 
 
+# -- files that were once misread ----------------------------------------------------------------------------------------
+QUAKES = "lat,lon,mag\n60,-150,4.5\n0,90,5\n"
+DIRECTIONS = [[-np.sqrt(3) / 4, -0.25, np.sqrt(3) / 2], [0, 1, 0]]
+
+
+@pytest.mark.parametrize("space", [None, sf.Sphere, sf.Sphere(2)])
+def test_named_columns_win_over_position(load, space):
+    """Three columns of numbers of which two are named are no vectors of three."""
+    data = load(QUAKES, space)
+    np.testing.assert_allclose(data.points, DIRECTIONS, atol=1e-15)
+    assert (data.source, data.degrees) == ("the columns lat, lon, in degrees", ("lat", "lon"))
+    assert data.labels["mag"].tolist() == [4.5, 5]
+    assert load(QUAKES, sf.Euclidean).points.shape == (2, 3)
+    for latitude, longitude in (("decimalLatitude", "decimalLongitude"), ("reclat", "reclong"), ("site_lat", "site_long"),
+                                ("Latitude (deg)", "Longitude (deg)"), ("LAT", "LNG")):  # fmt: skip
+        named = load(QUAKES.replace("lat", latitude, 1).replace("lon", longitude, 1), space)
+        np.testing.assert_allclose(named.points, DIRECTIONS, atol=1e-15)
+    assert load("age,x,y,z,weight\n30,0,0,1,70\n", sf.Sphere).points.tolist() == [[0, 0, 1]]
+    assert load("age,v1,v2,v3,v4\n30,0,0,0,1\n", sf.Sphere).points.tolist() == [[0, 0, 0, 1]]
+    assert load("x,y,age\n0,1,30\n", sf.Euclidean(2)).points.tolist() == [[0, 1]]
+
+
+def test_other_angles_are_known_or_asked_about(load):
+    """Field by field the same name means another angle; what is not agreed is asked, and can be said."""
+    np.testing.assert_allclose(load("inc,dec\n60,-150\n0,90\n", sf.Sphere).points, DIRECTIONS, atol=1e-15)
+    np.testing.assert_allclose(load("RA,Dec\n210,60\n90,0\n", sf.Sphere(2)).points, DIRECTIONS, atol=1e-15)
+    for text in (
+        "theta,phi\n60,-150\n0,90\n",
+        "ra,dec\n14,60\n6,0\n",
+        "start_lat,start_lon,end_lat,end_lon\n1,2,3,4\n",
+    ):
+        with pytest.raises(FileError, match=r"are angles, but which is the latitude .* Say columns='lat="):
+            load(text, sf.Sphere)
+    said = load("theta,phi\n60,-150\n0,90\n", sf.Sphere, columns="lat=theta, lon=phi")
+    np.testing.assert_allclose(said.points, DIRECTIONS, atol=1e-15)
+    assert said.source == "the columns theta as lat, phi as lon"
+    ends = load(
+        "start_lat,start_lon,end_lat,end_lon\n1,2,60,-150\n1,2,0,90\n", sf.Sphere, columns=["end_lat", "end_lon"]
+    )
+    np.testing.assert_allclose(ends.points, DIRECTIONS, atol=1e-15)
+    assert set(ends.labels) == {"start_lat", "start_lon"}
+    with pytest.raises(FileError, match=r"line 2: column 'lat': -150 is beyond ±90 degrees; are the two exchanged"):
+        load("lat,lon\n-150,60\n", sf.Sphere)
+
+
+def test_columns_are_chosen(load):
+    data = load("id,age,a,b\n7,30,1,2\n8,31,3,4\n", sf.Euclidean, columns="b, ID")
+    assert (data.points.tolist(), data.source) == ([[2, 7], [4, 8]], "the columns b, id")
+    assert data.labels["age"].tolist() == [30, 31]
+    assert load(parquet({"a": [1.0], "b": [2.0], "c": [3.0]}), columns=["c", "a"]).points.tolist() == [[3, 1]]
+    for columns, message in [
+        ("a, q", r"there is no column 'q'; it has id, age, a, b"),
+        ("a, A", "the column 'A' is given twice"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            load("id,age,a,b\n7,30,1,2\n", columns=columns)
+    with pytest.raises(FileError, match="line 2: column 'a': 'x' is not a number"):
+        load("a,b\nx,2\n", columns="a")
+    with pytest.raises(FileError, match="a file of landmarks alone, without columns or arrays"):
+        load(tps(), columns="a")
+    with pytest.raises(FileError, match="columns are chosen in a table, and this file holds arrays"):
+        load(npy(VECTORS), columns="a")
+
+
+def r_workspace(path, **objects):
+    import rdata
+
+    rdata.write_rda(path, objects)
+    return path.read_bytes()
+
+
+def test_in_r_an_array_of_records_wins_over_a_table(load, tmp_path):
+    """A table of ages beside the landmarks gives labels, and never becomes the points."""
+    import pandas
+
+    table = pandas.DataFrame({"age": [30.0, 31, 32, 33], "sex": [1.0, 2, 1, 2]})
+    for objects in (
+        {"wings": {"coords": GEOMORPH, "people": table}},
+        {"people": table, "outlines": GEOMORPH},
+        {"study": {"deep": {"A": GEOMORPH}}, "people": table},
+    ):
+        for space in (None, sf.PlanarShapes):
+            data = load(r_workspace(tmp_path / "w.RData", **objects), space)
+            np.testing.assert_array_equal(data.points, LANDMARKS)
+            assert data.labels["age"].tolist() == [30, 31, 32, 33]
+            assert "(5, 2, 4), in the order (k, 2, n)" in data.source
+    assert load(r_workspace(tmp_path / "w.RData", people=table), sf.Euclidean).points.shape == (4, 2)
+    two = r_workspace(tmp_path / "w.RData", left=GEOMORPH, right=GEOMORPH + 1, people=table)
+    with pytest.raises(
+        FileError, match=r"more than one .*left \(5, 2, 4\).* people, a table of 4 rows\); say which, as array='left'"
+    ):
+        load(two)
+    np.testing.assert_array_equal(load(two, array="right").points, LANDMARKS + 1)
+    assert load(two, array="people").points.shape == (4, 2)
+    with pytest.raises(FileError, match=r"there is no array 'top'; it holds left \(5, 2, 4\)"):
+        load(two, array="top")
+
+
+def test_r_lists_of_matrices_are_records(load, tmp_path):
+    """As Momocs keeps outlines: a list of matrices, a matrix for each specimen, beside a table."""
+    import pandas
+
+    outlines = dict(zip(IDS, LANDMARKS, strict=True))
+    table = pandas.DataFrame({"age": [30.0, 31, 32, 33]})
+    for objects in ({"out": {"coo": outlines, "fac": table}}, {"out": outlines}, {"a": {"b": {"c": outlines}}}):
+        data = load(r_workspace(tmp_path / "w.RData", **objects))
+        np.testing.assert_array_equal(data.points, LANDMARKS)
+        assert data.labels["ID"].tolist() == IDS
+    plain = load(rds(tmp_path, list(LANDMARKS)))
+    np.testing.assert_array_equal(plain.points, LANDMARKS)
+    np.testing.assert_array_equal(load(rds(tmp_path, list(MATRICES)), sf.SPD(3)).points, MATRICES)
+    uneven = r_workspace(tmp_path / "w.RData", out={"coo": {**outlines, "e": LANDMARKS[0, :4]}, "fac": table})
+    for space in (None, sf.PlanarShapes, sf.PlanarShapes(5)):
+        with pytest.raises(FileError, match=r"'coo': a list of 5 outlines of 4 to 5 points; .* coo_sample"):
+            load(uneven, space)
+
+
+def test_the_axis_of_coordinates_may_stand_anywhere(load):
+    """MATLAB's (2, k, n) is read; where NumPy has no habit, two ways are a refusal that says how to choose."""
+    for order in ((1, 2, 0), (2, 1, 0)):
+        data = load(mat(a=LANDMARKS.transpose(order)))
+        np.testing.assert_array_equal(data.points, LANDMARKS)
+    np.testing.assert_array_equal(load(mat(a=np.moveaxis(LANDMARKS, 1, 2)), sf.PlanarShapes(5)).points, LANDMARKS)
+    for array in (np.moveaxis(LANDMARKS, 0, -1), np.moveaxis(LANDMARKS, 1, 2), LANDMARKS.transpose(2, 1, 0)):
+        for space in (None, sf.PlanarShapes):
+            with pytest.raises(FileError, match="say how many landmarks a record has, --landmarks 4 or 5"):
+                load(npy(array), space)
+    with pytest.raises(FileError, match="save it with the records first"):
+        load(npy(np.zeros((5, 2, 5))), sf.PlanarShapes(5))
+
+
+def test_what_a_npz_holds_beside_the_points(load):
+    content = npz(points=VECTORS, latlonmag=VECTORS * 10)
+    assert load(content, sf.Sphere).source == "the array 'points' (7, 3), in the order (n, m)"
+    np.testing.assert_array_equal(load(content, sf.Sphere, array="latlonmag").points, VECTORS * 10)
+    assert load(npz(matrix=np.zeros((4, 4)), shape=LANDMARKS)).source.startswith("the array 'shape'")
+
+
+def test_folders_and_several_files(tmp_path):
+    """A file for each specimen: TPS, or two columns without a name."""
+    for i, points in enumerate([*LANDMARKS] * 3):
+        (tmp_path / f"wing{i}.tps").write_text(tps(points[None], ids=[f"s{i}"]))
+    data = read(tmp_path)
+    np.testing.assert_array_equal(data.points, np.tile(LANDMARKS, (3, 1, 1)))  # wing10 after wing9
+    assert data.labels["ID"].tolist() == [f"s{i}" for i in range(12)]
+    assert data.labels["file"].tolist()[-1] == "wing11.tps"
+    assert data.source == "LM=5, of each of 12 files"
+    np.testing.assert_array_equal(read([tmp_path / "wing3.tps", tmp_path / "wing1.tps"]).points, LANDMARKS[[3, 1]])
+    (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
+    with pytest.raises(FileError, match=r"a folder of several kinds of files \(12 \.tps, 1 \.jpg\); give the files"):
+        read(tmp_path)
+    outlines = tmp_path / "outlines"
+    outlines.mkdir()
+    for i, points in enumerate(LANDMARKS):
+        (outlines / f"{i}.txt").write_text("".join(f"{x!r} {y!r}\n" for x, y in points.tolist()))
+    np.testing.assert_array_equal(read(outlines, sf.PlanarShapes).points, LANDMARKS)
+    (tmp_path / "people.csv").write_text("age,sex\n30,1\n31,2\n32,1\n")
+    with pytest.raises(
+        FileError, match=r"holds 2 columns of numbers \(age, sex\); if these are landmarks, say how many"
+    ):
+        read(tmp_path / "people.csv", sf.PlanarShapes)
+    (outlines / "4.txt").write_text("1 2\n3 4\n5 7\n")
+    with pytest.raises(
+        FileError, match=r"4\.txt: holds landmarks of shape \(3, 2\).*0\.txt .* all files must hold the same"
+    ):
+        read(outlines, sf.PlanarShapes)
+
+
+def test_json(load):
+    import json
+
+    np.testing.assert_array_equal(load(json.dumps(LANDMARKS.tolist())).points, LANDMARKS)
+    held = {"study": {"coords": LANDMARKS.tolist(), "ID": IDS, "age": [1, 2, 3, 4]}, "note": "x"}
+    data = load(json.dumps(held))
+    np.testing.assert_array_equal(data.points, LANDMARKS)
+    assert data.format == "JSON"
+    assert data.labels["study$age"].tolist() == [1, 2, 3, 4]
+    rows = [{"lat": 60, "lon": -150, "mag": 4.5, "place": "a"}, {"lat": 0, "lon": 90, "mag": None, "place": "b"}]
+    points = [
+        {
+            "geometry": {"type": "Point", "coordinates": [row["lon"], row["lat"], 7]},
+            "properties": {"place": row["place"]},
+        }
+        for row in rows
+    ]
+    for document in (rows, {"type": "FeatureCollection", "features": points}):
+        data = load(json.dumps(document), sf.Sphere)
+        np.testing.assert_allclose(data.points, DIRECTIONS, atol=1e-15)
+        assert data.labels["place"].tolist() == ["a", "b"]
+    released = {"format": "sfumato release 1", "value": [0.0, 0.6, 0.8], "ball": {"center": [1.0, 0, 0]}}
+    assert load(json.dumps(released), sf.Sphere(2)).points.tolist() == [[0, 0.6, 0.8]]
+    for text, message in [
+        ("[[1, 2], [3]]", "lists of different lengths, 1 to 2"),
+        ("[[1, 2], [3, 4", r"line 1: not JSON"),
+        ('{"a": "b"}', "no array could be the records"),
+        ('{"features": [{"geometry": {"type": "Polygon"}}]}', "GeoJSON of kind 'Polygon'; sfumato reads points"),
+        ("[" * 100_000, "not JSON that can be read"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            load(text)
+
+
+def test_what_is_not_read_is_called_by_its_name(load):
+    book = io.BytesIO()
+    with zipfile.ZipFile(book, "w") as archive:
+        archive.writestr("xl/workbook.xml", "<x/>")
+    for content, message in [
+        (book.getvalue(), "a spreadsheet, which is not read; save the sheet as CSV"),
+        (b"\xd0\xcf\x11\xe0" + bytes(500), "an old spreadsheet or document"),
+        (b"\x89PNG\r\n" + bytes(500), "a picture, not records"),
+        (b"II*\x00" + bytes(500), "a picture, not records"),
+        (b"%PDF-1.7\n", "a PDF"),
+    ]:
+        with pytest.raises(FileError, match=message):
+            load(content)
+
+
+def test_specimens_that_divide_their_points_otherwise_are_refused(load):
+    """As many points in all, but other ones: what is a landmark here is a point of a curve there."""
+    one = "LM=2\n0 0\n1 0\nCURVES=1\nPOINTS=2\n0 1\n1 1\n"
+    other = "LM=1\n0 0\nCURVES=1\nPOINTS=3\n1 0\n0 1\n1 1\n"
+    assert load(one * 2).source == "LM=2, and 2 points of curves and outlines"
+    with pytest.raises(FileError, match=r"record 1 \(line 8\): landmarks and curves of \[1, 3\] points, but record 0"):
+        load(one + other)
+
+
+# -- codes for missing values, and other things to tell the curator ----------------------------------------------------------
+PIXELS = RNG.integers(20, 900, size=(6, 5, 2)).astype(float)
+
+
+def with_code(code, points=PIXELS):
+    points = points.copy()
+    points[3, 1] = code
+    return points
+
+
+@pytest.mark.parametrize("code", [-999, -9999, 9999, -99, -1, -999.25, 99999, -32768])
+def test_a_code_for_a_missing_landmark_is_refused_until_it_is_explained(load, code):
+    content = tps(with_code(code), ids="abcdef")
+    with pytest.raises(FileError, match=rf"record 3 \(line 25; ID 'd'\): landmark 2 is {code:g}; .* missing={code:g} "):
+        load(content)
+    data = load(content, missing=code)
+    assert np.isnan(data.points[3, 1]).all()
+    assert np.isfinite(data.points).sum() == PIXELS.size - 2
+    np.testing.assert_array_equal(load(content, missing="none").points, with_code(code))
+
+
+def test_codes_in_tables_name_the_column(load):
+    names = [f"{axis}{i}" for i in range(1, 6) for axis in "xy"]
+    content = csv(names, with_code(-999).reshape(6, 10).tolist())
+    with pytest.raises(FileError, match=r"record 3 \(line 5\): column 'x2', and 'y2', is -999"):
+        load(content)
+    data = load(content, missing=[-999])
+    assert data.where(3) == "record 3 (line 5; see column x2, y2)"
+    weights = [[60 + i / 10, 170 + i] for i in range(12)]
+    with pytest.raises(FileError, match=r"record 4 \(line 6\): column 'height' is 9999"):
+        load(csv(["weight", "height"], [*weights[:4], [61, 9999], *weights[4:]]))
+    with pytest.raises(FileError, match=r"column 'lat': -999 is beyond ±90 degrees; .*--missing -999"):
+        load(QUAKES + "-999,-999,5\n")
+    assert np.isnan(load(QUAKES + "-999,-999,5\n", missing=-999).points[2]).all()
+
+
+def test_plausible_numbers_are_not_taken_for_codes(load):
+    """999 among pixels up to 1200, a depth of −99 among others, a constant, a few numbers: all may have been measured."""
+    pixels = with_code(999, PIXELS * 1.4)
+    np.testing.assert_array_equal(load(npy(pixels)).points, pixels)
+    assert load(csv(["depth"], [[-90 - i] for i in range(20)])).points.shape == (20, 1)
+    assert load(csv(["level"], [[900 + 9 * i] for i in range(12)])).points.max() == 999
+    assert load(csv(["level"], [[999]] * 20)).points.shape == (20, 1)
+    assert load(csv(["a"], [[5], [999]])).points.shape == (2, 1)
+    baseline = PIXELS.copy()
+    baseline[:, 0] = 0
+    load(npy(baseline))
+
+
+def test_remarks_for_the_curator(load):
+    from sfumato.data.missing import remarks
+
+    pixels = with_code(999, PIXELS * 1.4)
+    assert any(
+        "landmark 2 is 999; many programs" in remark for remark in remarks(load(npy(pixels)), sf.PlanarShapes(5))
+    )
+    zeros = with_code(0)
+    assert "record 3: landmark 2 is (0, 0)" in remarks(load(npy(zeros)), sf.PlanarShapes(5))[0]
+    assert remarks(load(npy(PIXELS)), sf.PlanarShapes(5)) == []
+    radians = load("lat,lon\n" + "0.5,-3\n-1.2,2\n" * 5, sf.Sphere)
+    assert any("are they in radians?" in remark for remark in remarks(radians, sf.Sphere(2)))
+    assert remarks(load(QUAKES), sf.Sphere(2)) == []
+
+
+def test_unit_vectors_with_few_decimals_are_put_right(load):
+    """Record by record: what becomes of one does not depend on the others."""
+    from sfumato.data.missing import remarks
+
+    data = load(csv("xyz", VECTORS.round(4).tolist()), sf.Sphere)
+    points = sf.Sphere(2).validate(data)
+    np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-15)
+    np.testing.assert_array_equal(points[2:3], sf.Sphere(2).validate(data.points[2:3]))
+    assert "are not quite of the right length" in remarks(data, sf.Sphere(2))[0]
+    with pytest.raises(
+        sf.InvalidPointError, match=r"its norm is 1\.002; if it is a direction, divide it by its length"
+    ):
+        sf.Sphere(2).validate(np.array([[0, 0, 1.002]]))
+
+
+def test_a_data_set_is_taken_for_its_points_and_shows_none(load):
+    data = load(QUAKES)
+    assert (
+        repr(data)
+        == "<Dataset file.dat: 2 records, vectors of 3, from the columns lat, lon, in degrees; beside them: mag>"
+    )
+    np.testing.assert_array_equal(np.asarray(data), data.points)
+    text = "".join(f"{10 + i % 7},{170 + i % 30}\n" for i in range(60))
+    data = load("lat,lon\n" + text)
+    release = sf.private_mean(data, sf.Ball(sf.Sphere(2), sf.read(data.path).points[0], 0.5), epsilon=50.0)
+    degrees = release.record["degrees"]
+    up, round_ = np.radians(degrees["lat"]), np.radians(degrees["lon"])
+    at = [np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)]
+    np.testing.assert_allclose(at, release.value, atol=1e-12)
+    assert f"The value in degrees: lat {degrees['lat']:.6g}, lon {degrees['lon']:.6g}." in release.describe()
+    again = sf.Release.from_json(release.to_json())
+    assert again.record["degrees"] == degrees
+    assert (
+        "degrees" not in sf.private_mean(data.points, sf.Ball(sf.Sphere(2), data.points[0], 0.5), epsilon=50.0).record
+    )
+
+
+def test_a_bad_number_is_named():
+    for space, points, words in [
+        (sf.PlanarShapes(3), np.zeros((1, 3, 2)), "landmark 2"),
+        (sf.SPD(2), np.eye(2)[None], "the entry in row 2, column 1"),
+        (sf.Euclidean(4), np.zeros((1, 4)), "component 3"),
+        (sf.Sphere(3), np.eye(4)[:1], "component 3"),
+    ]:
+        points = points.copy()
+        points.reshape(-1)[2] = np.nan
+        with pytest.raises(sf.InvalidPointError, match=f"record 0: holds NaN or an infinite value: {words}$"):
+            space.validate(points)
+    with pytest.raises(sf.InvalidPointError, match=r"\(2999 more are bad: 1, 2, 3, 4, 5, …\)$"):
+        sf.Euclidean(1).validate(np.full((3000, 1), np.nan))
+
+
 # -- whole or not at all -----------------------------------------------------------------------------------------------------
 COUNTED = {
     "NTS": lambda tmp: nts().encode(),
@@ -927,8 +1274,10 @@ def test_a_damaged_file_raises_nothing_else(load, tmp_path, format):
 
 
 def test_what_is_no_data(load, tmp_path):
-    with pytest.raises(FileError, match="not a regular file"):
+    with pytest.raises(FileError, match="an empty folder; give a file of records, or a folder of such files"):
         read(tmp_path)
+    with pytest.raises(FileError, match="not a regular file"):
+        read("/dev/null")
     with pytest.raises(FileNotFoundError):
         read(tmp_path / "none.tps")
     with pytest.raises(FileError, match="not a file that sfumato reads"):

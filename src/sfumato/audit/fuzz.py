@@ -286,6 +286,25 @@ def _tsv() -> list[bytes]:
     return [content.replace(b",", b"\t").replace(b";", b"\t") for content in _csv()[:5]]
 
 
+def _json() -> list[bytes]:
+    return [
+        b"[[[0, 0], [1, 0], [0, 1]], [[0, 0], [2, 0], [0, null]]]",
+        b'{"study": {"coords": [[[0, 0], [1, 0], [0, 1]]], "age": [30]}, "note": "x"}',
+        b'[{"lat": 10, "lon": 20.5, "who": "a", "more": [1]}, {"lat": -1e1, "lon": 21, "who": null}]',
+        b'{"features": [{"geometry": {"type": "Point", "coordinates": [10, 20, 3]}, "properties": {"mag": 4}}]}',
+    ]
+
+
+def _hostile_json() -> dict[str, bytes]:
+    return {
+        "brackets without end": b"[" * 200_000,
+        "long digits": b"[[" + b"9" * 100_000 + b"]]",
+        "objects within objects": b'{"a":' * 500 + b"1" + b"}" * 500,
+        "one deep list": b"[" * 90 + b"1" + b"]" * 90,
+        "a feature of nothing": b'{"features": [null, 1]}',
+    }
+
+
 def _parquet() -> list[bytes]:
     import pyarrow
     import pyarrow.parquet
@@ -751,6 +770,7 @@ TARGETS = {
         _data("morphologika", ".txt", _morphologika, _hostile_morphologika, text=True, words=_SECTIONS),
         _data("csv", ".csv", _csv, _hostile_csv, text=True, words=_COLUMNS),
         _data("tsv", ".tsv", _tsv, dict, text=True, words=_COLUMNS),
+        _data("json", ".json", _json, _hostile_json, text=True, words=_VALUES),
         _data("parquet", ".parquet", _parquet, _hostile_parquet),
         _data("npy", ".npy", _npy, _hostile_npy, words=_TYPES),
         _data("npz", ".npz", _npz, _hostile_npz, inside=_in_zip),

@@ -65,9 +65,8 @@ class Dataset:
         """No record of it: what is printed is seen by others."""
         shape = " x ".join(map(str, self.points.shape[1:]))
         beside = f"; beside them: {', '.join(self.labels)}" if self.labels else ""
-        return (
-            f"<Dataset {self.path.name}: {len(self)} {self.kind} of {shape} from {self.source or self.format}{beside}>"
-        )
+        said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
+        return f"<Dataset {self.path.name}: {said}{beside}>"
 
     def where(self, row: int) -> str:
         """A record in the file's own words, for the curator: its line and ID, and which of its numbers are not there."""
@@ -150,7 +149,7 @@ def read(
     ...     _ = file.write_text("LM=3\\n0 0\\n1 0\\n0 1\\nID=a\\n" "LM=3\\n0 0\\n2 0\\n0 1\\nID=b\\n")
     ...     data = read(file)
     >>> data
-    <Dataset triangles.txt: 2 landmarks of 3 x 2 from 3 landmarks; beside them: ID>
+    <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from LM=3; beside them: ID>
     >>> data.format, data.kind, data.points.shape, data.labels["ID"].tolist()
     ('TPS', 'landmarks', (2, 3, 2), ['a', 'b'])
     """
@@ -165,7 +164,7 @@ def read(
     else:
         data = _read(Path(path), space, choice)
     if choice.missing is None and (found := suspects(data)):
-        more = f" (and {len(found) - 1} more such numbers)" if len(found) > 1 else ""
+        more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
         raise FileError(f"{data.path}: {_sentence(found[0] + more)}")
     return data
 

@@ -50,12 +50,12 @@ def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
 
 def _feature(feature: Any) -> dict[str, Any]:
     """A point of GeoJSON, whose coordinates are longitude, latitude and perhaps a height."""
+    geometry = feature.get("geometry") if isinstance(feature, dict) else None
+    if isinstance(geometry, dict) and geometry.get("type") != "Point":
+        raise FileError(f"GeoJSON of kind {str(geometry.get('type'))[:40]!r}; sfumato reads points")
     try:
-        geometry = feature["geometry"]
-        if geometry["type"] != "Point":
-            raise FileError(f"GeoJSON of kind {str(geometry['type'])[:40]!r}; sfumato reads points")
-        lon, lat = (float(number) for number in geometry["coordinates"][:2])
-    except (KeyError, TypeError, ValueError):
+        lon, lat = (float(number) for number in geometry["coordinates"][:2])  # type: ignore[index]
+    except (KeyError, TypeError, ValueError, OverflowError):
         raise FileError("a GeoJSON feature without a point's longitude and latitude") from None
     return {**(feature.get("properties") or {}), "lat": lat, "lon": lon}
 

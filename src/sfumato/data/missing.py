@@ -65,8 +65,10 @@ def suspects(data: Dataset, certain: bool = True) -> list[str]:
         low, high = (np.broadcast_to(f(others, axis=axis), flat.shape) for f in (np.nanmin, np.nanmax))
     beyond = coded & ((flat < low) | (flat > high)) & (np.isfinite(others).sum(axis=axis) >= ENOUGH)
     apart = (low >= 0) & (flat < 0) | (flat < 2 * low - high) | (flat > 2 * high - low) | _repeated(flat, coded, axis)
-    found = np.argwhere(beyond & apart if certain else beyond & ~apart | coded & ~beyond & _paired(pairs, flat))
-    return [_words(data, row, entry) for row, entry in found.tolist()]
+    both = np.zeros(flat.shape, dtype=bool) if pairs is None else np.repeat(pairs[..., 0] == pairs[..., 1], 2, axis=1)
+    chosen = beyond & apart if certain else beyond & ~apart | coded & ~beyond & both
+    chosen[:, 1::2] &= ~both[:, 1::2]  # a landmark is named once
+    return [_words(data, row, entry, bool(both[row, entry])) for row, entry in np.argwhere(chosen).tolist()]
 
 
 def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArray[np.bool_]:
@@ -76,19 +78,12 @@ def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArra
     return again
 
 
-def _paired(pairs: Array | None, flat: Array) -> NDArray[np.bool_]:
-    """Landmarks of which both coordinates are the same number."""
-    if pairs is None:
-        return np.zeros(flat.shape, dtype=bool)
-    return np.repeat(pairs[..., 0] == pairs[..., 1], 2, axis=1)
-
-
-def _words(data: Dataset, row: int, entry: int) -> str:
+def _words(data: Dataset, row: int, entry: int, both: bool) -> str:
     value = f"{data.points[row].flat[entry]:.10g}"
     index = tuple(int(i) for i in np.unravel_index(entry, data.points.shape[1:]))
-    name = named_entry(index, data.kind == "landmarks")
+    name = named_entry(index[:1] if both else index, data.kind == "landmarks")
     if len(data.names) == data.points[row].size:
-        name = f"column {data.names[entry]!r}"
+        name = f"column {data.names[entry]!r}" + (f", and {data.names[entry + 1]!r}," if both else "")
     return f"{data.where(row)}: {name} is {value}; {REMEDY.format(value)}"
 
 

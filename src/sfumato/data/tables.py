@@ -8,6 +8,7 @@ import re
 from collections import Counter
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,7 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
     **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
                      "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
 }  # fmt: skip
+_PLANE = {("x", "y"), ("column 1", "column 2"), ("v1", "v2")}  # columns that may be all landmarks of one specimen
 _HOURS = 24  # right ascensions up to this may be hours
 _MAIN = (
     "landmarks",
@@ -361,8 +363,9 @@ def _chosen(table: Table, space: Wanted) -> Records:
     for word in table.choice.columns:
         meant, sign, name = (part.strip() for part in word.partition("="))
         if word in table.columns or word.lower() in by_lower or not sign:
-            meant = name = word
+            name, sign = word, ""
         held = name if name in table.columns else by_lower.get(name.lower())
+        meant = meant if sign else held or name
         if held is None:
             raise FileError(f"there is no column {shown(name)}; it has {_listed(list(table.columns), 20)}")
         if held in taken.values() or meant in taken:
@@ -435,7 +438,7 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     if choice.columns:
         raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
     kind, layout, points = arrange(item, space, records_last)
-    source = f"{shown(name) if name else 'the array'} {item.shape}, order {layout}"
+    source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {layout}"
     return Records(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
 
 
@@ -638,36 +641,39 @@ def _in_order(table: Table, space: Wanted) -> Records:
     plain = [name for name in numeric if not _IDENTIFIER.fullmatch(name.lower()) or isinstance(table, _Chosen)]
     widths = _widths(space) if isinstance(space, Space) else set()
     used = numeric if len(numeric) in widths and len(plain) not in widths else plain
-    size = shape_of(space)[0] if isinstance(space, Space) else 3
-    named = _components(table, size) if isinstance(space, Space | type) and _wants_names(space) else []
+    named = _components(table, shape_of(space)[0] if isinstance(space, Space) else None) if _wants_names(space) else []
     used = named or used
     if not used:
         raise FileError(f"holds no columns of numbers, only {_listed(list(table.columns))}")
+    numbers = np.stack([table.numbers(name) for name in used], axis=1)
     try:
-        kind, layout, points = arrange(np.stack([table.numbers(name) for name in used], axis=1), space)
+        kind, layout, points = arrange(numbers, space)
     except FileError:
         raise FileError(_misfit(table, used, space)) from None
     told = _told(table, used)
     told["source"] += f", {layout}" if kind != "vectors" else ""
-    if len(points) != len(
-        table
-    ):  # the rows of a table can be those of a single point: then nothing is said of each record
-        return Records(points, kind, {}, told["source"])
+    if len(points) != len(table):  # the rows can be those of a single point: then nothing is said of each record
+        if layout == "one specimen" and tuple(map(str.lower, used)) not in _PLANE:
+            raise FileError(_misfit(table, used, space))
+        return Records(points, kind, {}, told["source"], sure=False)
     names = told["names"] if len(used) == points[0].size else ()
     return Records(points, kind, table.labels(used), **{**told, "names": names}, sure=bool(named))
 
 
-def _wants_names(space: Space | type[Space]) -> bool:
+def _wants_names(space: Wanted) -> bool:
     """Whether columns named x, y, z are meant before all others."""
-    return kind_of(space) == "vectors" and (isinstance(space, Space) or issubclass(space, Sphere))
+    return space is Sphere or (isinstance(space, Space) and kind_of(space) == "vectors")
 
 
-def _components(table: Table, size: int) -> list[str]:
+def _components(table: Table, size: int | None) -> list[str]:
     """Columns named as the components of a vector, among others that are not: x, y, z; x1, x2, …; v1, v2, …"""
     by_name = {name.lower(): name for name in table.columns}
-    counts = range(1, size + 1)
-    for names in (list("xyz"[:size]), [f"x{i}" for i in counts], [f"v{i}" for i in counts]):
-        if len(names) == size and set(names) <= set(by_name):
+    for letter in ("", "x", "v"):
+        most = len(by_name) if size is None else size
+        names = [f"{letter}{i}" for i in range(1, most + 1)] if letter else list("xyz"[:most])
+        if size is None and letter:  # as many as there are
+            names = list(takewhile(by_name.__contains__, names))
+        if len(names) == (size or max(2, len(names))) and set(names) <= set(by_name):
             return [by_name[name] for name in names]
     return []
 
