@@ -127,7 +127,7 @@ def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
         ([*wings, "--out", "nowhere/m.json"], "there is no folder nowhere"),
         ([*wings[:-1], "0", "--out", "m.json"], "epsilon must be a positive number"),
         ([*wings, "--out", "m.json", "--mechanism", "gauss"], "known: auto, kng"),
-        (["release", "wings.tps", "--space", "spd", *wings[4:], "--out", "m.json"], "but --space spd needs matrices"),
+        (["release", "wings.tps", "--space", "spd", *wings[4:], "--out", "m.json"], "SPD needs matrices"),
         (
             [*wings[:4], "--center", "wings.tps", *wings[6:], "--out", "m.json"],
             "a single public record, but the file holds 40",
@@ -345,3 +345,90 @@ def test_a_latitude_out_of_range_is_named(sfumato, tmp_path):
     assert code == 2
     assert "quakes.csv" in err
     assert "95" in err
+
+
+def quakes(n=60):
+    return "lat,lon,mag\n" + "".join(f"{40 + i % 7},{-120 - i % 30},{4 + i % 3}\n" for i in range(n))
+
+
+def test_degrees_go_in_and_come_out(sfumato, tmp_path):
+    """Named columns win over three numbers in a row; what was taken is said, and the value is in degrees too."""
+    (tmp_path / "quakes.csv").write_text(quakes())
+    (tmp_path / "center.csv").write_text("lat,lon\n43,-130\n")
+    arguments = ("--space", "sphere", "--center", "center.csv", "--radius", "0.5", "--epsilon", "20", "--out", "m.json")
+    code, out, err = sfumato("release", "quakes.csv", *arguments)
+    assert code == 0, err
+    assert "For the curator alone: the points are the columns lat, lon, in degrees." in err
+    degrees = sf.Release.load("m.json").record["degrees"]
+    assert abs(degrees["lat"] - 43) < 10
+    assert abs(degrees["lon"] + 134) < 15
+    assert f"The value in degrees: lat {degrees['lat']:.6g}, lon {degrees['lon']:.6g}." in out
+    assert "the points are the columns lat, lon" not in (tmp_path / "m.json").read_text()
+    code, _, _ = sfumato("release", "quakes.csv", *arguments[:-1], "n.json", "--columns", "lon=lat,lat=mag")
+    assert code == 0
+    code, out, _ = sfumato("inspect", "quakes.csv")
+    assert "The points are the columns lat, lon, in degrees, as for Sphere(dim=2" in out
+
+
+def test_inspect_takes_what_it_advises(sfumato, tmp_path):
+    rng = np.random.default_rng(5)
+    flat = rng.normal(size=(6, 10))
+    np.savetxt(tmp_path / "flat.csv", flat, delimiter=",", header=",".join("abcdefghij"), comments="")
+    code, _, err = sfumato("inspect", "flat.csv", "--space", "shapes")
+    assert (code, "if these are landmarks, say how many landmarks a record has (--landmarks)" in err) == (2, True), err
+    code, out, _ = sfumato("inspect", "flat.csv", "--space", "shapes", "--landmarks", "5")
+    assert (code, "the columns a, b, c, d, e, f, g, h, i, j, rows x1, y1, x2, y2, …" in out) == (0, True), out
+    np.savez(tmp_path / "two.npz", left=flat.reshape(6, 5, 2), right=flat.reshape(6, 5, 2) + 1)
+    code, _, err = sfumato("inspect", "two.npz")
+    assert (code, "say which, as array='left' (--array)" in err) == (2, True), err
+    assert "the array 'right' (6, 5, 2)" in sfumato("inspect", "two.npz", "--array", "right")[1]
+    np.save(tmp_path / "nans.npy", np.full((3000, 3), np.nan))
+    code, out, _ = sfumato("inspect", "nans.npy", "--space", "sphere")
+    assert "Bad records: 3000" in out
+    assert "  and 2995 more" in out
+    assert len(out.splitlines()) < 20
+    found = json.loads(sfumato("inspect", "nans.npy", "--space", "sphere", "--json")[1])
+    assert (found["bad_records"], len(found["bad"])) == (3000, 5)
+
+
+def test_codes_and_rounding_are_told_to_the_curator(sfumato, wings, tmp_path):
+    text = (tmp_path / "wings.tps").read_text().splitlines()
+    text[2] = "-999 -999"
+    (tmp_path / "codes.tps").write_text("\n".join(text) + "\n")
+    arguments = ("release", "codes.tps", *wings[2:])
+    code, _, err = sfumato(*arguments, "--out", "m.json")
+    assert code == 2
+    assert "record 0 (line 1; ID '0'): landmark 2 is -999; many programs write this for a missing value" in err
+    assert "To look at: record 0 (line 1; ID '0'): landmark 2 is -999" in sfumato("inspect", "codes.tps")[1]
+    code, _, err = sfumato(*arguments, "--out", "m.json", "--missing", "-999")
+    assert (code, "record 0 (line 1; ID '0'): holds NaN or an infinite value: landmark 2. Mend" in err) == (2, True), (
+        err
+    )
+    code, _, err = sfumato(*arguments, "--out", "m.json", "--missing", "-999", "--invalid", "center")
+    assert code == 0, err
+    assert sfumato(*arguments, "--out", "n.json", "--missing", "none")[0] == 0
+    rng = np.random.default_rng(8)
+    points = np.array([0, 0, 1]) + rng.normal(0, 0.1, (50, 3))
+    points /= np.linalg.norm(points, axis=1, keepdims=True)
+    np.savetxt(tmp_path / "unit.csv", points.round(4), delimiter=",", header="x,y,z", comments="")
+    rest = ("--space", "sphere", "--center", "c.csv", "--radius", "0.5", "--epsilon", "5", "--out", "s.json")
+    (tmp_path / "c.csv").write_text("x,y,z\n0,0,1\n")
+    code, out, err = sfumato("release", "unit.csv", *rest)
+    assert code == 0, err
+    assert "are not quite of the right length" in err
+    assert "right length" not in out + (tmp_path / "s.json").read_text()
+
+
+def test_a_folder_and_several_files_are_released(sfumato, wings, tmp_path):
+    """A file for each specimen."""
+    records = ("LM=" + part for part in (tmp_path / "wings.tps").read_text().split("LM=")[1:])
+    (tmp_path / "each").mkdir()
+    for i, record in enumerate(records):
+        (tmp_path / "each" / f"{i}.tps").write_text(record)
+    code, _, err = sfumato("release", "each", *wings[2:], "--out", "m.json")
+    assert code == 0, err
+    assert "of each of 40 files" in err
+    assert sf.Release.load("m.json").record["n"] == 40
+    files = [f"each/{i}.tps" for i in range(7)]
+    assert sfumato("release", *files, *wings[2:], "--out", "n.json")[0] == 0
+    assert sf.Release.load("n.json").record["n"] == 7

@@ -123,6 +123,7 @@ def release(
     """
     from . import Ball, private_mean
     from .data import write_points
+    from .data.missing import remarks
     from .ledger import Ledger
     from .spaces import InvalidPointError
 
@@ -146,7 +147,9 @@ def release(
     data, manifold = load(
         files, space, landmarks, size, dim, head=streamed, columns=columns, array=array, missing=missing
     )
-    curators_notes(data, manifold)
+    typer.echo(f"For the curator alone: the points are {data.source}.", err=True)
+    for remark in [] if streamed else listed(remarks(data, manifold, said=missing is not None)):
+        typer.echo(f"For the curator alone: {remark}", err=True)
     ball = Ball(manifold, load_center(center, manifold), radius)
     labels: Any = unit
     name = f"one {unit_column}: all its records" if unit == "one record" else unit
@@ -377,15 +380,6 @@ def load(
     return data, classes[name](max(1, k - 1) if name is SpaceName.sphere else k)
 
 
-def curators_notes(data: Dataset, space: Space) -> None:
-    """What became the points, and what looks odd in them: on the screen of the curator, nowhere else."""
-    from .data.missing import remarks
-
-    typer.echo(f"For the curator alone: the points are {data.source}.", err=True)
-    for remark in listed(remarks(data, space)):
-        typer.echo(f"For the curator alone: {remark}", err=True)
-
-
 def listed(words: list[str], most: int = 5) -> list[str]:
     """A handful of them, and how many more there are."""
     return words[:most] + ([f"and {len(words) - most} more"] if len(words) > most else [])
@@ -523,9 +517,9 @@ def inspect(
     bad = manifold.diagnose(data.points)[1] if n else {}
     repeated = {name: len(np.unique(column)) for name, column in data.labels.items() if 1 < len(np.unique(column)) < n}
     copies = n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0
-    odd = remarks(data, manifold) if missing is None else []
+    odd = remarks(data, manifold, said=missing is not None)
     if as_json:
-        some = {row: bad[row] for row in sorted(bad)[:20]}
+        some = {row: bad[row] for row in sorted(bad)[:5]}
         facts = {"format": data.format, "kind": data.kind, "records": n, "shape": shape[1:], "points_from": data.source}
         facts |= {"bad_records": len(bad), "bad": some, "remarks": listed(odd)}
         typer.echo(json.dumps({**facts, "columns_with_repeats": repeated, "exact_copies": copies}, indent=2))

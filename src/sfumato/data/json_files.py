@@ -80,7 +80,7 @@ def _array(item: list[Any]) -> Any:
         return strings("of texts", item)
     sizes: list[set[int]] = []
     level: list[Any] = item
-    while level and all(isinstance(one, list) for one in level):
+    while level and len(sizes) < DEEPEST and all(isinstance(one, list) for one in level):
         sizes.append({len(one) for one in level})
         level = [inner for one in level for inner in one]
     if not all(one is None or _is_number(one) for one in level):

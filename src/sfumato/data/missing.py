@@ -87,8 +87,9 @@ def _words(data: Dataset, row: int, entry: int, both: bool) -> str:
     return f"{data.where(row)}: {name} is {value}; {REMEDY.format(value)}"
 
 
-def remarks(data: Dataset, space: Space) -> list[str]:
-    """What the curator should know before a release: doubtful numbers, and records that will be put right.
+def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
+    """What the curator should know before a release: doubtful numbers, unless ``said`` what they are, and records that will
+    be put right.
 
     >>> from pathlib import Path
     >>> from sfumato import Sphere
@@ -96,8 +97,8 @@ def remarks(data: Dataset, space: Space) -> list[str]:
     >>> remarks(Dataset(np.array([[0.6, 0.8001]]), "vectors", "CSV", {}, Path("a")), Sphere(1))
     ['1 of 1 records are not quite of the right length, by up to 8e-05 of it; each is divided by its length']
     """
-    found = suspects(data) + suspects(data, certain=False)
-    if data.kind == "landmarks":
+    found = [] if said else suspects(data) + suspects(data, certain=False)
+    if data.kind == "landmarks" and not said:
         zero = (data.points == 0).all(axis=2)
         some = np.argwhere(zero & ~zero.all(axis=0))
         if len(some) and (data.points[~zero] > 0).all():
