@@ -682,7 +682,9 @@ def test_malformed_mat(load):
         load(content[:100])
     with pytest.raises(FileError, match="of kind 99, not a variable"):
         load(content[:128] + struct.pack("<II", 99, 0) + content[136:])
-    with pytest.raises(FileError, match="no array could be the records"):
+    with pytest.raises(
+        FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not looked"
+    ):
         load(mat(s={"a": 1}))
     element = struct.pack("<II", 14, 80 << 20) + bytes(80 << 20)
     packed = zlib.compress(element, 9)

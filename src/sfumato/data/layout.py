@@ -78,7 +78,7 @@ def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **
     if points.shape[1] < 3:
         raise FileError(f"{points.shape[1]} landmarks per specimen; a shape needs at least 3")
     if space is not None and not _fits(Reading("landmarks", "", points), space):
-        raise FileError(f"holds {points.shape[1]} landmarks in the plane per specimen; {_needs(space)}")
+        raise FileError(f"holds {points.shape[1]} landmarks in the plane per specimen; {needs(space)}")
     return Records(points, "landmarks", labels, source or f"{points.shape[1]} landmarks", **more)
 
 
@@ -221,7 +221,12 @@ def _fits(reading: Reading, space: Wanted) -> bool:
     return reading.kind == kind_of(space) and reading.points.shape[1:] == shape_of(space)
 
 
-def _needs(space: Space | type[Space]) -> str:
+def needs(space: Space | type[Space]) -> str:
+    """What a space asks of a file.
+
+    >>> needs(SPD), needs(SPD(size=3))
+    ('SPD needs matrices', 'SPD(size=3) needs matrices of shape (3, 3)')
+    """
     if isinstance(space, type):
         return f"{space.__name__} needs {kind_of(space)}"
     return f"{space} needs {kind_of(space)} of shape {shape_of(space)}"
@@ -232,5 +237,5 @@ def _no_reading(array: NDArray[Any], space: Wanted) -> str:
         return f"the array {array.shape} looks like landmarks in three dimensions; sfumato reads planar ones, (n, k, 2)"
     held = f"{'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
     if space is not None:
-        return f"the {held} does not hold points of the space; {_needs(space)}"
+        return f"the {held} does not hold points of the space; {needs(space)}"
     return f"the {held} is neither landmarks (n, k, 2), matrices (n, k, k) nor vectors (n, m)"

@@ -26,6 +26,7 @@ from .layout import (
     arrange,
     kind_of,
     landmarks,
+    needs,
     per_record,
     shape_of,
     strings,
@@ -202,6 +203,8 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 class _Chosen(Table):
     """A part of a table of which all columns are coordinates, also one that holds nothing but NaN here."""
 
+    settled: bool = False  # whether other rows have shown already what the columns mean
+
     def is_numeric(self, name: str) -> bool:
         return True
 
@@ -249,7 +252,7 @@ def read_batch(batch: Any, space: Space) -> Array:
     """
     arrow = package("pyarrow", "reading Arrow tables")
     columns = {name: _arrow_column(arrow, name, batch.column(name)) for name in batch.schema.names}
-    return read_table(_Chosen(columns), space).points
+    return read_table(_Chosen(columns, settled=True), space).points
 
 
 def delimiter(text: str) -> str:
@@ -409,10 +412,16 @@ def pick(
     ranks = {name: _rank(held[name], one) for name, one in found.items()}
     best = [name for name in found if ranks[name] == min(ranks.values())]
     best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
+    if not found:
+        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
+        raise FileError(
+            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not "
+            "looked into"
+        )
     if len(best) != 1:
         raise FileError(
-            f"{'more than one' if found else 'no'} array could be the records (it holds {_contents(held)})"
-            + (f"; say which, as array={shown(next(iter(found)))} (--array)" if found else f"; {_lacking(space)}")
+            f"more than one array could be the records (it holds {_contents(held)}); say which, as "
+            f"array={shown(next(iter(found)))} (--array)"
         )
     (name,) = best
     records = found[name]
@@ -463,10 +472,6 @@ def _contents(held: dict[str, Any]) -> str:
         for name, item in held.items()
     ]
     return ", ".join(words[:12]) + (", …" if len(words) > 12 else "") or "nothing"
-
-
-def _lacking(space: Wanted) -> str:
-    return "give the space" if space is None else "give one array of numbers of the right shape"
 
 
 def _wide(table: Table, space: Wanted) -> Records | None:
@@ -609,7 +614,8 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
     pairs: dict[str, dict[str, list[str]]] = {}
     for pattern, what in ((_LATITUDE, "lat"), (_LONGITUDE, "lon")):
         for name in table.columns:
-            if match := pattern.fullmatch(name.lower()):
+            match = pattern.fullmatch(name.lower())
+            if match and (space is not None or table.is_numeric(name)):
                 pairs.setdefault(match["prefix"], {}).setdefault(what, []).append(name)
     whole = [
         (pair["lat"][0], pair["lon"][0])
@@ -624,7 +630,9 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
     by_role = {role: name for name, role in others.items()}
     if sorted(others.values()) == ["dec", "inc"]:  # palaeomagnetic: down and clockwise from north
         return by_role["inc"], by_role["dec"]
-    if sorted(others.values()) == ["dec", "ra"] and not np.nanmax(np.abs(table.numbers(by_role["ra"]))) <= _HOURS:
+    if sorted(others.values()) == ["dec", "ra"] and (
+        getattr(table, "settled", False) or (np.abs(table.numbers(by_role["ra"])) > _HOURS).any()
+    ):
         return by_role["dec"], by_role["ra"]
     angles = [name for pair in pairs.values() for some in pair.values() for name in some] + list(others)
     if len(angles) > 1 and not _components(table, 3):
