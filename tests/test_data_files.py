@@ -993,7 +993,7 @@ def test_folders_and_several_files(tmp_path):
     np.testing.assert_array_equal(data.points, np.tile(LANDMARKS, (3, 1, 1)))  # wing10 after wing9
     assert data.labels["ID"].tolist() == [f"s{i}" for i in range(12)]
     assert data.labels["file"].tolist()[-1] == "wing11.tps"
-    assert data.source == "LM=5, of each of 12 files"
+    assert data.source == "the landmarks of LM=5, of each of 12 files"
     np.testing.assert_array_equal(read([tmp_path / "wing3.tps", tmp_path / "wing1.tps"]).points, LANDMARKS[[3, 1]])
     (tmp_path / "photo.jpg").write_bytes(b"\xff\xd8\xff")
     with pytest.raises(FileError, match=r"a folder of several kinds of files \(12 \.tps, 1 \.jpg\); give the files"):
@@ -1036,6 +1036,8 @@ def test_json(load):
         data = load(json.dumps(document), sf.Sphere)
         np.testing.assert_allclose(data.points, DIRECTIONS, atol=1e-15)
         assert data.labels["place"].tolist() == ["a", "b"]
+    columns = {key: [row[key] for row in rows] for key in rows[0]}
+    np.testing.assert_allclose(load(json.dumps(columns)).points, DIRECTIONS, atol=1e-15)
     released = {"format": "sfumato release 1", "value": [0.0, 0.6, 0.8], "ball": {"center": [1.0, 0, 0]}}
     assert load(json.dumps(released), sf.Sphere(2)).points.tolist() == [[0, 0.6, 0.8]]
     for text, message in [
@@ -1068,7 +1070,7 @@ def test_specimens_that_divide_their_points_otherwise_are_refused(load):
     """As many points in all, but other ones: what is a landmark here is a point of a curve there."""
     one = "LM=2\n0 0\n1 0\nCURVES=1\nPOINTS=2\n0 1\n1 1\n"
     other = "LM=1\n0 0\nCURVES=1\nPOINTS=3\n1 0\n0 1\n1 1\n"
-    assert load(one * 2).source == "LM=2, and 2 points of curves and outlines"
+    assert load(one * 2).source == "the landmarks of LM=2, then 2 points of curves and outlines"
     with pytest.raises(FileError, match=r"record 1 \(line 8\): landmarks and curves of \[1, 3\] points, but record 0"):
         load(one + other)
 
@@ -1145,6 +1147,8 @@ def test_unit_vectors_with_few_decimals_are_put_right(load):
     points = sf.Sphere(2).validate(data)
     np.testing.assert_allclose(np.linalg.norm(points, axis=1), 1, atol=1e-15)
     np.testing.assert_array_equal(points[2:3], sf.Sphere(2).validate(data.points[2:3]))
+    mixed = np.array([*points[:3], data.points[4]])
+    assert sf.Sphere(2).validate(mixed)[:3].tobytes() == points[:3].tobytes()
     assert "are not quite of the right length" in remarks(data, sf.Sphere(2))[0]
     with pytest.raises(
         sf.InvalidPointError, match=r"its norm is 1\.002; if it is a direction, divide it by its length"

@@ -149,7 +149,7 @@ def read(
     ...     _ = file.write_text("LM=3\\n0 0\\n1 0\\n0 1\\nID=a\\n" "LM=3\\n0 0\\n2 0\\n0 1\\nID=b\\n")
     ...     data = read(file)
     >>> data
-    <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from LM=3; beside them: ID>
+    <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; beside them: ID>
     >>> data.format, data.kind, data.points.shape, data.labels["ID"].tolist()
     ('TPS', 'landmarks', (2, 3, 2), ['a', 'b'])
     """

@@ -37,6 +37,8 @@ def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
     """What could be records, by its path in the document."""
     if isinstance(item, dict) and isinstance(item.get("features"), list):
         item = [_feature(one) for one in item["features"]]
+    if isinstance(item, dict) and _is_columns(item):
+        item = [dict(zip(item, row, strict=True)) for row in zip(*item.values(), strict=True)]
     if isinstance(item, dict) and depth < DEEPEST:
         for key, value in item.items():
             _collect(f"{name}${key}" if name else str(key), value, held, depth + 1)
@@ -46,6 +48,14 @@ def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
         array = _array(item)
         if array is not None:
             held[name] = array
+
+
+def _is_columns(item: dict[str, Any]) -> bool:
+    """Whether these are lists of single values, of one length."""
+    lists = [value for value in item.values() if isinstance(value, list)]
+    lengths = {len(value) for value in lists}
+    single = not any(isinstance(one, dict | list) for value in lists for one in value)
+    return 1 < len(lists) == len(item) and len(lengths) == 1 and 0 not in lengths and single
 
 
 def _feature(feature: Any) -> dict[str, Any]:

@@ -135,7 +135,7 @@ def read_tps(text: str, space: Wanted = None) -> Records:
         raise FileError("no LM= line; a TPS record begins with one")
     _close(specimens[-1])
     own, *curves = specimens[0].sizes
-    source = f"LM={own}" + (f", and {sum(curves)} points of curves and outlines" if curves else "")
+    source = f"the landmarks of LM={own}" + (f", then {sum(curves)} points of curves and outlines" if curves else "")
     lines_of = tuple(specimen.line for specimen in specimens)
     return landmarks(_stack(specimens), _tps_labels(specimens), space, source, lines=lines_of)
 

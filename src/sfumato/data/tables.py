@@ -443,7 +443,7 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
         raise item if space is None or kind_of(space) != "vectors" else FileError(str(item))
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
-        return found._replace(source=f"{found.source} of {shown(name)}") if name else found
+        return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
     if choice.columns:
         raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
     kind, layout, points = arrange(item, space, records_last)

@@ -100,8 +100,9 @@ def private_mean(
     """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
 
     "auto" takes the mechanism with the smallest predicted 95% error among those that are proven, stay on the manifold and
-    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).  The other arguments
-    are as in :meth:`Mechanism.release`.
+    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).  The points may be what
+    :func:`sfumato.read` gives; what came in degrees is then released in degrees too, beside the value.  The other arguments are
+    as in :meth:`Mechanism.release`.
 
     >>> import numpy as np
     >>> from sfumato import Ball, Sphere

@@ -39,9 +39,7 @@ from .base import (
     whole_number,
 )
 
-DRIFT = (
-    1e-3  # a norm this close to the right one (three decimals of a unit vector) is rounding: each record is put right
-)
+DRIFT = 1e-3  # of the right norm: a vector rounded to three decimals; each is put right
 EXACT = 2.0**-52  # times the number of coordinates: what rounding leaves in the squared norm of a normalised vector
 
 
@@ -95,6 +93,8 @@ class Sphere(Space):
         reasons = _not_finite(array)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(array, axis=1) * self._q
+            exact = np.abs(np.vecdot(array, array) * self.curvature - 1) <= EXACT * (self.dim + 1)
+        norms[exact] = 1.0  # what becomes of a record does not depend on the others
         for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
             wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
             reasons.setdefault(
