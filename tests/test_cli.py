@@ -356,13 +356,14 @@ def test_degrees_go_in_and_come_out(sfumato, tmp_path):
     (tmp_path / "quakes.csv").write_text(quakes())
     (tmp_path / "center.csv").write_text("lat,lon\n43,-130\n")
     arguments = ("--space", "sphere", "--center", "center.csv", "--radius", "0.5", "--epsilon", "20", "--out", "m.json")
-    code, out, err = sfumato("release", "quakes.csv", *arguments)
+    code, out, err = sfumato("release", "quakes.csv", *arguments, "--report", "m.md")
     assert code == 0, err
     assert "For the curator alone: the points are the columns lat, lon, in degrees." in err
     degrees = sf.Release.load("m.json").record["degrees"]
     assert abs(degrees["lat"] - 43) < 10
     assert abs(degrees["lon"] + 134) < 15
     assert f"The value in degrees: lat {degrees['lat']:.6g}, lon {degrees['lon']:.6g}." in out
+    assert f"In degrees, computed from this value: lat {degrees['lat']:.6g}" in (tmp_path / "m.md").read_text()
     assert "the points are the columns lat, lon" not in (tmp_path / "m.json").read_text()
     code, _, _ = sfumato("release", "quakes.csv", *arguments[:-1], "n.json", "--columns", "lon=lat,lat=mag")
     assert code == 0

@@ -357,7 +357,11 @@ def _value(release: Release) -> list[Block]:
     if isinstance(space, SPD):
         header = ("", *(str(j + 1) for j in range(space.size)))
         return [note, Table(_numbered(value), header, numeric=True)]
-    return [note, Table(_numbered(value.reshape(-1, 1)), ("Coordinate", "Value"), numeric=True)]
+    blocks: list[Block] = [note, Table(_numbered(value.reshape(-1, 1)), ("Coordinate", "Value"), numeric=True)]
+    if "degrees" in release.record:
+        angles = ", ".join(f"{name} {angle:.6g}" for name, angle in release.record["degrees"].items())
+        blocks.append(Paragraph(f"In degrees, computed from this value: {angles}."))
+    return blocks
 
 
 def _numbered(rows: Any) -> list[tuple[str, ...]]:
@@ -409,6 +413,7 @@ KEYS = {
     "lattice_spacing": "spacing of the public lattice",
     "generator": "where the randomness came from",
     "on_manifold": "whether the value, as it is, is a point of the space",
+    "degrees": "the value as two angles in degrees, where the records came so: computed from the value alone",
     "predicted_error": "a radius that holds the statistic with the probability stated (null: nothing public is known)",
     "version": "version of sfumato",
     "time": "when the release was made (UTC)",

@@ -71,7 +71,8 @@ class Dataset:
     def where(self, row: int) -> str:
         """A record in the file's own words, for the curator: its line and ID, and which of its numbers are not there."""
         found = [f"line {self.lines[row]}"] if self.lines else []
-        found += [f"{key} {shown(str(self.labels[key][row]))}" for key in ("file", "ID") if key in self.labels]
+        keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
+        found += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
         bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel())
         if len(bad) and self.names:
             names = (
