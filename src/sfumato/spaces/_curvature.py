@@ -173,7 +173,7 @@ def angle_condition(angle: float) -> float:
     logarithms are not asked for beyond 2.99.
 
     >>> round(angle_condition(0.0), 6), round(angle_condition(np.pi / 2), 6), round(angle_condition(2.9), 1)
-    (1.0, 2.570796, 77.0)
+    (1.0, 2.570796, 65.5)
     """
     theta = max(1e-6, min(angle, 2.99))
     return float((theta + cot_defect(theta)) / np.sin(theta))
