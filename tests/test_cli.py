@@ -145,7 +145,7 @@ def test_too_large_a_radius_says_the_largest(sfumato, wings):
     wings[7] = "0.9"
     code, _, err = sfumato(*wings, "--out", "m.json")
     assert code == 2
-    assert "needs a radius below 0.785398, not 0.9" in err
+    assert "needs a radius below 0.746128, not 0.9" in err
 
 
 def test_directions_matrices_and_vectors_are_read_too(sfumato, tmp_path):

@@ -117,7 +117,8 @@ class RadialLaw:
         after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
         if after[-1] > 1 - p:
             raise ValueError(f"the {p} quantile lies beyond the range of this law")
-        cell = int(np.flatnonzero(after > 1 - p)[-1])
+        reached = np.flatnonzero(after > 1 - p)
+        cell = int(reached[-1]) if len(reached) else 0  # 1 − p is 1 for a tiny p
         low, high = float(self.edges[cell]), float(self.edges[cell + 1])
         for _ in range(60):
             middle = (low + high) / 2
