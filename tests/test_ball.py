@@ -98,3 +98,14 @@ def test_one_valid_matrix_of_any_size_poisons_nothing(make, center, tmp_path):
 def test_records_too_far_for_doubles_go_to_the_centre():
     ball = sf.Ball(sf.Euclidean(dim=2), [-1e308, 0.0], 1.0)
     assert np.array_equal(ball.clip([[1.7e308, 1.0], [-1e308, 0.5]]), [[-1e308, 0.0], [-1e308, 0.5]])
+
+
+@pytest.mark.parametrize("level", [1e-170, 1e-28, 6e153, 1e200])
+def test_matrices_of_any_units_are_released(level):
+    space = sf.SPD(size=2)
+    ball = sf.Ball(space, level * np.eye(2), 1.5)
+    for far in (0.0, 1.4):
+        for mechanism in ("kng", "laplace"):
+            data = np.repeat(level * np.diag([np.exp(far), 1.0])[None], 200, axis=0)
+            value = sf.private_mean(data, ball, 1.0, mechanism).value
+            assert space.distance(value, data[0]) < 0.5

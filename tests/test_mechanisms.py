@@ -421,3 +421,18 @@ def test_a_radius_too_close_to_where_means_are_unique_is_refused():
     space = sf.Sphere(dim=2)
     with pytest.raises(sf.RadiusError, match=r"below 1\.49226"):
         sf.ManifoldLaplace(sf.Ball(space, space.origin(), 1.5), 1.0).scale(100)
+
+
+def test_draws_in_many_dimensions(rng):
+    space = sf.Euclidean(dim=3000)
+    laplace = sf.ManifoldLaplace(sf.Ball(space, np.zeros(3000), 1.0), 1.0)
+    length = np.linalg.norm(laplace.sample(np.zeros((100, 3000)), 20, rng), axis=1)
+    assert np.allclose(length, 3000 * laplace.scale(100), rtol=0.15)  # Gamma(3000): a standard deviation of 1.8%
+
+
+def test_the_delta_counts_what_rounding_adds_to_epsilon():
+    kng = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.3), 14.0)
+    n = 10**12
+    losses, ideal = kng.check(n), kng._ideal(n)[1]
+    assert losses.numerical_epsilon > 0.1
+    assert losses.numerical_delta > 2e-12 * (1 + np.exp(ideal + losses.numerical_epsilon))

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from .spaces.base import Array, InvalidPointError, Points, Space, as_numbers
 
-INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, so that rounding cannot put one outside
+INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
 
 
 @dataclass(frozen=True, eq=False)

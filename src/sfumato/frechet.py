@@ -146,13 +146,17 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
 
     A quick search comes first.  What it finds counts only if it lies in the ball with such a gradient; otherwise steps that
     are proven to lead to the mean are made.  Should even these end without it, which rounding beyond the stated bounds alone
-    could bring about, the answer is the public centre.  So many passes are made at least that a clock does not tell records
-    that coincide, and need no step, from others.
+    could bring about, the answer is the point with the smallest gradient among them.  So many passes are made at least that a
+    clock does not tell records that coincide, and need no step, from others.
     """
     space, before = ball.space, records.passes
-    found = solve(records, tolerance=tolerance)
-    inside = bool(space.distance(ball.center, found.point) <= ball.radius)
-    if not (inside and found.gradient_norm <= tolerance):
+    try:
+        quick = solve(records, tolerance=tolerance)
+        inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
+        found = quick if inside and quick.gradient_norm <= tolerance else None
+    except np.linalg.LinAlgError:  # it may go anywhere
+        found = None
+    if found is None:
         found = _certain(ball, records, bounds, tolerance)
     least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
     with one_thread():
@@ -165,17 +169,21 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
 def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
     """Karcher steps from the centre, as long as they may be and never out of the ball."""
     space, x = ball.space, ball.center
+    first = 1.0 if space.curvature_bounds[1] > 0 else bounds.step
+    best: Solution | None = None
     with one_thread():
         for iteration in range(bounds.passes):
             here = records.moments(x, tolerance / 10)
             norm = float(space.norm(x, here.logs)) + here.error
+            if best is None or norm < best.gradient_norm:
+                best = Solution(x, norm, iteration, tolerance, here)
             if norm <= tolerance:
-                return Solution(x, norm, iteration, tolerance, here)
-            step = 1.0 if bounds.near < math.inf else bounds.step
+                break
+            step = first
             candidate = space.exp(x, step * here.logs)
             while step > bounds.step and not space.distance(ball.center, candidate) <= ball.radius:
                 step = max(bounds.step, step / 2)
                 candidate = space.exp(x, step * here.logs)
             x = candidate
-        here = records.moments(ball.center)
-        return Solution(ball.center, float(space.norm(ball.center, here.logs)), bounds.passes, tolerance, here)
+    assert best is not None
+    return best

@@ -180,7 +180,8 @@ def radial_edges(space: Space, rate: float, limit: float) -> Array:
 def spread_edges(space: Space, central: float, limit: float) -> Array:
     """Even cells up to ``central``, then cells that grow by a constant factor up to ``limit``, with the breaks of V added:
     on each cell V is monotone and analytic."""
-    edges = np.linspace(0.0, min(central, limit), CENTRAL + 1)
+    # in many dimensions a law is narrow against its distance from zero
+    edges = np.linspace(0.0, min(central, limit), max(CENTRAL, 2 * space.dim) + 1)
     if central < limit:
         edges = np.concatenate([edges, np.geomspace(central, limit, OUTER + 1)[1:-1], [limit]])
     return np.union1d(edges, [t for t in space.radial_breaks() if 0 < t < limit])

@@ -1,9 +1,9 @@
 """From public numbers to a noise scale.  No data enter here."""
 
 from .error import exponential_error_law, kng_error_quantile, laplace_error_law
+from .rounding import PrecisionError
 from .scale import (
     Calibration,
-    PrecisionError,
     RadiusError,
     Scale,
     exponential_scale,

@@ -8,6 +8,11 @@ from scipy.special import gammaln
 from ..radial import RadialLaw, gauss_legendre
 from ..spaces.base import RUN, Points, Space
 
+
+class PrecisionError(ValueError):
+    """Rounding errors would eat into the promise: the record could not state a small numerical loss."""
+
+
 UNIT = 2.0**-53  # half the distance from 1 to the next double
 SELECTION = 1e-12  # what the steps of the random numbers leave to chance: which cell, whether accepted
 LEVELS = (0.99, 1 - 1e-6, 1 - 1e-12)  # probabilities at which the length of the noise is asked for

@@ -12,6 +12,7 @@ import numpy as np
 from ..spaces.base import Points, Space
 from .certificate import certify
 from .mean import mean_bounds
+from .rounding import PrecisionError
 
 Calibration = Literal["certified", "tight", "theorem", "as run"]
 WIDEST = 0.95  # of the radius below which means are unique: so close to it the steps that surely find one are too many
@@ -20,10 +21,6 @@ CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
 
 class RadiusError(ValueError):
     """The public radius is too large for a mechanism on a space."""
-
-
-class PrecisionError(ValueError):
-    """Rounding errors would eat into the promise: the record could not state a small numerical loss."""
 
 
 @dataclass(frozen=True)
@@ -123,7 +120,7 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
     slack = 2 * bounds.distance
     sigma = (delta + slack) / epsilon
     growth = space.radial_growth
-    if sigma * growth >= 1 > delta * growth / epsilon or bounds.tolerance + bounds.error > bounds.near:
+    if sigma * growth >= 1 > delta * growth / epsilon:
         raise PrecisionError(
             f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
         )

@@ -162,7 +162,5 @@ class AmbientLaplace(Mechanism):
         dim, sigma = self.ambient_dim, self.scale(n)
         noise_error = (relative_error(dim) + 16 * UNIT) * (dim + 1) * sigma
         largest = float(np.abs(self._embed(self.ball.center)).max()) + self.diameter()
-        return Losses(
-            numerical_delta=self._both(n, crossing(dim, lattice_spacing(sigma), noise_error) + SELECTION),
-            numerical_epsilon=float(2 * mean_error(n) * np.sqrt(dim) * largest / sigma),
-        )
+        epsilon = float(2 * mean_error(n) * np.sqrt(dim) * largest / sigma)
+        return Losses(self._both(n, crossing(dim, lattice_spacing(sigma), noise_error) + SELECTION, epsilon), epsilon)

@@ -15,10 +15,12 @@ from numpy.typing import ArrayLike
 from .. import _version
 from ..ball import Ball, check_invalid
 from ..calibration.error import FAIL, laplace_error_law
+from ..calibration.mean import mean_bounds
 from ..calibration.rounding import (
     LEVELS,
     SELECTION,
     UNIT,
+    PrecisionError,
     crossing,
     density_error,
     gradient_error,
@@ -26,7 +28,7 @@ from ..calibration.rounding import (
     stretch,
     stretch_at_cut_locus,
 )
-from ..calibration.scale import CALIBRATIONS, Calibration, PrecisionError, Scale, check_request
+from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
 from ..data.lazy import MEMORY, Progress, is_lazy, stream
 from ..records import Records, one_thread
 from ..release import Guarantee, Release
@@ -37,6 +39,7 @@ from ..units import reduce_to_units
 PREDICTED = 0.95  # the probability at which a record states its error
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
+MOST_EPSILON = 60.0  # e^−60 is far below what a draw's chances can be told apart by
 MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with
 RESERVE, ATTEMPTS = 2.0**-22, 40  # the share of ε that is set aside for rounding, and how often it may be raised
 PERSON = "one unit: all records with the same label"
@@ -118,7 +121,7 @@ class Mechanism(ABC):
         asked = float(self.epsilon)
         if self.calibration == "as run":
             return self._calibrate(n, asked), asked
-        epsilon = asked * (1 - RESERVE)
+        epsilon = min(asked * (1 - RESERVE), MOST_EPSILON)
         scale, _ = known[n] = self._calibrate(n, epsilon), epsilon  # losses() asks for it
         for _ in range(ATTEMPTS):
             losses = self.losses(n)
@@ -173,9 +176,10 @@ class Mechanism(ABC):
     def losses(self, n: int) -> Losses:
         """What rounding and the clock would add to the promise, from public numbers only."""
 
-    def _both(self, n: int, chance: float) -> float:
-        """The δ of a failure that has at most this chance for each of two data sets: (1 + e^ε) times it."""
-        return float((1 + np.exp(min(self._ideal(n)[1], 600.0))) * chance)
+    def _both(self, n: int, chance: float, numerical_epsilon: float) -> float:
+        """The δ of a failure that has at most this chance for each of two data sets: 1 + e^ε times it, ε what draws as they
+        are computed have."""
+        return float((1 + np.exp(min(self._ideal(n)[1] + numerical_epsilon, 600.0))) * chance)
 
     @abstractmethod
     def _draw(self, records: Records, scale: Scale, rng: np.random.Generator) -> Array:
@@ -184,7 +188,8 @@ class Mechanism(ABC):
     def check(self, n: int) -> Losses:
         """The losses, or an error if a release of n records cannot be made well: before any budget is spent."""
         losses = self.losses(n)
-        if losses.numerical_delta > MOST_DELTA or losses.numerical_epsilon > self.epsilon:
+        spent = self._ideal(n)[1] + losses.numerical_epsilon
+        if losses.numerical_delta > MOST_DELTA or spent > self.epsilon:
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
@@ -345,6 +350,7 @@ class ManifoldMechanism(Mechanism):
         here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
         Derived in the proofs, Floating point."""
         space, center, r = self.space, self.ball.center, self.ball.radius
+        mean_bounds(space, center, r, n)  # raises where the mean could not be found
         scale, share, batch = self.calibrate(n), self.acceptance(n), self._batch(n)
         lengths = self._lengths(n)
         reach = min(scale.region, r + lengths[-1])
@@ -357,9 +363,10 @@ class ManifoldMechanism(Mechanism):
         else:
             crossed = 2 * space.dim * space.rounding_error(center, reach) / self.spacing(n)
         energy_error = self._energy_error(gradient_error(space, center, r + reach, n))
+        epsilon = float(4 * (energy_error / scale.sigma + density_error(space, lengths[-1])))
         return Losses(
-            numerical_delta=self._both(n, crossed + self._edge(n, lengths) + 1 - LEVELS[-1] + SELECTION),
-            numerical_epsilon=float(4 * (energy_error / scale.sigma + density_error(space, lengths[-1]))),
+            numerical_delta=self._both(n, crossed + self._edge(n, lengths) + 1 - LEVELS[-1] + SELECTION, epsilon),
+            numerical_epsilon=epsilon,
             clock_delta=None if share is None else float((1 - share) ** batch) + self.asks(n, batch)[1],
         )
 

@@ -153,7 +153,5 @@ class PointwiseLaplace(Mechanism):
         crossed = [
             crossing(1, s, 80 * UNIT * b) for s, b in zip(self._spacings(n).flat, self._scales(n).flat, strict=True)
         ]
-        return Losses(
-            numerical_delta=self._both(n, sum(crossed) + SELECTION),
-            numerical_epsilon=float(np.sum(2 * 2 * mean_error(n) / self._scales(n))),
-        )
+        epsilon = float(np.sum(2 * 2 * mean_error(n) / self._scales(n)))
+        return Losses(self._both(n, sum(crossed) + SELECTION, epsilon), epsilon)

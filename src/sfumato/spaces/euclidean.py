@@ -126,4 +126,4 @@ class Euclidean(Space):
         return np.inf
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        return 4 * 2.0**-53 * (float(np.abs(center).max()) + reach)
+        return 4 * 2.0**-53 * (float(np.linalg.norm(center)) + reach)

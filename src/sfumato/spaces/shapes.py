@@ -390,7 +390,8 @@ class PlanarShapes(Space):
     def rounding_error(self, center: Points, reach: float) -> float:
         """As on the sphere, with inner products of 2k terms; turning a record to another adds 1/cos, which the sphere of
         curvature 4 covers."""
-        return (24 + 4 * float(np.sqrt(2 * self.landmarks))) * 2.0**-53 * self.largest_term(reach)
+        terms = 2 * self.landmarks
+        return (24 + 4 * float(np.sqrt(terms)) + terms) * 2.0**-53 * self.largest_term(reach)
 
     def largest_term(self, reach: float) -> float:
         return angle_condition(2 * reach)

@@ -17,6 +17,7 @@ from ._curvature import WIDEST, artanh_series, coth_excess, coth_slope, log_sinh
 from .base import (
     CACHE,
     MANY,
+    RUN,
     Array,
     Moments,
     Points,
@@ -188,7 +189,7 @@ class SPD(Space):
             return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
         w, k = uniform_weights(len(points), weights), self.size
         factors = np.linalg.cholesky(bases)
-        inverses = np.linalg.inv(factors)
+        inverses = _inverse(factors)
         total = np.zeros(bases.shape)
         for some in blocks(len(bases), 4 * len(points) * k * k):
             inverse = inverses[some][:, None]
@@ -213,7 +214,7 @@ class SPD(Space):
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         factor = np.linalg.cholesky(base)
-        inverse: Array = np.asarray(np.linalg.inv(factor), dtype=np.float64)
+        inverse = _inverse(factor)
         total = None
         if weights is None and self.size > 1 and points.size >= MANY:
             total = self._fast_sums(points, inverse, accuracy)
@@ -242,7 +243,8 @@ class SPD(Space):
             trace = w @ np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)
             return float(w.sum()), logs, trace, float(w @ np.sum(logarithms**2, axis=1))
 
-        weight, logs, trace, square = in_pairs(add_each, map(of_run, runs(len(points), 4 * k * k)))
+        # k columns a record: a run of them is that much shorter
+        weight, logs, trace, square = in_pairs(add_each, map(of_run, blocks(len(points), k, RUN)))
         return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
 
     def _fast_sums(self, points: Points, inverse: Array, accuracy: float) -> _Sums | None:
@@ -294,7 +296,7 @@ class SPD(Space):
 
     def _squared_distances(self, base: Points, points: Points) -> Array:
         """From eigenvalues alone; distances below 1e-8 are lost in rounding."""
-        inverse = np.linalg.inv(np.linalg.cholesky(base))
+        inverse = _inverse(np.linalg.cholesky(base))
         square = np.empty(len(points))
         for part in blocks(len(points), 4 * self.size**2):
             y, level = _in_range(base, points[part])
@@ -307,7 +309,7 @@ class SPD(Space):
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ Q·diag(φ̃)·Qᵀ, Q the coordinates of the matrices U·E_pq·Uᵀ, U the eigenvectors of the whitened record."""
-        inverse, k, d = np.linalg.inv(np.linalg.cholesky(base)), self.size, self.dim
+        inverse, k, d = _inverse(np.linalg.cholesky(base)), self.size, self.dim
         rows, columns = np.triu_indices(k, 1)
 
         def of_run(part: slice) -> Array:
@@ -469,8 +471,8 @@ class SPD(Space):
         """Whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the condition
         number, which is at most exp(√2·reach)."""
         factor = np.linalg.cholesky(center)
-        skew = float(np.linalg.norm(np.abs(np.linalg.inv(factor)) @ np.abs(factor), 2)) ** 2
-        return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(300.0, np.sqrt(2) * reach)))
+        skew = float(np.linalg.norm(np.abs(_inverse(factor)) @ np.abs(factor), 2)) ** 2
+        return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(600.0, np.sqrt(2) * reach)))
 
 
 def _on_interval(end: float, count: int) -> tuple[Array, Array]:
@@ -494,9 +496,19 @@ def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
     return (np.ldexp(matrices, -power.astype(int)[..., None, None]) if power.any() else matrices), power * np.log(2)
 
 
+def _inverse(factor: Points) -> Array:
+    """L⁻¹ by substitution.  LAPACK's inverse exchanges rows, which mixes those of very different units."""
+    inverse = np.zeros(factor.shape)
+    for i in range(factor.shape[-1]):
+        inverse[..., i, i] = 1.0
+        inverse[..., i, :i] = -(factor[..., None, i, :i] @ inverse[..., :i, :i])[..., 0, :]
+        inverse[..., i, : i + 1] /= factor[..., i, i, None]
+    return inverse
+
+
 def _whiten(factor: Points, matrices: Points) -> Points:
     """L⁻¹·m·L⁻ᵀ."""
-    inverse = np.linalg.inv(factor)
+    inverse = _inverse(factor)
     return _symmetric(inverse @ matrices @ _t(inverse))
 
 
@@ -515,11 +527,12 @@ def _positive(eigenvalues: Array) -> Array:
 
 
 def _inverse_2x2(matrices: Points) -> Points:
-    a, b, c = matrices[:, 0, 0], matrices[:, 0, 1], matrices[:, 1, 1]
+    level = matrices[:, 0, 0] / 2 + matrices[:, 1, 1] / 2  # divided out first: the determinant could overflow
+    a, b, c = matrices[:, 0, 0] / level, matrices[:, 0, 1] / level, matrices[:, 1, 1] / level
     result = np.empty(matrices.shape)
     result[:, 0, 0], result[:, 1, 1] = c, a
     result[:, 0, 1] = result[:, 1, 0] = -b
-    result /= (a * c - b * b)[:, None, None]
+    result /= ((a * c - b * b) * level)[:, None, None]
     return result
 
 

@@ -321,9 +321,9 @@ class Sphere(Space):
         return np.pi / (2 * self._q)
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Some two dozen roundings of numbers of at most 1, and inner products of d + 1 terms; times what a logarithm makes of
-        an error in a cosine."""
-        return (24 + 4 * math.sqrt(self.dim + 1)) * 2.0**-53 * self.largest_term(reach)
+        """Some two dozen roundings of numbers of at most 1, inner products of d + 1 terms, and norms that are off by as many
+        (EXACT); times what a logarithm makes of an error in a cosine."""
+        return (24 + 4 * math.sqrt(self.dim + 1) + self.dim + 1) * 2.0**-53 * self.largest_term(reach)
 
     def largest_term(self, reach: float) -> float:
         return angle_condition(self._q * reach) / self._q  # at least f·‖y‖, f = θ/sin θ
