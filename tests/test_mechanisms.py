@@ -1,3 +1,5 @@
+import json
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -315,16 +317,16 @@ def test_a_custom_objective_samples_its_own_density(rng):
     space = sf.Euclidean(dim=2)
     points = rng.normal(0, 0.2, (60, 2)) + np.where(rng.random((60, 1)) < 0.1, 0.6, 0.0)
     kng = sf.KNG(ball_of(space, 1.0), 0.5, objective=median_objective(space))
-    draws = kng.sample(points, 20_000, rng)
+    draws = kng.sample(points, 8_000, rng)
     grid = np.stack(np.meshgrid(*[np.linspace(-1, 1, 161)] * 2), axis=-1).reshape(-1, 2)
     grid = grid[np.linalg.norm(grid, axis=1) <= 1]
     data = kng.ball.clip(points)
     density = np.exp(-np.linalg.norm(kng.objective.gradient(grid, data), axis=1) / kng.scale(60))
     density /= density.sum()
     for axis in (0, 1):
-        assert draws[:, axis].mean() == pytest.approx(density @ grid[:, axis], abs=0.02)
+        assert draws[:, axis].mean() == pytest.approx(density @ grid[:, axis], abs=0.03)
         assert draws[:, axis].std() == pytest.approx(
-            np.sqrt(density @ grid[:, axis] ** 2 - (density @ grid[:, axis]) ** 2), rel=0.03
+            np.sqrt(density @ grid[:, axis] ** 2 - (density @ grid[:, axis]) ** 2), rel=0.045
         )
     release = kng.release(points)
     assert release.record["predicted_error"] is None
@@ -355,8 +357,62 @@ def test_a_custom_envelope_is_used_and_checked(rng):
     assert stats.ks_2samp(radius, other).pvalue > TINY
     with pytest.raises(RuntimeError, match="lower envelope"):
         sf.KNG(ball, 1.0, objective=objective(3.0)).sample(points, 100, rng)
-    with pytest.raises(ValueError, match="must not fall"):
-        sf.KNG(ball, 1.0, objective=objective(-1.0)).sample(points, 100, rng)
+    for slope, words in ((3.0, "must not exceed"), (-1.0, "must not fall")):  # a release finds it without the data
+        with pytest.raises(ValueError, match=words):
+            sf.KNG(ball, 1.0, objective=objective(slope)).release(points)
+
+
+def mean_objective(space, sensitivity):
+    return sf.Objective(
+        gradient=lambda x, points: -space.mean_log(x, points),
+        sensitivity=sensitivity,
+        start=space.mean_start,
+        envelope=lambda radius, points: 0 * radius,
+        statistic="a mean of one's own",
+    )
+
+
+@pytest.mark.parametrize(("space", "r"), [(SPHERE, 0.4), (SPD, 1.0), (SHAPES, 0.2)], ids=str)
+def test_a_sensitivity_that_made_up_neighbours_refute_is_refused(space, r):
+    """Before the charge, and whatever the data: here they all coincide, and could not refute anything."""
+    ball, points, charged = ball_of(space, r), np.repeat(space.present(space.origin())[None], 50, axis=0), []
+
+    class Ledger:
+        def charge(self, epsilon, record):
+            charged.append(epsilon)
+
+    low = mean_objective(space, lambda n: 0.98 * 2 * r / n)  # the truth is 2r/n or a little more
+    with pytest.raises(ValueError, match=r"states a sensitivity of .* for 50 records, but replacing one of 50 made-up"):
+        sf.KNG(ball, 1.0, objective=low).release(points, budget=Ledger())
+    for wrong in (0.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="a positive number"):
+            sf.KNG(ball, 1.0, objective=mean_objective(space, lambda n, wrong=wrong: wrong)).release(points)
+    assert charged == []
+    true = mean_objective(space, lambda n: space.log_spread(r, r) / n)
+    sf.KNG(ball, 1.0, objective=true).release(points, budget=Ledger())
+    assert charged == [1.0]
+
+
+def test_a_stated_sensitivity_is_never_called_private(tmp_path):
+    """One that was read off the data, as here, cannot be told from an honest one: the words carry the condition."""
+    space, r = SPHERE, 0.4
+    data = np.tile([0.0, 0.0, 1.0], (50, 1))
+    own = mean_objective(space, lambda n: float(2.2 * r + space.distance(data, data[0]).max()) / n)
+    release = sf.KNG(ball_of(space, r), 1.0, objective=own).release(data)
+    assert not release.guarantee.private
+    assert release.guarantee.condition == "if the stated sensitivity holds: not checked"
+    assert "Promise, if the stated sensitivity holds: not checked." in release.describe()
+    assert "private" not in release.describe()
+    release.save(tmp_path / "own.json")
+    assert sf.Release.load(tmp_path / "own.json").guarantee == release.guarantee
+    old = json.loads(release.to_json())  # as versions wrote it that knew of no condition
+    del old["guarantee"]["condition"]
+    old["guarantee"]["private"] = True
+    assert sf.Release.from_json(json.dumps(old)).guarantee == release.guarantee
+    plain = sf.KNG(ball_of(space, r), 1.0).release(data)
+    assert plain.guarantee.private
+    assert plain.guarantee.condition == ""
+    assert "1-differentially private" in plain.describe()
 
 
 def test_kng_on_euclidean_space_is_the_laplace_on_euclidean_space(rng):

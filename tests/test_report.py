@@ -179,6 +179,15 @@ def test_an_error_that_nobody_knows_is_not_drawn_nor_stated(objective, tmp_path)
     plot_release(objective, tmp_path / "mean.png")
 
 
+def test_a_condition_stands_before_the_promise(objective, tmp_path):
+    words = "if the stated sensitivity holds: not checked"
+    text = Page(html(objective, tmp_path)).text
+    assert f"ε = 1.5, for replacing one person, {words}" in text
+    assert f"What follows holds {words}." in text
+    assert "is ε-differentially private" not in text
+    assert "The private" not in text
+
+
 def test_text_from_users_is_only_text(objective, tmp_path):
     hostile = sf.Release.from_json(
         objective.to_json().replace("one person", '<script src=//evil.example></script>\\n| * `x` \\" & [a](b)')

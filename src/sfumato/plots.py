@@ -533,7 +533,7 @@ def _captioned(figure: Figure, release: Release, title: str, p: float, error: fl
     )
     sentences = [f"ε = {g.epsilon:g}, n = {r['n']}, mechanism {r['mechanism']['name']}; {known}"]
     sentences += [] if r["on_manifold"] else [_off_manifold(release)]
-    sentences += [] if g.private else ["made for study: this is not a private release"]
+    sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
     columns = int(12.8 * figure.get_figwidth())
     figure.supxlabel("\n".join(line for s in sentences for line in _balanced(s, columns)), fontsize=10)
     if title:

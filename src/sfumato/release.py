@@ -35,6 +35,8 @@ class Guarantee:
     ``numerical_delta`` is 1 + e^ε times a bound on the chance that rounding error moves a draw to another lattice point.
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
     chance that the running time of the sampler depends on the data (None: not bounded).
+
+    A ``condition`` that nobody checked stands before all of it: then ``private`` is False.
     """
 
     epsilon: float
@@ -44,6 +46,14 @@ class Guarantee:
     numerical_delta: float = 0.0
     numerical_epsilon: float = 0.0
     clock_delta: float | None = 0.0
+    condition: str = ""
+
+
+STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
+UNCHECKED = (
+    "This program cannot prove the sensitivity, nor see whether it was chosen after a look at the data; it tried made-up "
+    "neighbours and found none that exceed it, which proves nothing. Who stated it answers for it."
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,7 +112,7 @@ class Release:
             f"Released: {r['statistic']} of {r['n']} units ({g.unit}) in the space '{r['space']['name']}' ({space}; metric: "
             f"{r['space']['metric']}). Every record was first clipped to the public ball of radius {ball['radius']:g} about a "
             f"public centre, so the released statistic is that of the clipped records.\n"
-            f"Promise: the release is {g.epsilon:g}-differentially private. Whatever anyone knows or learns elsewhere, "
+            f"{self._promise()} Whatever anyone knows or learns elsewhere, "
             f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
             f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
             f"{accuracy}{warning}"
@@ -111,6 +121,14 @@ class Release:
             f"of spacing {r['lattice_spacing']:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
             f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {clock}"
         )
+
+    def _promise(self) -> str:
+        g = self.guarantee
+        if g.condition:
+            return f"Promise, {g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
+        if not g.private:
+            return "Promise: none, as this value was made for study. Had it been a release, then:"
+        return f"Promise: the release is {g.epsilon:g}-differentially private."
 
     def to_json(self) -> str:
         document = {
@@ -139,6 +157,8 @@ class Release:
             if missing := KEYS - document.keys():
                 raise ValueError(f"{', '.join(sorted(missing))} missing")
             _check_kinds(document, guarantee)
+            if "objective" in document["mechanism"]["options"]:  # earlier versions wrote an unconditional promise
+                guarantee = replace(guarantee, private=False, condition=STATED)
             space = space_from(document["space"]["name"], document["space"]["parameters"])
             if math.prod(space.point_shape) > value.size:  # before anything of that size is made
                 raise ValueError(f"{value.size} numbers are not a point of {space}")
@@ -190,7 +210,7 @@ def _check_kinds(document: Mapping[str, Any], guarantee: Guarantee) -> None:
         return document[first][second] if second else document[first]
 
     error, g = document["predicted_error"], guarantee
-    texts = [*map(at, _TEXTS), g.unit, g.neighbours, *([] if error is None else [error["distance"]])]
+    texts = [*map(at, _TEXTS), g.unit, g.neighbours, g.condition, *([] if error is None else [error["distance"]])]
     if not all(isinstance(text, str) for text in texts):
         raise TypeError("a number stands where words belong")
     numbers = [*map(at, _NUMBERS), g.epsilon, g.numerical_delta, g.numerical_epsilon]

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from .plots import cap_angle, error_or_none, picture
-from .release import FORMAT, Release, write_atomically
+from .release import FORMAT, UNCHECKED, Release, write_atomically
 from .spaces import SPD, PlanarShapes, Sphere, space_from
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
@@ -135,9 +135,10 @@ def _glance(release: Release) -> Table:
         if error is None
         else f"within {_short(error)} with probability 95% ({r['predicted_error']['distance']})"
     )
+    promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     return Table(
         [
-            ("Privacy", f"ε = {g.epsilon:g}, for replacing {g.unit}" if g.private else "none: made for study"),
+            ("Privacy", promised if g.private or g.condition else "none: made for study"),
             ("Error", stated),
             ("Mechanism", f"{r['mechanism']['name']}, scale σ = {r['calibration']['sigma']:.6g}"),
             ("Made", f"{r['time'].replace('T', ' ').replace('+00:00', ' UTC')} with sfumato {r['version']}"),
@@ -153,13 +154,16 @@ def _picture(release: Release) -> Picture:
 
 def _promise(release: Release) -> list[Block]:
     g, r = release.guarantee, release.record
-    if not g.private:
+    if not (g.private or g.condition):
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
     factor = float(np.exp(min(g.epsilon, 700.0)))
     sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "all but wholly"
+    start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
+    if g.condition:
+        start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
     return [
         Paragraph(
-            f"The release is ε-differentially private with ε = {g.epsilon:g}. Replacing one unit's value by any other changes "
+            f"{start} Replacing one unit's value by any other changes "
             f"the probability of any outcome by a factor of at most e^ε = {_short(factor)}, whatever else is known or becomes "
             f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
             f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
@@ -399,7 +403,8 @@ KEYS = {
     "guarantee.epsilon": "ε",
     "guarantee.unit": "what is protected, in words",
     "guarantee.neighbours": "which data sets are told apart by at most ε",
-    "guarantee.private": "false for draws made for study",
+    "guarantee.private": "false for draws made for study, and where the promise has a condition",
+    "guarantee.condition": "what the promise rests on and nobody checked; mostly empty",
     "guarantee.numerical_delta": "the chance that rounding moved the draw to another lattice point",
     "guarantee.numerical_epsilon": "what rounding in the density can add to ε",
     "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",

@@ -76,6 +76,7 @@ class Mechanism(ABC):
     name: ClassVar[str]
     statistic: ClassVar[str] = "Fréchet mean"
     distance: ClassVar[str] = "geodesic distance"
+    condition: ClassVar[str] = ""  # what the promise rests on and nobody checked
     sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
 
     def __post_init__(self) -> None:
@@ -242,6 +243,8 @@ class Mechanism(ABC):
         guarantee = Guarantee(
             epsilon=float(self.epsilon),
             unit=unit,
+            private=not self.condition,
+            condition=self.condition,
             numerical_delta=losses.numerical_delta,
             numerical_epsilon=losses.numerical_epsilon,
             clock_delta=losses.clock_delta,

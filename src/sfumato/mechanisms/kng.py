@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -22,13 +22,14 @@ from ..calibration.rounding import LEVELS, gradient_error
 from ..calibration.scale import Scale, check_request, kng_scale
 from ..frechet import mean_in_ball
 from ..radial import RadialLaw, spread_edges
-from ..records import Records
-from ..release import Release
+from ..records import Records, one_thread
+from ..release import STATED, Release
 from ..sampling import Target, coarse
 from ..spaces.base import Array, Moments, Points, Space
 from .base import Budget, ManifoldMechanism
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
+TRIALS = 40  # made-up neighbours that a stated sensitivity is tried at
 INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals
 
 
@@ -40,6 +41,10 @@ class Objective:
     records in the ball is replaced by another, at every x of the ball; ``start(points)`` is a point near the minimiser;
     ``envelope(radius, points)`` is a lower bound on the gradient's norm at that distance from the start, which never falls
     as the radius grows.  All take canonical points.
+
+    The promise rests on ``sensitivity``, which no program can prove, and which must not come from the data.  So a release says
+    "if the stated sensitivity holds: not checked" and is never called private.  One that made-up neighbours refute
+    (:meth:`refute`) is refused before anything is charged.
     """
 
     gradient: Callable[[Points, Points], Points]
@@ -48,6 +53,57 @@ class Objective:
     envelope: Callable[[Array, Points], Array]
     statistic: str = "minimiser of a custom objective"
 
+    def refute(self, ball: Ball, n: int) -> None:
+        """A ValueError if replacing one of n made-up records moves the gradient by more than is stated, or the envelope is
+        none, at one of the pairs and points tried: the same for all data, as none are looked at.  Silence proves nothing.
+
+        >>> from sfumato import Euclidean
+        >>> space = Euclidean(dim=2)
+        >>> mean = Objective(lambda x, p: x - p.mean(axis=0), lambda n: 1 / n, lambda p: p[0], lambda r, p: 0 * r)
+        >>> mean.refute(Ball(space, [0.0, 0.0], radius=0.5), 20)  # a record moves the mean by at most 2r/n
+        >>> mean.refute(Ball(space, [0.0, 0.0], radius=0.6), 20)
+        Traceback (most recent call last):
+        ...
+        ValueError: the objective states a sensitivity of 0.05 for 20 records, but ... by 0.06; state a larger one
+        """
+        space, stated, found = ball.space, float(self.sensitivity(n)), 0.0
+        for x, first, second in made_up_neighbours(ball, n):
+            with one_thread():
+                here = self.gradient(x, first)
+                found = float(np.maximum(found, np.max(space.norm(x, here - self.gradient(x, second)))))  # NaN stays
+                radius = np.atleast_1d(space.distance(self.start(first), x))
+            order = np.argsort(radius)
+            floor = np.asarray(self.envelope(radius[order], first), dtype=np.float64)
+            if not (np.diff(floor) >= 0).all():
+                raise ValueError("the envelope of an objective must not fall as the radius grows")
+            if not (floor <= space.norm(x, here)[order] + 1e-9 * np.abs(floor)).all():
+                raise ValueError("the envelope of an objective must not exceed the norm of its gradient, and did")
+        if not found <= stated * (1 + 1e-9):
+            raise ValueError(
+                f"the objective states a sensitivity of {stated:g} for {n} records, but replacing one of {n} made-up records "
+                f"moved its gradient by {found:g}; state a larger one"
+            )
+
+
+def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Points]]:
+    """Points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public numbers."""
+    space, rng = ball.space, np.random.default_rng(0)
+    ones = (1,) * len(space.point_shape)
+
+    def spread(count: int, low: float) -> Points:
+        lengths = ball.radius * rng.uniform(low, 1.0, count).reshape(-1, *ones)
+        return space.exp(ball.center, lengths * space.random_directions(ball.center, count, rng))
+
+    for _ in range(TRIALS):
+        end = ball.radius * space.random_directions(ball.center, 1, rng)
+        pair = space.exp(ball.center, np.concatenate([end, -end]))
+        if rng.random() < 0.25:  # another end, or one inside
+            pair[1] = spread(1, 0.0)[0]
+        others = (pair[:1], pair[1:], ball.center[None], pair, spread(3, 1.0), spread(n, 0.0))[rng.integers(6)]
+        rest = others[np.arange(n - 1) % len(others)]
+        x = np.concatenate([ball.center[None], pair, spread(4, 1.0), spread(4, 0.0)])
+        yield x, np.concatenate([pair[:1], rest]), np.concatenate([pair[1:], rest])
+
 
 @dataclass(frozen=True, eq=False)
 class KNG(ManifoldMechanism):
@@ -55,7 +111,7 @@ class KNG(ManifoldMechanism):
 
     Privacy: ε-DP.  "theorem": σ = 2Δ/ε with Theorem 2's Δ, on the ball itself.  "tight": σ = 2A/(nε) with the exact
     sensitivity A/n.  "certified": σ = A/(nε − B_eff) on a slightly larger ball, no factor 2 (theory, Results 1, 3 and 3b).
-    With an ``objective`` of your own: σ = 2Δ/ε (Theorem 1), whatever the calibration.
+    With an ``objective`` of your own: σ = 2Δ/ε (Theorem 1), whatever the calibration, if the Δ that it states holds.
 
     >>> from sfumato import Ball, Sphere
     >>> kng = KNG(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0)
@@ -70,6 +126,10 @@ class KNG(ManifoldMechanism):
     def statistic(self) -> str:  # type: ignore[override]
         return "Fréchet mean" if self.objective is None else self.objective.statistic
 
+    @property
+    def condition(self) -> str:  # type: ignore[override]
+        return "" if self.objective is None else STATED
+
     def options(self) -> dict[str, Any]:
         return {} if self.objective is None else {"objective": self.objective.statistic}
 
@@ -77,13 +137,17 @@ class KNG(ManifoldMechanism):
         if self.objective is not None:
             check_request(n, epsilon)
             delta = float(self.objective.sensitivity(n))
+            if not 0 < delta < np.inf:
+                raise ValueError(f"the sensitivity of an objective is a positive number, not {delta!r} for {n} records")
             formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
             return Scale(2 * delta / epsilon, formula, {"delta": delta}, self.ball.radius)
         return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
 
     def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
-        if self.objective is not None:
-            len(records.points)  # it asks for them all: raises before anything is charged if they are not in memory
+        if self.objective is not None:  # all before anything is charged
+            len(records.points)  # it asks for them all: raises if they are not in memory
+            self.calibrate(records.n)
+            self.objective.refute(self.ball, records.n)
         return super()._release(records, unit, budget)
 
     def target(self, records: Records, scale: Scale) -> Target:
@@ -155,8 +219,7 @@ class KNG(ManifoldMechanism):
         span = _span(space, self.ball.center, base, R)
         edges = spread_edges(space, span, span)
         floor = np.asarray(objective.envelope(edges[:-1], points), dtype=np.float64) / scale.sigma
-        if (np.diff(floor) < 0).any():
-            raise ValueError("the envelope of an objective must not fall as the radius grows")
+        floor = np.minimum.accumulate(floor[::-1])[::-1]  # one that falls after all is lowered: no refusal by the data
         # at each edge the envelope's value one cell before: a line between two such values stays below the envelope
         law = RadialLaw(space, edges, np.diff(np.concatenate([floor[:1], floor])) / np.diff(edges))
 
