@@ -11,7 +11,9 @@ counted once among fresh ones: the bound holds whatever was tried before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
+from itertools import pairwise
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +29,7 @@ from ..records import Records
 from ..sampling import Target
 from ..spaces.base import Array, Points
 from .exact import energies
-from .pairs import Pair, neighbours
+from .pairs import LONG, SIZES, Pair, Path, neighbours, paths
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -87,7 +89,8 @@ class Features:
         self.clipped = [ball.clip(points) for points in (pair.first, pair.second)]
         self.means: list[Points] = [solve(Records(space, points)).point for points in self.clipped]
         shown = [_flat(facing(ball, points)) for points in self.clipped]
-        self.marks = {"the mean": [points.mean(axis=0) for points in shown], "the record": [p[-1] for p in shown]}
+        self.marks = {"the mean": [points.mean(axis=0) for points in shown], "the record": [p[pair.moved] for p in shown]}
+        self.record = [points[pair.moved] for points in self.clipped]
         self.grid = float(2.0 ** np.floor(np.log2(ball.radius) - 32))
         self.fingerprint = np.random.default_rng(0).normal(size=shown[0].shape[1])
         self.on_manifold: bool | None = None  # the first outputs tell
@@ -128,7 +131,7 @@ class Features:
         for i, column in enumerate(space.coordinates(center, space.log(center, x)).T):
             yield f"coordinate {i + 1} at the centre", column
         yield from _compared("distance from the mean", *(space.distance(mean, x) for mean in self.means))
-        a, b = (space.distance(points[-1], x) for points in self.clipped)
+        a, b = (space.distance(record, x) for record in self.record)
         yield from _compared("distance from the record", a, b)
         yield "squared distance from the record of D′ less that of D", b**2 - a**2
         if self.targets:
@@ -349,7 +352,7 @@ def audit(
 
     ``mechanism`` is one of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs; a function needs
     the ``ball`` that its data lie in and the ``epsilon`` that it claims.  Without ``pairs``, those of
-    :func:`~sfumato.audit.pairs.neighbours` are tried.  The worst in a pilot is audited with ``draws`` draws from each data
+    :func:`~sfumato.audit.pairs.neighbours` are tried, and of :func:`suspicious`.  The worst in a pilot is audited with ``draws`` draws from each data
     set: up to a quarter to learn events, a quarter to choose one, half to count it.  The bound is wrong with probability at
     most 1 − ``confidence``.
 
@@ -372,7 +375,7 @@ def audit(
         claimed, label = epsilon, getattr(mechanism, "__name__", "mechanism") if name is None else name
     if (draws is not None and draws < 1000) or not 0 < confidence < 1 or not 0 <= delta < 1:
         raise ValueError("an audit takes at least 1000 draws, a confidence between 0 and 1 and a delta below 1")
-    candidates = [pairs] if isinstance(pairs, Pair) else list(pairs or usable(mechanism, neighbours(ball)))
+    candidates = [pairs] if isinstance(pairs, Pair) else list(pairs or suspicious(mechanism, ball))
     case = Case(mechanism, ball, claimed, delta, bits, np.random.default_rng(seed))
     if draws is None:
         draws = case.affordable(max(candidates, key=len), race=len(candidates) > 1)
@@ -477,6 +480,28 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
         return mechanism.sample
     space = mechanism.space
     return lambda data, size, rng: facing(mechanism.ball, space.validate(mechanism.sample(data, size, rng)))
+
+
+def suspicious(
+    mechanism: Mechanism | Draw, ball: Ball, sizes: Sequence[int] = SIZES, long: Sequence[int] = LONG
+) -> list[Pair]:
+    """Pairs to race: those of :func:`neighbours` for so many records, and from each path of data sets with ``long`` of them, on which
+    one record after another goes to the far end, the step at which the outputs jump the farthest.
+
+    A few draws tell, as all data sets of a path get the same random numbers: what is left is what the data do.
+    """
+    pairs = usable(mechanism, neighbours(ball, sizes))
+    for n in long:
+        with suppress(ValueError):  # too many or too few for this mechanism
+            if isinstance(mechanism, Mechanism):
+                mechanism.check(n)
+            pairs += [path.pair(ball, _jump(sampler(mechanism), ball, path)) for path in paths(ball, n)]
+    return pairs
+
+
+def _jump(draw: Draw, ball: Ball, path: Path, size: int = 16) -> int:
+    outputs = [_flat(draw(path.data(ball, k), size, np.random.default_rng(0))) for k in range(len(path.counts))]
+    return int(np.argmax([np.median(np.linalg.norm(b - a, axis=1)) for a, b in pairwise(outputs)]))
 
 
 def releases(mechanism: Mechanism) -> Draw:

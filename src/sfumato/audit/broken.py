@@ -6,16 +6,17 @@ Each takes what a mechanism takes and gives a function ``draw(data, size, rng)``
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
 from ..ball import Ball
+from ..calibration import Scale
 from ..mechanisms import KNG, ManifoldLaplace
 from ..mechanisms.base import ManifoldMechanism
 from ..records import Records
 from ..sampling import Target
-from ..spaces import Sphere
+from ..spaces import Space, Sphere
 from ..spaces.base import Array, Points
 from .blackbox import Draw, facing
 from .exact import energies
@@ -100,6 +101,58 @@ def data_radius(ball: Ball, epsilon: float) -> Draw:
         return facing(ball, ball.space.validate(ManifoldLaplace(own, epsilon).sample(data, size, rng)))
 
     return draw
+
+
+@dataclass(frozen=True, eq=False)
+class Misplaced(ManifoldLaplace):
+    """The manifold Laplace about ``place(space, points)``, which should be the Fréchet mean and is not always."""
+
+    place: Callable[[Space, Points], Points] = field(kw_only=True)
+
+    def calibrate(self, n: int) -> Scale:
+        delta = self.space.mean_sensitivity(self.ball.radius) / n
+        return Scale(delta / self.epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": 1e-9 * self.ball.radius})
+
+    def center(self, records: Records) -> Points:
+        return self.place(self.space, records.points)
+
+    def target(self, records: Records, scale: Scale) -> Target:
+        one = Records(self.space, records.points[:1])  # the density about any point
+        return replace(ManifoldLaplace.target(self, one, scale), base=self.center(records))
+
+
+def straying(space: Space, points: Points) -> Points:
+    """A solver that takes any point where the gradient vanishes for the mean: Newton's steps, with the trace of the Hessian for all
+    of it, walk out of a large ball, where there are others."""
+    x, damping = space.mean_start(points), 1.0
+    pull = space.mean_log(x[None], points)[0]
+    for _ in range(500):
+        norm = float(space.norm(x, pull))
+        if norm < 1e-12 or damping < 1e-6:
+            break
+        there = space.exp(x, damping * pull * (space.dim / float(np.mean(space.hessian_trace(x, points)))))
+        new = space.mean_log(there[None], points)[0]
+        if float(space.norm(there, new)) < norm:
+            x, pull, damping = there, new, min(1.0, 2 * damping)
+        else:
+            damping /= 2
+    return x
+
+
+def hasty(share: float) -> Callable[[Space, Points], Points]:
+    """A solver that stops where the gradient is below a share of the data's own spread: how far off it is depends on the data."""
+
+    def place(space: Space, points: Points) -> Points:
+        x = points[0]
+        for _ in range(50):
+            logs = space.log(x, points)
+            pull = logs.mean(axis=0)
+            if float(space.norm(x, pull)) <= share * float(np.sqrt(np.mean(space.norm(x, logs) ** 2))):
+                break
+            x = space.exp(x, pull)
+        return x
+
+    return place
 
 
 def bare_doubles(ball: Ball, epsilon: float) -> Draw:

@@ -6,24 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..ball import Ball
 from ..frechet import solve
 from ..records import Records
 from ..spaces.base import Array, Points
 
-SIZES = (
-    2,
-    5,
-    10,
-    50,
-)  # numbers of records at which a mechanism is attacked: in small data sets each record weighs much
+SIZES = (2, 5, 10, 50)  # records with which a mechanism is attacked: in small data sets each weighs much,
+LONG = (10, 100, 1000)  # and where a solver goes wrong, it does so by more records' weight in large ones
 BEYOND = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two data sets that differ in their last record, and where that record and the others lie, in words."""
+    """Two data sets that differ in one record, and where that record and the others lie, in words."""
 
     name: str
     first: Array
@@ -38,6 +35,64 @@ class Pair:
 
     def __len__(self) -> int:
         return len(self.first)
+
+    @property
+    def moved(self) -> int:
+        """The row in which they differ; the last if they do not."""
+        differ = (np.asarray(self.first) != self.second).reshape(len(self.first), -1).any(axis=1)
+        return int(np.argmax(differ)) if differ.any() else len(self.first) - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Path:
+    """Data sets of n records at K points, ``counts`` (m, K) of them at each, every data set a neighbour of the next."""
+
+    kind: str
+    name: str
+    points: Points
+    counts: NDArray[np.int64]
+
+    def data(self, ball: Ball, which: int) -> Array:
+        return ball.space.present(rows(self.points, self.counts[which]))
+
+    def pair(self, ball: Ball, which: int) -> Pair:
+        there = f"{self.name}, {self.counts[which, -1]} there and one on its way"
+        return Pair(there, self.data(ball, which), self.data(ball, which + 1))
+
+
+def rows(points: Points, counts: NDArray[np.int64]) -> Points:
+    """So many rows of each point.
+
+    >>> rows(np.array([[1.0], [2.0]]), np.array([2, 1])).tolist()
+    [[1.0], [1.0], [2.0]]
+    """
+    return np.repeat(points, counts, axis=0)
+
+
+def paths(ball: Ball, n: int) -> list[Path]:
+    """Every k of n records at the far end of a diameter, the others at its near end, or at the centre, or a third of them aside:
+    a solver that goes astray, or stops too early, does so somewhere on the way.
+
+    >>> from sfumato import Sphere
+    >>> [path.name for path in paths(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)][0]
+    'n = 10: k at the far end, the others at the near end, axis 1'
+    """
+    space, p0, found = ball.space, ball.center, []
+    aside, k, less = n // 3 if space.dim > 1 else 0, np.arange(n + 1), np.arange(n - n // 3 + 1)
+    for axis in range(min(2, space.dim)):
+        u, v = np.eye(space.dim)[[axis, axis - 1]]
+        east, west, side = space.exp(p0, space.from_coordinates(p0, ball.radius * np.stack([u, -u, v])))
+        kinds = {
+            "the others at the near end": ([east, west], [n - k, k]),
+            "the others at the centre": ([p0, west], [n - k, k]),
+        }
+        if aside:
+            counts = [np.full(len(less), aside), n - aside - less, less]
+            kinds["a third aside, the others at the near end"] = ([side, east, west], counts)
+        for kind, (points, counts) in kinds.items():
+            words = f"k at the far end, {kind}"
+            found.append(Path(words, f"n = {n}: {words}, axis {axis + 1}", np.stack(points), np.stack(counts, axis=1)))
+    return found
 
 
 def neighbours(ball: Ball, sizes: int | Sequence[int] = SIZES) -> list[Pair]:

@@ -1,0 +1,229 @@
+"""``python -m sfumato.audit.solver``: attacks on the computed mean that the noise of the manifold Laplace is centred at.
+
+The Laplace draws about the point that a solver returns, so its promise is that of the solver: the computed centres of
+neighbours must lie within ε·σ of each other, and each within a public allowance of the true mean.  Data sets that are hard
+for a solver are tried (two clusters at opposite ends in every split, three clusters, records that nearly coincide, random
+clusters at the edge), up to the largest radius that is admitted.  Each computed centre is held against one that is certain:
+gradient steps no longer than the inverse of the largest Hessian, which from the public centre stay in the ball and lower the mean
+squared distance until they are at its only stationary point there (theory, Result 2).
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..ball import Ball
+from ..mechanisms import ManifoldLaplace
+from ..records import Records
+from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+from ..spaces.base import Array, Points
+from .pairs import paths, rows
+from .rows import Row, Settings
+
+Counts = NDArray[np.int64]
+STEPS = 20_000  # most gradient steps of the certain solver
+FRACTIONS = (0.5, 0.9, 0.999)  # of the largest admitted radius
+SPACES: list[Space] = [
+    Sphere(dim=2),
+    Sphere(dim=9),
+    PlanarShapes(landmarks=3),
+    PlanarShapes(landmarks=5),
+    SPD(size=2),
+    SPD(size=3),
+]
+
+
+def computed_center(mechanism: ManifoldLaplace, points: Points) -> Points:
+    """The point that the noise would be centred at, for clipped records."""
+    records = Records(mechanism.space, points)
+    center = getattr(mechanism, "center", None)
+    found: Points = (
+        mechanism.target(records, mechanism.calibrate(records.n)).base if center is None else center(records)
+    )
+    return found
+
+
+def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
+    """The privacy loss of the Laplace at two data sets, ρ(c, c')/σ for their computed centres c and c': exact on a homogeneous
+    space, where the normaliser is the same.
+
+    >>> import sfumato as sf
+    >>> laplace = ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
+    >>> round(center_loss(laplace, np.array([[0.0], [1.0]]), np.array([[0.0], [-1.0]])), 6)
+    1.0
+    """
+    a, b = (computed_center(mechanism, points) for points in (first, second))
+    return float(mechanism.space.distance(a, b)) / mechanism.scale(len(first))
+
+
+def certain_means(ball: Ball, clusters: Points, counts: Counts) -> tuple[Points, Array]:
+    """The Fréchet means of B data sets, ``counts`` (B, K) records at ``clusters`` (B, K, …) each, and bounds on their errors.
+
+    Gradient steps of length t‖∇F‖ from the centre, t = 1/(largest Hessian): slow and certain.
+
+    >>> import sfumato as sf
+    >>> ball = sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0)
+    >>> means, errors = certain_means(ball, np.array([[[1.0], [-1.0]]]), np.array([[3, 1]]))
+    >>> means.round(9).tolist(), bool(errors.max() < 1e-12)
+    ([[0.5]], True)
+    """
+    space, ones = ball.space, (1,) * len(ball.space.point_shape)
+    step = 1 / float(space.hessian_bounds(2 * ball.radius)[1])
+    least = float(space.hessian_bounds(ball.radius)[0])  # of the mean Hessian at the mean (proof of Result 2)
+    weights = (counts / counts.sum(axis=1, keepdims=True)).reshape(*counts.shape, *ones)
+    rest = 1e-14 * ball.radius + 0.03 * space.rounding_error(ball.center, 2 * ball.radius)
+    x = np.repeat(ball.center[None], len(clusters), axis=0)
+    norms, left = np.full(len(x), np.inf), np.arange(len(x))
+    for _ in range(STEPS):
+        pull = np.sum(weights[left] * space.log(x[left, None], clusters[left]), axis=1)
+        before, norms[left] = norms[left], space.norm(x[left], pull)
+        at_rest = (norms[left] < rest) | ((norms[left] >= before) & (norms[left] < 30 * rest))
+        x[left] = np.where(at_rest.reshape(-1, *ones), x[left], space.exp(x[left], step * pull))
+        left = left[~at_rest]
+        if not len(left):
+            break
+    return x, norms / least
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The largest error of a computed centre over its allowance, and the largest loss of neighbours over ε."""
+
+    name: str
+    sets: int
+    error: float
+    loss: float
+
+    @property
+    def sound(self) -> bool:
+        return self.error <= 1 and self.loss <= 1
+
+
+def attack(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Counts, neighbours: bool) -> Finding:
+    """Held against the certain means, data set by data set; if ``neighbours``, each also against the one before it.  A centre that
+    is refused for the data's sake counts as infinitely wrong."""
+    ball, space = mechanism.ball, mechanism.space
+    centers = []
+    for points, count in zip(clusters, counts, strict=True):
+        clipped = ball.clip(space.present(rows(points, count)))
+        try:
+            centers.append(computed_center(mechanism, clipped))
+        except RuntimeError:
+            return Finding(name, len(counts), np.inf, np.inf)
+    found, scale = np.stack(centers), mechanism.calibrate(int(counts[0].sum()))
+    means, doubt = certain_means(ball, clusters, counts)
+    off = np.maximum(space.distance(means, found) - doubt, 0.0)
+    loss = float(np.max(space.distance(found[1:], found[:-1])) / scale.sigma) / mechanism.epsilon if neighbours else 0.0
+    return Finding(name, len(counts), float(np.max(off)) / (scale.numbers["solver"] / 2), loss)
+
+
+def attacks(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> Iterator[Finding]:
+    """All of them, with about ``sets`` data sets of random clusters and as many of the others as that allows."""
+    ball, space, dim = mechanism.ball, mechanism.space, mechanism.space.dim
+    for n in (2, 3, 10, 100, 1000):
+        if n <= max(10, sets):
+            for path in paths(ball, n):
+                several = np.broadcast_to(path.points, (len(path.counts), *path.points.shape))
+                yield attack(mechanism, path.kind, several, path.counts, True)
+
+    def at(coordinates: Array) -> Points:
+        flat = coordinates.reshape(-1, dim)
+        return space.exp(ball.center, space.from_coordinates(ball.center, flat)).reshape(
+            *coordinates.shape[:-1], *space.point_shape
+        )
+
+    edge = ball.radius * np.eye(dim)[0]
+    apart = np.array([0.0, *np.geomspace(1e-16, 0.3, 40)])[:, None] * ball.radius * np.eye(dim)[-1]
+    near = np.stack(
+        [np.broadcast_to(0.95 * edge, apart.shape), 0.9 * edge + apart, np.broadcast_to(-edge, apart.shape)], axis=1
+    )
+    for rest in ((19, 1, 0), (10, 10, 0), (18, 1, 1)):
+        counts = np.broadcast_to(np.array(rest), (len(near), 3))
+        yield attack(mechanism, f"nearly coincident, {rest[2]} of 20 across the ball", at(near), counts, False)
+    size, parts = 200, 4
+    for start in range(0, sets, 2000):
+        count = min(2000, sets - start)
+        directions = rng.normal(size=(count, parts, dim))
+        flat = rng.random(count) < 0.6  # in a plane, along its axes or nearly
+        axes = np.eye(dim)[rng.integers(min(2, dim), size=(count, parts))] * rng.choice([-1.0, 1.0], (count, parts, 1))
+        directions[flat] = (axes + rng.choice([0, 0.02, 0.2], (count, 1, 1)) * directions)[flat]
+        lengths = ball.radius * np.where(rng.random((count, parts, 1)) < 0.7, 1.0, rng.random((count, parts, 1)))
+        coordinates = lengths * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
+        shares = np.stack([rng.dirichlet(np.full(parts, rng.choice([0.5, 1, 3]))) for _ in range(count)])
+        counts = np.stack([rng.multinomial(size, share) for share in shares])
+        yield attack(mechanism, f"random clusters, {size} records", at(coordinates), counts, False)
+
+
+def largest_radius(space: Space, n: int, most: float = 16.0) -> float:
+    """The largest radius at which the Laplace is admitted for n records, by bisection.
+
+    >>> 1.0 < largest_radius(Sphere(dim=2), 100) <= np.pi / 2
+    True
+    """
+    low, high = 0.0, min(most, space.mean_radius_limit)
+    for _ in range(30):
+        middle = (low + high) / 2
+        try:
+            ManifoldLaplace(Ball(space, space.present(space.origin()), middle), 1.0).check(n)
+            low = middle
+        except ValueError:
+            high = middle
+    return low
+
+
+def worst(findings: Iterator[Finding]) -> list[Finding]:
+    """The worst of each name."""
+    found: dict[str, Finding] = {}
+    for one in findings:
+        other = found.get(one.name, Finding(one.name, 0, 0.0, 0.0))
+        found[one.name] = Finding(
+            one.name, one.sets + other.sets, max(one.error, other.error), max(one.loss, other.loss)
+        )
+    return list(found.values())
+
+
+def found(sets: int, seed: int = 0, only: str = "") -> Iterator[Row]:
+    """One row for each space, radius and kind of data."""
+    for space in [*SPACES, Euclidean(dim=3)]:
+        if only not in str(space):
+            continue
+        limit = largest_radius(space, 1000)
+        for fraction in FRACTIONS:
+            rng = np.random.default_rng(seed)
+            epsilon = 1.0 if np.isfinite(space.mean_radius_limit) else 1000.0  # on SPD the Laplace needs a large n·ε
+            mechanism = ManifoldLaplace(Ball(space, space.present(space.origin()), fraction * limit), epsilon)
+            for one in worst(attacks(mechanism, sets, rng)):
+                words = f"{one.sets} data sets: error of the centre {one.error:.3g} of its allowance, loss of neighbours {one.loss:.4f} of ε"
+                name = f"{space}, radius {mechanism.ball.radius:.4f}: {one.name}"
+                yield Row("solver", name, "pass" if one.sound else "fail", words)
+
+
+def section(settings: Settings) -> Iterator[Row]:
+    """What the whole audit asks: a hundred thousand data sets of random clusters at each space and radius."""
+    return found(300 if settings.quick else 100_000, settings.seed)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m sfumato.audit.solver", description="Attack the computed means that noise is centred at."
+    )
+    parser.add_argument(
+        "--sets", type=int, default=100_000, help="data sets of random clusters a space and radius (default: 100000)"
+    )
+    parser.add_argument("--only", default="", help="spaces whose name contains this")
+    parser.add_argument("--seed", type=int, default=0, help="seed of the random clusters (default: 0)")
+    arguments = parser.parse_args()
+    failed = False
+    for row in found(arguments.sets, arguments.seed, arguments.only):
+        print(f"{row.mark:6s}{row.name:92s}{row.detail}", flush=True)
+        failed |= row.outcome == "fail"
+    return int(failed)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
