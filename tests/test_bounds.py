@@ -103,7 +103,8 @@ def test_gradient_norm_rises_along_rays_as_fast_as_claimed(space, r, R, rng):
     ids=str,
 )
 def test_no_neighbours_move_the_mean_beyond_result_2(space, r, n, rng):
-    found = adversary.mean_ratio(space, r, n, 2, rng, steps=30)
+    laplace = sf.ManifoldLaplace(sf.Ball(space, space.present(space.origin()), r), 1.0 if n > 5 else 10.0)
+    found = adversary.mean_ratio(laplace, n, 1, rng, steps=30 if n == 1000 else 8)
     assert found <= 1 + 1e-9
     if n == 1000:
         assert found > 0.95

@@ -1,9 +1,10 @@
 """``python -m sfumato.audit.adversary``: search for data that break the proven bounds.
 
 Random restarts with local optimisation look for (1) a larger spread of logarithms than A, (2) a larger divergence than B and
-its localised form, (3) neighbours whose means are farther apart than Result 2 allows, (4) on the sphere S², neighbours and a
-point whose log density ratio, normalisers included and computed by quadrature, exceeds ε.  Each search prints what it found
-over the bound: a ratio above 1 is a counterexample.  The paper's own scale on the sphere is convicted by (4).
+its localised form, (3) neighbours whose computed means are farther apart than the Laplace's scale allows, (4) on the sphere
+S², neighbours and a point whose log density ratio, normalisers included and computed by quadrature, exceeds ε.  Each search
+prints what it found over the bound: a ratio above 1 is a counterexample.  The paper's own scale on the sphere is convicted by
+(4).
 """
 
 from __future__ import annotations
@@ -14,11 +15,15 @@ from functools import partial
 
 import numpy as np
 
+from ..ball import Ball
 from ..calibration import Calibration, kng_scale
 from ..frechet import solve
+from ..mechanisms import ManifoldLaplace
 from ..records import Records
 from ..spaces import SPD, PlanarShapes, Sphere
 from ..spaces.base import Array, Points, Space
+from .pairs import rows
+from .solver import center_loss, largest_radius
 
 Objective = Callable[[Array], float]
 
@@ -108,20 +113,18 @@ def divergence_ratio(
     return maximise(objective, (3 + clusters) * d + clusters, restarts, rng, steps) / bound
 
 
-def mean_ratio(space: Space, r: float, n: int, restarts: int, rng: np.random.Generator, steps: int = 150) -> float:
-    """Largest n·ρ(x̄, x̄') found for neighbouring data sets, over Result 2's bound."""
-    d, p0, clusters = space.dim, space.origin(), 2
+def mean_ratio(mechanism: ManifoldLaplace, n: int, restarts: int, rng: np.random.Generator, steps: int = 150) -> float:
+    """Largest loss found for neighbouring data sets, two clusters and a record that moves, over ε: by the centres that the
+    Laplace computes for them."""
+    ball, space, d = mechanism.ball, mechanism.space, mechanism.space.dim
 
     def objective(z: Array) -> float:
-        parts = z[: (2 + clusters) * d].reshape(-1, d)
-        data = np.stack([in_ball(space, p0, r, part) for part in parts])
-        weights = np.exp(np.clip(z[(2 + clusters) * d :], -6, 6))
-        weights = weights / weights.sum() * (1 - 1 / n)
-        first = solve(Records(space, data, np.concatenate([[1 / n, 0.0], weights]))).point
-        second = solve(Records(space, data, np.concatenate([[0.0, 1 / n], weights])), start=first).point
-        return n * float(space.distance(first, second))
+        points = np.stack([in_ball(space, ball.center, ball.radius, part) for part in z[: 4 * d].reshape(-1, d)])
+        share = round(float((n - 1) / (1 + np.exp(-np.clip(z[4 * d], -50, 50)))))
+        sides = (rows(points, np.array([*one, share, n - 1 - share])) for one in ((1, 0), (0, 1)))
+        return center_loss(mechanism, *sides)
 
-    return maximise(objective, (2 + clusters) * d + clusters, restarts, rng, steps) / space.mean_sensitivity(r)
+    return maximise(objective, 4 * d + 1, restarts, rng, steps) / mechanism.epsilon
 
 
 # -- the whole privacy loss on S², by quadrature -------------------------------------------------------------------------
@@ -201,13 +204,23 @@ def main() -> None:
     k, rng = arguments.restarts, np.random.default_rng(arguments.seed)
     sphere, shapes, spd = Sphere(dim=2), PlanarShapes(landmarks=4), SPD(size=2)
     searches: list[tuple[str, Callable[[], float]]] = []
-    for space, r, R in ((sphere, 0.39, 0.7), (Sphere(dim=3), 0.6, 0.8), (shapes, 0.2, 0.35), (spd, 1.5, 2.5)):
+    spreads: list[tuple[Space, float, float]] = [
+        (sphere, 0.39, 0.7),
+        (Sphere(dim=3), 0.6, 0.8),
+        (sphere, 1.5, 1.5),
+        (shapes, 0.2, 0.35),
+        (shapes, 0.75, 0.75),
+        (spd, 1.5, 2.5),
+    ]
+    for space, r, R in spreads:
         searches.append((f"spread of logs / A, {space}, r={r}, R={R}", partial(spread_ratio, space, r, R, k, rng)))
     for space, r, R in (
         (sphere, 0.2, 0.4),
         (sphere, 0.39, 0.7),
+        (sphere, 0.75, 0.78),
         (PlanarShapes(landmarks=3), 0.1, 0.2),
         (shapes, 0.2, 0.35),
+        (shapes, 0.37, 0.39),
         (spd, 0.5, 1.0),
         (SPD(size=3), 0.5, 1.0),
     ):
@@ -215,18 +228,20 @@ def main() -> None:
         where = f"{space}, r={r}, R={R}"
         searches.append((f"divergence / B, {where}", partial(divergence_ratio, space, r, R, k, rng)))
         searches.append((f"the same {u:g} from the mean, {where}", partial(divergence_ratio, space, r, R, k, rng, u)))
-    for space, r, n in ((sphere, 0.39, 1000), (Sphere(dim=3), 1.0, 20), (shapes, 0.39, 1000), (spd, 1.5, 20)):
-        searches.append((f"move of the mean / bound, {space}, r={r}, n={n}", partial(mean_ratio, space, r, n, k, rng)))
-    claims: list[tuple[Calibration, int]] = [
-        ("certified", 20),
-        ("certified", 50),
-        ("certified", 100),
-        ("certified", 200),
+    for space, n in ((sphere, 1000), (Sphere(dim=3), 20), (shapes, 1000), (spd, 50)):
+        limit = largest_radius(ManifoldLaplace, space, n)
+        for r in (0.25 * limit, 0.7 * limit, 0.999 * limit):
+            laplace = ManifoldLaplace(Ball(space, space.present(space.origin()), r), 1.0)
+            where = f"{space}, r={r:.4g}, n={n}"
+            searches.append((f"move of the computed mean / bound, {where}", partial(mean_ratio, laplace, n, k, rng)))
+    claims: list[tuple[Calibration, int, float]] = [
+        *(("certified", n, np.pi / 8) for n in (20, 50, 100, 200)),
+        ("certified", 50, 0.99 * np.pi / 4),
+        ("as run", 10, np.pi / 8),
     ]
-    for calibration, n in [*claims, ("as run", 10)]:
-        searches.append(
-            (f"privacy loss / ε, S², {calibration}, n={n}", partial(loss_ratio, n, np.pi / 8, calibration, k, rng))
-        )
+    for calibration, n, r in claims:
+        where = f"S², {calibration}, r={r:.4g}, n={n}"
+        searches.append((f"privacy loss / ε, {where}", partial(loss_ratio, n, r, calibration, k, rng)))
     for label, search in searches:
         print(f"{label:66s} {search():.4f}", flush=True)
 

@@ -89,7 +89,10 @@ class Features:
         self.clipped = [ball.clip(points) for points in (pair.first, pair.second)]
         self.means: list[Points] = [solve(Records(space, points)).point for points in self.clipped]
         shown = [_flat(facing(ball, points)) for points in self.clipped]
-        self.marks = {"the mean": [points.mean(axis=0) for points in shown], "the record": [p[pair.moved] for p in shown]}
+        self.marks = {
+            "the mean": [points.mean(axis=0) for points in shown],
+            "the record": [p[pair.moved] for p in shown],
+        }
         self.record = [points[pair.moved] for points in self.clipped]
         self.grid = float(2.0 ** np.floor(np.log2(ball.radius) - 32))
         self.fingerprint = np.random.default_rng(0).normal(size=shown[0].shape[1])
@@ -351,10 +354,9 @@ def audit(
     """A lower bound on the ε of a mechanism, from draws alone: by what its outputs look like at two neighbouring data sets.
 
     ``mechanism`` is one of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs; a function needs
-    the ``ball`` that its data lie in and the ``epsilon`` that it claims.  Without ``pairs``, those of
-    :func:`~sfumato.audit.pairs.neighbours` are tried, and of :func:`suspicious`.  The worst in a pilot is audited with ``draws`` draws from each data
-    set: up to a quarter to learn events, a quarter to choose one, half to count it.  The bound is wrong with probability at
-    most 1 − ``confidence``.
+    the ``ball`` that its data lie in and the ``epsilon`` that it claims.  Without ``pairs``, those of :func:`suspicious` are
+    tried.  The worst in a pilot is audited with ``draws`` draws from each data set: up to a quarter to learn events, a quarter
+    to choose one, half to count it.  The bound is wrong with probability at most 1 − ``confidence``.
 
     By default there are as many draws as about two minutes allow, at most a million; give a number, and the verdict depends
     on the seed alone.  ``bits`` looks at the last bits of the numbers too, which tell of the data where outputs are not
@@ -485,8 +487,8 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
 def suspicious(
     mechanism: Mechanism | Draw, ball: Ball, sizes: Sequence[int] = SIZES, long: Sequence[int] = LONG
 ) -> list[Pair]:
-    """Pairs to race: those of :func:`neighbours` for so many records, and from each path of data sets with ``long`` of them, on which
-    one record after another goes to the far end, the step at which the outputs jump the farthest.
+    """Pairs to race: those of :func:`~sfumato.audit.pairs.neighbours` with so many records, and from each path of data sets
+    with ``long`` of them, on which one record after another goes to the far end, the step at which outputs jump the farthest.
 
     A few draws tell, as all data sets of a path get the same random numbers: what is left is what the data do.
     """

@@ -122,8 +122,8 @@ class Misplaced(ManifoldLaplace):
 
 
 def straying(space: Space, points: Points) -> Points:
-    """A solver that takes any point where the gradient vanishes for the mean: Newton's steps, with the trace of the Hessian for all
-    of it, walk out of a large ball, where there are others."""
+    """A solver that takes any point where the gradient vanishes for the mean: Newton's steps, with the trace of the Hessian for
+    all of it, walk out of a large ball, where there are others."""
     x, damping = space.mean_start(points), 1.0
     pull = space.mean_log(x[None], points)[0]
     for _ in range(500):
@@ -140,10 +140,10 @@ def straying(space: Space, points: Points) -> Points:
 
 
 def hasty(share: float) -> Callable[[Space, Points], Points]:
-    """A solver that stops where the gradient is below a share of the data's own spread: how far off it is depends on the data."""
+    """A solver that stops where the gradient is below a share of the data's own spread: how far off it is, the data decide."""
 
     def place(space: Space, points: Points) -> Points:
-        x = points[0]
+        x: Points = points[0]
         for _ in range(50):
             logs = space.log(x, points)
             pull = logs.mean(axis=0)
@@ -155,9 +155,18 @@ def hasty(share: float) -> Callable[[Space, Points], Points]:
     return place
 
 
-def bare_doubles(ball: Ball, epsilon: float) -> Draw:
-    """KNG with no lattice: which doubles can come out depends on the mean, and their last bits tell of it."""
-    return KNG(ball, epsilon).sample
+def single_noise(ball: Ball, epsilon: float) -> Draw:
+    """The manifold Laplace on a sphere, its noise in single precision and added in double: the last bits are the mean's own,
+    whatever the processor."""
+    mechanism = ManifoldLaplace(ball, epsilon)
+
+    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
+        clipped = ball.clip(data)
+        target = mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(len(clipped)))
+        noise = (target.draw(size, rng).points - target.base).astype(np.float32)
+        return np.asarray(target.base + noise.astype(np.float64))
+
+    return draw
 
 
 def first_acceptance(target: Target, rng: np.random.Generator) -> tuple[Points, int]:

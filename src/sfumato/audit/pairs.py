@@ -70,8 +70,8 @@ def rows(points: Points, counts: NDArray[np.int64]) -> Points:
 
 
 def paths(ball: Ball, n: int) -> list[Path]:
-    """Every k of n records at the far end of a diameter, the others at its near end, or at the centre, or a third of them aside:
-    a solver that goes astray, or stops too early, does so somewhere on the way.
+    """Every k of n records at the far end of a diameter, the others at its near end, or at the centre, or a third of them
+    aside: a solver that goes astray, or stops too early, does so somewhere on the way.
 
     >>> from sfumato import Sphere
     >>> [path.name for path in paths(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)][0]

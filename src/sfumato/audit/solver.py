@@ -4,21 +4,21 @@ The Laplace draws about the point that a solver returns, so its promise is that 
 neighbours must lie within ε·σ of each other, and each within a public allowance of the true mean.  Data sets that are hard
 for a solver are tried (two clusters at opposite ends in every split, three clusters, records that nearly coincide, random
 clusters at the edge), up to the largest radius that is admitted.  Each computed centre is held against one that is certain:
-gradient steps no longer than the inverse of the largest Hessian, which from the public centre stay in the ball and lower the mean
-squared distance until they are at its only stationary point there (theory, Result 2).
+gradient steps no longer than the inverse of the largest Hessian, which from the public centre stay in the ball and lower the
+mean squared distance until they are at its only stationary point there (theory, Result 2).
 """
 
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..ball import Ball
-from ..mechanisms import ManifoldLaplace
+from ..mechanisms import ManifoldLaplace, Mechanism
 from ..records import Records
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from ..spaces.base import Array, Points
@@ -105,8 +105,8 @@ class Finding:
 
 
 def attack(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Counts, neighbours: bool) -> Finding:
-    """Held against the certain means, data set by data set; if ``neighbours``, each also against the one before it.  A centre that
-    is refused for the data's sake counts as infinitely wrong."""
+    """Held against the certain means, data set by data set; if ``neighbours``, each also against the one before it.  A centre
+    that is refused for the data's sake counts as infinitely wrong."""
     ball, space = mechanism.ball, mechanism.space
     centers = []
     for points, count in zip(clusters, counts, strict=True):
@@ -159,17 +159,17 @@ def attacks(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> 
         yield attack(mechanism, f"random clusters, {size} records", at(coordinates), counts, False)
 
 
-def largest_radius(space: Space, n: int, most: float = 16.0) -> float:
-    """The largest radius at which the Laplace is admitted for n records, by bisection.
+def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: int, most: float = 16.0) -> float:
+    """The largest radius at which a mechanism is admitted for n records and ε = 1, by bisection.
 
-    >>> 1.0 < largest_radius(Sphere(dim=2), 100) <= np.pi / 2
+    >>> 1.0 < largest_radius(ManifoldLaplace, Sphere(dim=2), 100) <= np.pi / 2
     True
     """
     low, high = 0.0, min(most, space.mean_radius_limit)
     for _ in range(30):
         middle = (low + high) / 2
         try:
-            ManifoldLaplace(Ball(space, space.present(space.origin()), middle), 1.0).check(n)
+            kind(Ball(space, space.present(space.origin()), middle), 1.0).check(n)
             low = middle
         except ValueError:
             high = middle
@@ -192,13 +192,14 @@ def found(sets: int, seed: int = 0, only: str = "") -> Iterator[Row]:
     for space in [*SPACES, Euclidean(dim=3)]:
         if only not in str(space):
             continue
-        limit = largest_radius(space, 1000)
+        limit = largest_radius(ManifoldLaplace, space, 1000)
         for fraction in FRACTIONS:
             rng = np.random.default_rng(seed)
             epsilon = 1.0 if np.isfinite(space.mean_radius_limit) else 1000.0  # on SPD the Laplace needs a large n·ε
             mechanism = ManifoldLaplace(Ball(space, space.present(space.origin()), fraction * limit), epsilon)
             for one in worst(attacks(mechanism, sets, rng)):
-                words = f"{one.sets} data sets: error of the centre {one.error:.3g} of its allowance, loss of neighbours {one.loss:.4f} of ε"
+                words = f"{one.sets} data sets: error of the centre {one.error:.3g} of its allowance"
+                words += f", loss of neighbours {one.loss:.4f} of ε" if one.loss else ""
                 name = f"{space}, radius {mechanism.ball.radius:.4f}: {one.name}"
                 yield Row("solver", name, "pass" if one.sound else "fail", words)
 

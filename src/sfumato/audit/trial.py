@@ -15,10 +15,11 @@ from ..mechanisms.base import ManifoldMechanism
 from ..release import write_atomically
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from . import broken
-from .blackbox import MOST_DRAWS, Draw, Verdict, audit, releases, usable
+from .blackbox import MOST_DRAWS, Draw, Verdict, audit, releases, sampler, suspicious, usable
 from .exact import MOST, exact_loss
-from .pairs import SIZES, Pair, neighbours
+from .pairs import LONG, SIZES, Pair, neighbours
 from .rows import Row, Settings
+from .solver import center_loss, largest_radius
 from .timing import RELEASES, clocked, stopping_at_first, timing_audit
 
 EPSILON = 1.0
@@ -34,6 +35,17 @@ def balls() -> list[Ball]:
         (Euclidean(dim=2), 1.0),
     ]
     return [Ball(space, space.present(space.origin()), radius) for space, radius in spaces]
+
+
+def ours() -> Iterator[Mechanism]:
+    """Every mechanism on the small balls, and those with a limit of their own on balls of nearly the largest radius that they
+    take: the other end of the admitted range."""
+    for ball in balls():
+        yield from mechanisms(ball, EPSILON)
+        if not isinstance(ball.space, Euclidean):
+            for kind in (KNG, ManifoldLaplace, Exponential):
+                radius = 0.99 * largest_radius(kind, ball.space, max(SIZES))
+                yield kind(Ball(ball.space, ball.space.present(ball.center), radius), EPSILON)
 
 
 def mechanisms(ball: Ball, epsilon: float, name: str = "all") -> list[Mechanism]:
@@ -61,15 +73,27 @@ def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
         "KNG at the paper's sphere scale": broken.paper_scale(ball, epsilon),
         "Markov chain stopped after 50 steps": broken.short_chain(ball, epsilon),
         "radius from the data": broken.data_radius(ball, epsilon),
+        **{
+            f"Laplace, solver stopped at {share:g} of the spread": sampler(
+                broken.Misplaced(ball, epsilon, place=broken.hasty(share))
+            )
+            for share in (0.3, 0.1, 0.02)
+        },
     }
 
 
 def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
-    """The largest exact loss over the pairs; None where the dimension or the mechanism does not allow it."""
-    if not isinstance(mechanism, ManifoldMechanism) or mechanism.space.dim > MOST:
-        return None
-    count = COUNT[mechanism.space.dim]
-    return max(exact_loss(mechanism, pair.first, pair.second, count).loss for pair in pairs)
+    """The largest exact loss over the pairs, by the computed centres of the Laplace and by quadrature; None where neither the
+    mechanism nor the dimension allows it."""
+    losses = list[float]()
+    if isinstance(mechanism, ManifoldLaplace):
+        sides = ([mechanism.ball.clip(side) for side in (pair.first, pair.second)] for pair in pairs)
+        losses += [center_loss(mechanism, *side) for side in sides]
+    if isinstance(mechanism, ManifoldMechanism) and mechanism.space.dim <= MOST:
+        count = COUNT[mechanism.space.dim]
+        small = [pair for pair in pairs if len(pair) <= max(SIZES)]
+        losses += [exact_loss(mechanism, pair.first, pair.second, count).loss for pair in small]
+    return max(losses, default=None)
 
 
 def run(out: Path, draws: int = MOST_DRAWS, timed: int = RELEASES, seed: int = 0) -> Iterator[Row]:
@@ -79,7 +103,7 @@ def run(out: Path, draws: int = MOST_DRAWS, timed: int = RELEASES, seed: int = 0
     for ball in balls():
         for mechanism in mechanisms(ball, EPSILON):
             pairs = usable(mechanism, neighbours(ball))
-            loss = worst_exact(mechanism, [pair for pair in pairs if len(pair) == 10])
+            loss = worst_exact(mechanism, [pair for pair in pairs if len(pair) == 10])  # those of ten: few enough
             if loss is not None:
                 name = f"exact: {mechanism.name} on {ball.space}"
                 records.append({"section": "exact", "name": name, "loss": loss, "claimed": EPSILON})
@@ -100,13 +124,17 @@ def section(settings: Settings) -> Iterator[Row]:
 
 
 def _verdicts(draws: int, timed: int, seed: int) -> Iterator[tuple[str, Verdict, bool]]:
-    for ball in balls():
-        for mechanism in mechanisms(ball, EPSILON):
-            yield "ours", audit(mechanism, draws=draws, seed=seed), False
+    for mechanism in ours():
+        name = f"{mechanism.name} on {mechanism.space}, radius {mechanism.ball.radius:.4g}"
+        yield "ours", audit(mechanism, draws=draws, seed=seed, name=name), False
     sphere = balls()[0]
     for name, draw in broken_variants(sphere, EPSILON).items():
-        pairs = neighbours(sphere, 10) if "paper" in name else None
+        pairs = neighbours(sphere, 10) if "paper" in name else suspicious(draw, sphere, long=(1000,))
         yield "broken", audit(draw, EPSILON, pairs, ball=sphere, seed=seed, name=name), True
+    wide = Ball(sphere.space, sphere.space.present(sphere.center), 0.92 * np.pi / 2)
+    stray = sampler(broken.Misplaced(wide, EPSILON, place=broken.straying))
+    name = "Laplace, solver that walks out of the ball"
+    yield "broken", audit(stray, EPSILON, suspicious(stray, wide, long=(100,)), ball=wide, seed=seed, name=name), True
     spd = balls()[1]
     flat = broken.flat_volume(spd, EPSILON)
     name = "Laplace on SPD, flat volume element"  # seen where the noise is wide: at two records
@@ -178,7 +206,7 @@ def conduct(
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     for label, suspect in suspects.items():
-        pairs = usable(suspect, neighbours(ball, sizes))
+        pairs = suspicious(suspect, ball, sizes, LONG if n is None else (n,))
         if how == "timing" and isinstance(suspect, Mechanism):
             found = [timing_audit(suspect, pair, seed=seed) for pair in clock_pairs(ball, len(pairs[0]))]
             verdict = max(found, key=lambda one: one.epsilon_lower)
