@@ -109,9 +109,9 @@ class Misplaced(ManifoldLaplace):
 
     place: Callable[[Space, Points], Points] = field(kw_only=True)
 
-    def calibrate(self, n: int) -> Scale:
-        delta = self.space.mean_sensitivity(self.ball.radius) / n
-        return Scale(delta / self.epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": 1e-9 * self.ball.radius})
+    def _calibrate(self, n: int, epsilon: float) -> Scale:
+        delta, room = self.space.mean_sensitivity(self.ball.radius) / n, 1e-9 * self.ball.radius
+        return Scale((delta + room) / epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": room})
 
     def center(self, records: Records) -> Points:
         return self.place(self.space, records.points)

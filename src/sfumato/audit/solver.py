@@ -38,16 +38,6 @@ SPACES: list[Space] = [
 ]
 
 
-def computed_center(mechanism: ManifoldLaplace, points: Points) -> Points:
-    """The point that the noise would be centred at, for clipped records."""
-    records = Records(mechanism.space, points)
-    center = getattr(mechanism, "center", None)
-    found: Points = (
-        mechanism.target(records, mechanism.calibrate(records.n)).base if center is None else center(records)
-    )
-    return found
-
-
 def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
     """The privacy loss of the Laplace at two data sets, ρ(c, c')/σ for their computed centres c and c': exact on a homogeneous
     space, where the normaliser is the same.
@@ -57,7 +47,7 @@ def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> fl
     >>> round(center_loss(laplace, np.array([[0.0], [1.0]]), np.array([[0.0], [-1.0]])), 6)
     1.0
     """
-    a, b = (computed_center(mechanism, points) for points in (first, second))
+    a, b = (mechanism.center(Records(mechanism.space, points)) for points in (first, second))
     return float(mechanism.space.distance(a, b)) / mechanism.scale(len(first))
 
 
@@ -87,6 +77,10 @@ def certain_means(ball: Ball, clusters: Points, counts: Counts) -> tuple[Points,
         left = left[~at_rest]
         if not len(left):
             break
+    if not (ball.distances(x) <= ball.radius * (1 + 1e-9)).all():
+        raise RuntimeError(
+            "steps that should stay in the ball left it"
+        )  # only in the ball is a stationary point the mean
     return x, norms / least
 
 
@@ -112,7 +106,7 @@ def attack(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Coun
     for points, count in zip(clusters, counts, strict=True):
         clipped = ball.clip(space.present(rows(points, count)))
         try:
-            centers.append(computed_center(mechanism, clipped))
+            centers.append(mechanism.center(Records(space, clipped)))
         except RuntimeError:
             return Finding(name, len(counts), np.inf, np.inf)
     found, scale = np.stack(centers), mechanism.calibrate(int(counts[0].sum()))

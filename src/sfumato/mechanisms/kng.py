@@ -29,7 +29,10 @@ from ..spaces.base import Array, Moments, Points, Space
 from .base import Budget, ManifoldMechanism
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
-TRIALS = 40  # made-up neighbours that a stated sensitivity is tried at
+TRIALS, MANY = (
+    40,
+    10_000,
+)  # made-up neighbours that a stated sensitivity is tried at; fewer where there are many records
 INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals
 
 
@@ -94,12 +97,12 @@ def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Poi
         lengths = ball.radius * rng.uniform(low, 1.0, count).reshape(-1, *ones)
         return space.exp(ball.center, lengths * space.random_directions(ball.center, count, rng))
 
-    for _ in range(TRIALS):
+    for _ in range(TRIALS if n <= MANY else TRIALS // 5):
         end = ball.radius * space.random_directions(ball.center, 1, rng)
         pair = space.exp(ball.center, np.concatenate([end, -end]))
         if rng.random() < 0.25:  # another end, or one inside
             pair[1] = spread(1, 0.0)[0]
-        others = (pair[:1], pair[1:], ball.center[None], pair, spread(3, 1.0), spread(n, 0.0))[rng.integers(6)]
+        others = (pair[:1], pair[1:], ball.center[None], pair, spread(3, 1.0), spread(1000, 0.0))[rng.integers(6)]
         rest = others[np.arange(n - 1) % len(others)]
         x = np.concatenate([ball.center[None], pair, spread(4, 1.0), spread(4, 0.0)])
         yield x, np.concatenate([pair[:1], rest]), np.concatenate([pair[1:], rest])
