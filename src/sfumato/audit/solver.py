@@ -154,19 +154,25 @@ def attacks(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> 
 
 
 def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: int, most: float = 16.0) -> float:
-    """The largest radius at which a mechanism is admitted for n records and ε = 1, by bisection.
+    """The largest radius, up to ``most``, at which a mechanism is admitted for n records and ε = 1, by bisection.
 
     >>> 1.0 < largest_radius(ManifoldLaplace, Sphere(dim=2), 100) <= np.pi / 2
     True
     """
-    low, high = 0.0, min(most, space.mean_radius_limit)
-    for _ in range(30):
-        middle = (low + high) / 2
+
+    def admitted(radius: float) -> bool:
         try:
-            kind(Ball(space, space.present(space.origin()), middle), 1.0).check(n)
-            low = middle
+            kind(Ball(space, space.present(space.origin()), radius), 1.0).check(n)
         except ValueError:
-            high = middle
+            return False
+        return True
+
+    low, high = 0.0, min(most, space.mean_radius_limit)
+    if admitted(high):
+        return high
+    for _ in range(20):
+        middle = (low + high) / 2
+        low, high = (middle, high) if admitted(middle) else (low, middle)
     return low
 
 

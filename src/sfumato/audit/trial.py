@@ -44,7 +44,7 @@ def ours() -> Iterator[Mechanism]:
         yield from mechanisms(ball, EPSILON)
         if not isinstance(ball.space, Euclidean):
             for kind in (KNG, ManifoldLaplace, Exponential):
-                radius = 0.99 * largest_radius(kind, ball.space, max(SIZES))
+                radius = 0.99 * largest_radius(kind, ball.space, max(SIZES), most=3.0)
                 yield kind(Ball(ball.space, ball.space.present(ball.center), radius), EPSILON)
 
 
