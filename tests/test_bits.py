@@ -238,7 +238,7 @@ def test_gradients_are_as_accurate_as_claimed(space, spread, rng):
                     log = (mp_spd if isinstance(space, sf.SPD) else mp_sphere)(space, y, nothing, x)
                 exact = [a + b / n for a, b in zip(exact, log, strict=True)]
             worst = max(worst, float(mp.norm([mp.mpf(float(a)) - b for a, b in zip(found, exact, strict=True)])))
-    assert bound / 10_000 < worst < bound
+    assert bound / 100_000 < worst < bound  # the claim holds, and is not idle
 
 
 def test_ill_conditioned_centres_are_counted():
