@@ -312,8 +312,8 @@ def test_released_bits_do_not_depend_on_the_number_of_threads(space, rng):
 
 # -- attacks ------------------------------------------------------------------------------------------------------------------
 ATTACKED = [
-    (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 4.0),
-    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 2.5),
+    (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 3.5),
+    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 2.0),
     (sf.ManifoldLaplace, sf.SPD(size=2), 1.5, 50, 1.5),
     (sf.ManifoldLaplace, sf.PlanarShapes(landmarks=5), 0.2, 50, 4.0),
     (sf.KNG, sf.Euclidean(dim=3), 1.0, 50, 3.5),
