@@ -249,6 +249,7 @@ def test_ill_conditioned_centres_are_counted():
     assert space.rounding_error(np.array([[1.0, 0.9999], [0.9999, 1.0]]), 1.0) > 1000 * plain
 
 
+BOTH = 1 + np.e  # at ε = 1 a stated δ is so many times the chance that a draw fails, as either of two data sets may
 TABLE = [
     (sf.Euclidean(dim=3), 1.0, 50),
     (sf.Sphere(dim=2), np.pi / 8, 50),
@@ -274,10 +275,10 @@ def test_failure_probabilities_are_below_a_billionth(space, radius, least):
         for n in (10**6,) if kind is sf.Exponential and space.dim > 50 else (least, 10**6):
             mechanism = kind(ball, 1.0)
             losses = mechanism.losses(n)
-            assert 1e-13 < losses.numerical_delta < 1e-9
+            assert 1e-13 < losses.numerical_delta / BOTH < 1e-9
             assert 1e-14 < losses.numerical_epsilon < 1e-4
     assert (
-        sf.ManifoldLaplace(ball, 1.0).losses(max(50, least // 10)).numerical_delta < 1e-9
+        sf.ManifoldLaplace(ball, 1.0).losses(max(50, least // 10)).numerical_delta / BOTH < 1e-9
     )  # for any number of records
 
 
@@ -287,7 +288,7 @@ def test_spaces_of_users_fall_back_to_doubles(rng):
 
     center, n = [0.0, 0.0, 1.0], 60
     theirs, ours = (sf.ManifoldLaplace(sf.Ball(s, center, 0.4), 1.0) for s in (Mine(dim=2), sf.Sphere(dim=2)))
-    assert ours.losses(n).numerical_delta < 1e-11 < theirs.losses(n).numerical_delta < 1e-9
+    assert ours.losses(n).numerical_delta / BOTH < 1e-11 < theirs.losses(n).numerical_delta / BOTH < 1e-9
     value = theirs.release(np.tile(center, (n, 1))).value
     assert np.linalg.norm(value) == pytest.approx(1)
 
