@@ -133,8 +133,12 @@ class Mechanism(ABC):
                 lower = min(lower, epsilon - np.log(losses.numerical_delta / MOST_DELTA) - 0.01)
             if lower == epsilon or epsilon < 1e-6 * asked:
                 break
-            epsilon = float(max(lower, epsilon / 2))
-            scale, _ = known[n] = self._calibrate(n, epsilon), epsilon
+            lower = float(max(lower, epsilon / 2))
+            try:
+                scale, epsilon = self._calibrate(n, lower), lower
+            except ValueError:  # there is no such scale: check() says what is wrong with this one
+                break
+            known[n] = scale, epsilon
         if epsilon < 0.99 * asked:
             scale = replace(
                 scale, formula=f"{scale.formula}, at ε = {epsilon:.4g}: all that double precision can carry"

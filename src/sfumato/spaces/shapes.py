@@ -38,7 +38,7 @@ from .base import (
     uniform_weights,
     whole_number,
 )
-from .sphere import EXACT, local_log_spread, psi_max
+from .sphere import EXACT, local_log_spread, norm_error, psi_max
 
 SINGLE = 2048  # records that are summed in single precision at once
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
@@ -91,7 +91,7 @@ class PlanarShapes(Space):
             raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
         if (kernels := self._kernels(z)) is not None:
             rows = z.view(np.float64)
-            if kernels.shape_faults(rows, EXACT * 2 * self.landmarks, (self.landmarks * EXACT) ** 2) == 0:
+            if kernels.shape_faults(rows, norm_error(2 * self.landmarks), (self.landmarks * EXACT) ** 2) == 0:
                 return z, {}
             made = np.empty_like(z)
             if kernels.shape_canonical(rows, made.view(np.float64)) == 0:
@@ -99,7 +99,7 @@ class PlanarShapes(Space):
         with np.errstate(over="ignore", invalid="ignore"):
             mean = z @ np.full(self.landmarks, 1 / self.landmarks, dtype=np.complex128)
             real = z.view(np.float64)
-            exact = EXACT * 2 * self.landmarks
+            exact = norm_error(2 * self.landmarks)
             if np.abs(np.vecdot(real, real) - 1).max(initial=0.0) <= exact and np.abs(mean).max(initial=0.0) <= EXACT:
                 return z, {}  # canonical already
             centred = z - mean[:, None]
@@ -390,8 +390,7 @@ class PlanarShapes(Space):
     def rounding_error(self, center: Points, reach: float) -> float:
         """As on the sphere, with inner products of 2k terms; turning a record to another adds 1/cos, which the sphere of
         curvature 4 covers."""
-        terms = 2 * self.landmarks
-        return (24 + 4 * float(np.sqrt(terms)) + terms) * 2.0**-53 * self.largest_term(reach)
+        return (32 + 8 * float(np.sqrt(2 * self.landmarks))) * 2.0**-53 * self.largest_term(reach)
 
     def largest_term(self, reach: float) -> float:
         return angle_condition(2 * reach)

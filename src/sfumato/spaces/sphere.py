@@ -40,7 +40,13 @@ from .base import (
 )
 
 DRIFT = 1e-3  # of the right norm: a vector rounded to three decimals; each is put right
-EXACT = 2.0**-52  # times the number of coordinates: what rounding leaves in the squared norm of a normalised vector
+EXACT = 2.0**-52
+
+
+def norm_error(terms: int) -> float:
+    """What rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
+    normalised again."""
+    return EXACT * (8 + 4 * math.sqrt(terms))
 
 
 @dataclass(frozen=True)
@@ -93,7 +99,7 @@ class Sphere(Space):
         reasons = _not_finite(array)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(array, axis=1) * self._q
-            exact = np.abs(np.vecdot(array, array) * self.curvature - 1) <= EXACT * (self.dim + 1)
+            exact = np.abs(np.vecdot(array, array) * self.curvature - 1) <= norm_error(self.dim + 1)
         norms[exact] = 1.0  # what becomes of a record does not depend on the others
         for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
             wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
@@ -107,7 +113,7 @@ class Sphere(Space):
 
     def _is_canonical(self, array: Array) -> bool:
         """Whether every norm is right to the last digits."""
-        exact = EXACT * (self.dim + 1)
+        exact = norm_error(self.dim + 1)
         if array.size >= MANY and (kernels := compiled()):
             faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
             return bool(faults(array, 1 / self.curvature, exact) == 0)
@@ -321,9 +327,9 @@ class Sphere(Space):
         return np.pi / (2 * self._q)
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Some two dozen roundings of numbers of at most 1, inner products of d + 1 terms, and norms that are off by as many
-        (EXACT); times what a logarithm makes of an error in a cosine."""
-        return (24 + 4 * math.sqrt(self.dim + 1) + self.dim + 1) * 2.0**-53 * self.largest_term(reach)
+        """Some two dozen roundings of numbers of at most 1, inner products of d + 1 terms, and norms as far off as
+        :func:`norm_error`; times what a logarithm makes of an error in a cosine."""
+        return (32 + 8 * math.sqrt(self.dim + 1)) * 2.0**-53 * self.largest_term(reach)
 
     def largest_term(self, reach: float) -> float:
         return angle_condition(self._q * reach) / self._q  # at least f·‖y‖, f = θ/sin θ
