@@ -36,7 +36,7 @@ def wings(tmp_path):
     reference = rng.normal(size=(6, 2))
     records = reference + rng.normal(0, 0.03, (40, 6, 2))
     for name, shapes in (("wings.tps", records), ("reference.tps", reference[None])):
-        text = "".join("LM=6\n" + "".join(f"{x} {y}\n" for x, y in s) + f"ID={i % 10}\n" for i, s in enumerate(shapes))
+        text = "".join("LM=6\n" + "".join(f"{x} {y}\n" for x, y in s) + f"ID={i}\n" for i, s in enumerate(shapes))
         (tmp_path / name).write_text(text)
     return [
         "release",

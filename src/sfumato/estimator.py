@@ -69,8 +69,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 class PrivateFrechetMean(_PrivateEstimator):
     """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
 
-    ``space``, ``center``, ``radius`` and ``epsilon`` must be given; ``mechanism``, ``unit``, ``invalid`` and ``budget`` are those
-    of :func:`sfumato.private_mean`.  X is (n, ...) as the space has it, or flattened to (n, features).  After ``fit``:
+    ``space``, ``center``, ``radius`` and ``epsilon`` must be given; ``mechanism``, ``unit``, ``invalid`` and ``budget`` are
+    those of :func:`sfumato.private_mean`.  X is (n, ...) as the space has it, or flattened to (n, features).  After ``fit``:
     ``mean_`` is the released value, ``release_`` its record, ``n_features_in_`` the length of a flattened record.
 
     >>> from sfumato import SPD

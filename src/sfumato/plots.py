@@ -529,7 +529,7 @@ def _captioned(figure: Figure, release: Release, title: str, p: float, error: fl
     known = (
         "nothing public is known of its error"
         if error is None
-        else f"with probability {p:g} the statistic without noise lies within {error:.3g} ({r['predicted_error']['distance']})"
+        else f"with probability {p:g} {release.estimate} lies within {error:.3g} ({r['predicted_error']['distance']})"
     )
     sentences = [f"ε = {g.epsilon:g}, n = {r['n']}, mechanism {r['mechanism']['name']}; {known}"]
     sentences += [] if r["on_manifold"] else [_off_manifold(release)]

@@ -19,9 +19,50 @@ from .spaces.base import Points
 RECORD = "one record"
 MANY = 10  # a column of text with so many values, or with values such as S01, may say whose record it is, whatever its name
 WHOSE = frozenset(
-    "subject subjects subj sub participant patient pt person proband individual animal specimen donor owner volunteer "
-    "respondent user student pupil child mother family household twin case who id ids pid sid uid ptid rid "
-    "monkey mouse rat bird fish dog".split()
+    (
+        *(
+            "subject",
+            "subj",
+            "sub",
+            "participant",
+            "patient",
+            "pt",
+            "person",
+            "proband",
+            "individual",
+            "donor",
+            "owner",
+        ),
+        *(
+            "volunteer",
+            "respondent",
+            "user",
+            "student",
+            "pupil",
+            "child",
+            "mother",
+            "family",
+            "household",
+            "twin",
+            "case",
+        ),
+        *(
+            "who",
+            "id",
+            "ids",
+            "pid",
+            "sid",
+            "uid",
+            "ptid",
+            "rid",
+            "specimen",
+            "animal",
+            "monkey",
+            "mouse",
+            "rat",
+            "bird",
+        ),
+    )
 )
 UNKNOWN = frozenset(["", "na", "n/a", "nan", "none", "null"])  # what files write where there is no label
 

@@ -32,7 +32,7 @@ from ..calibration.rounding import (
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
 from ..data.files import Dataset
-from ..data.lazy import MEMORY, Progress, is_lazy, stream
+from ..data.lazy import MEMORY, Progress, chunk_rows, is_lazy, stream
 from ..records import Records, one_thread
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
@@ -201,10 +201,21 @@ class Mechanism(ABC):
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.ball.radius:g}: the noise is too small, or the coordinates too large, for doubles. A smaller epsilon, "
-                "fewer records, or a radius or coordinates of more ordinary size would do"
+                f"{self.ball.radius:g}: {self._cure(n)}"
             )
         return losses
+
+    def _cure(self, n: int) -> str:
+        """What is wrong where rounding loses too much, and what would do."""
+        if self.space.curvature_bounds[0] < 0 and self.error_quantile(n, LEVELS[-1]) > self.ball.radius:
+            return (
+                "the noise is so wide that draws would lie where doubles are too coarse. More records, a larger epsilon or a "
+                "smaller radius would do"
+            )
+        return (
+            "the noise is too small, or the coordinates too large, for doubles. A smaller epsilon, fewer records, or a radius "
+            "or coordinates of more ordinary size would do"
+        )
 
     def release(
         self,
@@ -229,9 +240,10 @@ class Mechanism(ABC):
         An epsilon above 100 promises nothing that anyone would call privacy and is refused without ``force``.  ``workers``
         threads share each pass over the data.
 
-        Points may also be a :class:`~sfumato.Dataset`, a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or
-        list of delayed partitions.  They are then read in chunks, anew in each pass, so that about ``memory`` bytes of them
-        are held at a time; ``progress(pass, done, parts)`` is called as the parts of a pass are done.
+        Points may also be a :class:`~sfumato.Dataset`, a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset,
+        or a Dask array, bag or list of delayed partitions.  All but the first are then read in chunks, anew in each pass, so
+        that about ``memory`` bytes of them are held at a time; ``progress(pass, done, parts)`` is called as the parts of a
+        pass are done.
         """
         if self.calibration == "as run":
             raise ValueError(
@@ -463,7 +475,7 @@ def note_release(budget: Budget | None, paid: object, release: Release) -> None:
 
 def gather(
     ball: Ball,
-    points: ArrayLike | Dataset,
+    points: Any,
     unit: str | ArrayLike | None,
     unit_name: str,
     invalid: str,
@@ -474,6 +486,7 @@ def gather(
     """Clipped records, one for each unit, and the unit in words."""
     clip = partial(ball.clip, invalid=invalid)
     check_invalid(invalid)  # before any data are read
+    chunk_rows(ball.space, 1 << 62, workers)  # refuses what is no number of workers
     points, unit = take_unit(points, unit)
     if not isinstance(unit, str) and is_lazy(ball.space, points, memory):
         raise ValueError(
