@@ -621,8 +621,11 @@ def show_plan(ball: Ball, n: int, epsilon: float, rows: list[Forecast]) -> None:
         else:
             mark = "   <- auto takes this one" if i == 0 else ""
             typer.echo(f"{row.mechanism:14s}{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}{mark}")
-    if rows[0].refusal is not None:
+    best = rows[0].error_95
+    if best is None:
         typer.echo("\nNothing can be released so: no mechanism can be used.")
+    elif best >= ball.radius:
+        typer.echo("\nAn error as large as the radius says little beyond the public centre.")
 
 
 def named_space(name: SpaceName, landmarks: int | None, size: int | None, dim: int | None) -> Space:

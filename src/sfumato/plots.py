@@ -160,7 +160,8 @@ def _draw_shape(release: Release, title: str, p: float, outline: Sequence[int] |
     band = outline is None and looks_like_an_outline(reference)
 
     points = np.vstack([reference, released])
-    low, high = points.min(axis=0) - 1.15 * share, points.max(axis=0) + 1.15 * share
+    margin = max(1.15 * share, 0.015 * float(np.ptp(points, axis=0).max()))  # room for the markers of the outermost
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     height = 9 * (high[1] - low[1]) / max(high[0] - low[0], 1e-9)
     figure = _figure(9, 1.0 + 0.3 * bool(title) + min(max(height, 2.0), 8.0))
     axes = figure.add_subplot()

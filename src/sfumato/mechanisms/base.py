@@ -201,17 +201,23 @@ class Mechanism(ABC):
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.ball.radius:g}: {self._cure(n)}"
+                f"{self.ball.radius:g}: {self._cure(losses, n)}"
             )
         return losses
 
-    def _cure(self, n: int) -> str:
-        """What is wrong where rounding loses too much, and what would do."""
-        if self.space.curvature_bounds[0] < 0 and self.error_quantile(n, LEVELS[-1]) > self.ball.radius:
+    def _cure(self, losses: Losses, n: int) -> str:
+        """What is wrong where rounding loses too much, and what would do: tried with ten times the epsilon."""
+        try:
+            then = replace(self, epsilon=10 * self.epsilon).losses(n)
+        except ValueError:  # nor can that be used
+            then = losses
+        if losses.numerical_delta > MOST_DELTA and 2 * then.numerical_delta < losses.numerical_delta:
             return (
                 "the noise is so wide that draws would lie where doubles are too coarse. More records, a larger epsilon or a "
                 "smaller radius would do"
             )
+        if losses.numerical_delta <= MOST_DELTA and then.numerical_epsilon < 5 * losses.numerical_epsilon:
+            return "epsilon is so small that rounding is a large share of it. A larger epsilon would do"
         return (
             "the noise is too small, or the coordinates too large, for doubles. A smaller epsilon, fewer records, or a radius "
             "or coordinates of more ordinary size would do"
@@ -455,8 +461,8 @@ def check_promise(epsilon: float, force: bool = False) -> None:
         )
     if epsilon > LARGE_EPSILON:
         warnings.warn(
-            f"an epsilon of {epsilon:g} promises little: one person's record may change the odds of what is released by a "
-            f"factor of e^{epsilon:g}. 1 is common; above 10 hardly anyone would call it privacy",
+            f"an epsilon of {epsilon:g} promises little: one record may change the odds of what is released by a factor of e "
+            f"to the power of {epsilon:g}. 1 is common; above 10 hardly anyone would call it privacy",
             stacklevel=3,
         )
 
