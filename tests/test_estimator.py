@@ -126,6 +126,7 @@ def test_every_fit_charges_the_budget_also_of_clones(estimator, tmp_path):
     assert [json.loads(line.record)["release"] for line in lines] == fitted
     with pytest.raises(sf.BudgetExceeded):
         clone(estimator).fit(points)
+    assert clone(estimator).set_params(unit=np.arange(30) // 3, budget=None).fit(points).release_.record["n"] == 10
     with pytest.raises(ValueError, match="looks like the name of a column"):
         estimator.set_params(unit="subject_id", budget=None).fit(points)
 

@@ -131,6 +131,17 @@ def test_a_data_set_with_repeated_subjects_needs_a_unit():
     assert sf.private_mean(alone, ball, 1.0, unit="one subject").guarantee.unit == "one subject"
 
 
+def test_a_table_with_a_column_of_people_needs_a_unit():
+    arrow = pytest.importorskip("pyarrow")
+    ball, budget = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0), Notebook()
+    table = arrow.table({"patient_id": [1, 1, 2], "x": [0.1, 0.2, 0.3], "y": [0.1, 0.2, 0.3]})
+    for unit in (None, "patient_id", "one patient"):
+        with pytest.raises(ValueError, match="patient_id"):
+            sf.private_mean(table, ball, 1.0, unit=unit, budget=budget)
+    assert budget.charges == []
+    assert sf.private_mean(table, ball, 1.0, unit="one record").record["n"] == 3
+
+
 def test_columns_that_say_whose_record_it_is():
     letters = np.array(list("abcdefghijkl"))
     labels = {

@@ -64,7 +64,7 @@ WHOSE = frozenset(
         ),
     )
 )
-UNKNOWN = frozenset(["", "na", "n/a", "nan", "none", "null"])  # what files write where there is no label
+UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write where there is no label
 
 
 def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
@@ -85,7 +85,7 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     if names.dtype.kind == "U":
         spellings, spelt = np.unique(names, return_inverse=True)
         names = np.array([unicodedata.normalize("NFKC", name).strip() for name in spellings.tolist()])[spelt]
-        missing = np.flatnonzero(np.isin(np.char.lower(names), list(UNKNOWN)))
+        missing = np.flatnonzero(np.isin(names, UNKNOWN))
     else:
         missing = np.flatnonzero(names != names)
     if len(missing):
