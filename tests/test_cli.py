@@ -128,6 +128,7 @@ def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
     rest = wings[2:]
     for arguments, words in [
         (["release", "missing.tps", *rest, "--out", "m.json"], "missing.tps"),
+        ([*wings[:5], "none.tps", *wings[6:], "--out", "m.json"], "--center none.tps: there is no such file; give"),
         (["release", "short.tps", *rest, "--out", "m.json"], "short.tps: line"),
         (["release", "point.tps", *rest, "--out", "m.json"], "point.tps: record 1 (line 9; ID '1'): has no shape"),
         ([*wings, "--out", "nowhere/m.json"], "there is no folder nowhere"),
@@ -542,7 +543,7 @@ def test_an_origin_that_means_nothing_is_no_centre(sfumato, wings, space, tmp_pa
 
 
 def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force(sfumato, wings, tmp_path):
-    sfumato("ledger", "init", "study.ledger", "--epsilon", "1e13")
+    assert "promise little together" in sfumato("ledger", "init", "study.ledger", "--epsilon", "1e13")[2]
     paid = (*wings[:-1], "1e12", "--out", "m.json", "--ledger", "study.ledger", "--mechanism", "exponential")
     code, _, err = sfumato(*paid)
     assert (code, "promises nothing: choose one of 10 or less" in err, "--force" in err) == (2, True, True), err

@@ -60,13 +60,15 @@ class Study(StrEnum):
     all = "all"
 
 
-SpaceOption = Annotated[SpaceName, typer.Option("--space", help="What the records are.")]
+SpaceOption = Annotated[
+    SpaceName, typer.Option("--space", help="What the records are: spd for covariance matrices, sphere for directions.")
+]
 RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball; never computed from the data.")]
 EpsilonOption = Annotated[
     float, typer.Option(help="Privacy budget of the release: the smaller, the more private; 1 is common.")
 ]
-LandmarksOption = Annotated[int | None, typer.Option(help="Landmarks of a shape.")]
-SizeOption = Annotated[int | None, typer.Option(help="Rows of an SPD matrix.")]
+LandmarksOption = Annotated[int | None, typer.Option(help="How many landmarks a shape has.")]
+SizeOption = Annotated[int | None, typer.Option(help="Rows of a covariance matrix (spd).")]
 DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere or Euclidean space.")]
 ColumnsOption = Annotated[
     str | None, typer.Option(help="Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
@@ -88,12 +90,15 @@ def show_version(asked: bool) -> None:
 
 @app.callback()
 def options(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback instead of a sentence.")] = False,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
     ] = False,
 ) -> None:
     """Differentially private means of shapes, covariance matrices and directions."""
+    if context.invoked_subcommand != "release":
+        ctrl_c.words = "what was at work is not finished"
 
 
 # -- release ------------------------------------------------------------------------------------------------------------
@@ -117,13 +122,20 @@ def release(
     plot: Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")] = None,
     report: Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")] = None,
     value: Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")] = None,
-    unit_column: Annotated[str | None, typer.Option(help="Column that says whose record it is.")] = None,
+    unit_column: Annotated[
+        str | None, typer.Option(help="Column that says whose record it is: all records of one count as one.")
+    ] = None,
     unit: Annotated[
         str | None, typer.Option(help="What one record stands for, in words (default: 'one record').")
     ] = None,
-    invalid: Annotated[str, typer.Option(help="Bad records: 'raise', or 'center' to replace them.")] = "raise",
-    ledger: Annotated[Path | None, typer.Option(help="Ledger to charge.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
+    invalid: Annotated[
+        str,
+        typer.Option(
+            help="Bad records: 'raise' stops before anything is spent, 'center' puts the centre in their place."
+        ),
+    ] = "raise",
+    ledger: Annotated[Path | None, typer.Option(help="Ledger that the epsilon is charged to.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Which data set of the ledger pays.")] = None,
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
@@ -152,7 +164,6 @@ def release(
     from .data.missing import remarks
     from .spaces import InvalidPointError
 
-    ctrl_c.words = "nothing was released, and nothing was charged"
     inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
     if report is not None and report.suffix.lower() == ".md":
@@ -429,7 +440,7 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self.asked, self.waits, self.words = False, False, "what was at work is not finished"
+        self.asked, self.waits, self.words = False, False, "nothing was released, and nothing was charged"
 
     def __call__(self, *_: object) -> None:
         self.asked = True
@@ -546,6 +557,8 @@ def load_center(text: str, space: Space) -> Any:
         return space.present(space.origin())
     if text == "identity" and not Path(text).exists():
         raise ValueError("--center identity is for --space spd; give a file with one public record")
+    if not Path(text).exists():
+        raise ValueError(f"--center {text}: there is no such file; give a file with one public record")
     points = read(Path(text), space).points
     if len(points) != 1:
         raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(points)}")
@@ -733,8 +746,15 @@ def ledger_init(
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
     from .ledger import Ledger
+    from .mechanisms.base import LARGE_EPSILON
 
-    typer.echo(Ledger.create(file, epsilon, dataset).describe())
+    ledger = Ledger.create(file, epsilon, dataset)
+    typer.echo(ledger.describe())
+    if ledger.left > LARGE_EPSILON:
+        warnings.warn(
+            f"releases that add up to an epsilon of {ledger.left} promise little together; 10 is a lot for one group of people",
+            stacklevel=1,
+        )
 
 
 @books.command("show")

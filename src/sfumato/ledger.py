@@ -18,7 +18,7 @@ import os
 import sqlite3
 import unicodedata
 import warnings
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -348,12 +348,8 @@ def _was_a_ledger(path: Path) -> bool:
     return any(mark in content for mark in (b"SQLite format 3", b"TABLE entries", FORMAT.encode(), GENESIS.encode()))
 
 
-def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
-    """The lines of a ledger, if SQLite finds the file sound, the chain holds and it contains the heads noted before."""
-
-    def refuse(fault: str) -> NoReturn:
-        raise LedgerError(f"{path}: {fault}. {RESTORE}")
-
+def _check_database(path: Path, connection: sqlite3.Connection, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse a file that SQLite finds damaged, or whose table is none of ours."""
     fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if fault != "ok":
         refuse(f"SQLite finds the file damaged ({' '.join(fault.split())})")
@@ -365,6 +361,14 @@ def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
     if schema != [(SCHEMA,)]:
         refuse("this is not a ledger of this version of sfumato, or its table was changed; check the name")
 
+
+def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
+    """The lines of a ledger, if SQLite finds the file sound, the chain holds and it contains the heads noted before."""
+
+    def refuse(fault: str) -> NoReturn:
+        raise LedgerError(f"{path}: {fault}. {RESTORE}")
+
+    _check_database(path, connection, refuse)
     entries: list[Entry] = []
     budgets: dict[str, Decimal] = {}
     spent: dict[str, Decimal] = {}
