@@ -272,12 +272,15 @@ def value_in_words(done: Release) -> str:
 
 def tell_curator(ball: Ball, points: Any, first: bool) -> None:
     """How many records were clipped: on the curator's screen, after the release, and nowhere else."""
+    import numpy as np
+
     from .ball import INSIDE
 
     canonical, bad = ball.space.diagnose(points)
     canonical = canonical.copy()
     canonical[list(bad)] = ball.center
-    n, outside = len(canonical), int(ball.space.outside(ball.center, canonical, INSIDE * ball.radius).sum())
+    with np.errstate(over="ignore", invalid="ignore"):  # as when they were clipped
+        n, outside = len(canonical), int(ball.space.outside(ball.center, canonical, INSIDE * ball.radius).sum())
     of = f"of the first {n} records" if first else f"of {n} records"
     words = f"{outside or 'none'} {of} lay outside the public ball and {'were' if outside != 1 else 'was'} moved to its edge"
     words += f"; {len(bad)} could not be read as points and became the centre" if bad else ""

@@ -140,8 +140,11 @@ class Mechanism(ABC):
                 lower = min(lower, epsilon - np.log(losses.numerical_delta / MOST_DELTA) - 0.01)
             if lower == epsilon or epsilon < 1e-6 * asked:
                 break
-            epsilon = float(max(lower, epsilon / 2))
-            scale, _ = known[n] = self._calibrate(n, epsilon), epsilon
+            lower = float(max(lower, epsilon / 2))
+            try:
+                scale, epsilon = known[n] = self._calibrate(n, lower), lower
+            except ValueError:  # wider noise does not exist, nor would it help: check() says what does
+                break
         if epsilon < 0.99 * asked:
             scale = replace(
                 scale, formula=f"{scale.formula}, at ε = {epsilon:.4g}: all that double precision can carry"
@@ -200,7 +203,7 @@ class Mechanism(ABC):
         if losses.numerical_delta > MOST_DELTA or spent > self.epsilon:
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
-                f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
+                f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "
                 f"{self.ball.radius:g}: {self._cure(losses, n)}"
             )
         return losses
