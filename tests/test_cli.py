@@ -362,11 +362,14 @@ def test_degrees_go_in_and_come_out(sfumato, tmp_path):
     """Named columns win over three numbers in a row; what was taken is said, and the value is in degrees too."""
     (tmp_path / "quakes.csv").write_text(quakes())
     (tmp_path / "center.csv").write_text("lat,lon\n43,-130\n")
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "40")
     arguments = ("--space", "sphere", "--center", "center.csv", "--radius", "0.5", "--epsilon", "20", "--out", "m.json")
-    code, out, err = sfumato("release", "quakes.csv", *arguments, "--report", "m.md")
+    code, out, err = sfumato("release", "quakes.csv", *arguments, "--report", "m.md", "--ledger", "study.ledger")
     assert code == 0, err
     assert "For the curator alone: the points are the columns lat, lon, in degrees." in err
-    degrees = sf.Release.load("m.json").record["degrees"]
+    release = sf.Release.load("m.json")
+    degrees = release.record["degrees"]
+    assert release.sha256 in sfumato("ledger", "log", "study.ledger", "--json")[1]  # the whole record, degrees and all
     assert abs(degrees["lat"] - 43) < 10
     assert abs(degrees["lon"] + 134) < 15
     assert f"The value in degrees: lat {degrees['lat']:.6g}, lon {degrees['lon']:.6g}." in out

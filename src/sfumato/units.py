@@ -48,6 +48,7 @@ WHOSE = frozenset(
         ),
         *(
             "who",
+            "file",
             "id",
             "ids",
             "pid",

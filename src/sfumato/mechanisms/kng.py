@@ -81,10 +81,12 @@ class KNG(ManifoldMechanism):
             return Scale(2 * delta / epsilon, formula, {"delta": delta}, self.ball.radius)
         return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
 
-    def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
+    def _release(
+        self, records: Records, unit: str, budget: Budget | None, degrees: tuple[str, str] | None = None
+    ) -> Release:
         if self.objective is not None:
             len(records.points)  # it asks for them all: raises before anything is charged if they are not in memory
-        return super()._release(records, unit, budget)
+        return super()._release(records, unit, budget, degrees)
 
     def target(self, records: Records, scale: Scale) -> Target:
         space, ball, sigma, R = self.space, self.ball, scale.sigma, scale.region
