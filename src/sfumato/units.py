@@ -20,8 +20,8 @@ RECORD = "one record"
 MANY = 10  # a column of text with so many values, or with values such as S01, may say whose record it is, whatever its name
 WHOSE = frozenset((
     "subject", "subj", "sub", "participant", "patient", "pt", "person", "proband", "individual", "donor", "owner", "volunteer",
-    "respondent", "user", "student", "pupil", "child", "mother", "family", "household", "twin", "case", "who", "file", "id", "ids",
-    "pid", "sid", "uid", "ptid", "rid", "specimen", "animal", "monkey", "mouse", "rat", "bird",
+    "respondent", "user", "student", "pupil", "child", "mother", "family", "household", "twin", "case", "who", "file", "id",
+    "ids", "pid", "sid", "uid", "ptid", "rid", "specimen", "animal", "monkey", "mouse", "rat", "bird",
 ))  # fmt: skip
 UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write where there is no label
 
