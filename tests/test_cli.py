@@ -1,8 +1,12 @@
 """The command line, as a new user types it."""
 
 import json
+import pkgutil
+import re
+import signal
 import subprocess
 import sys
+from contextlib import suppress
 
 import numpy as np
 import pytest
@@ -36,7 +40,7 @@ def wings(tmp_path):
     reference = rng.normal(size=(6, 2))
     records = reference + rng.normal(0, 0.03, (40, 6, 2))
     for name, shapes in (("wings.tps", records), ("reference.tps", reference[None])):
-        text = "".join("LM=6\n" + "".join(f"{x} {y}\n" for x, y in s) + f"ID={i % 10}\n" for i, s in enumerate(shapes))
+        text = "".join("LM=6\n" + "".join(f"{x} {y}\n" for x, y in s) + f"ID={i}\n" for i, s in enumerate(shapes))
         (tmp_path / name).write_text(text)
     return [
         "release",
@@ -72,7 +76,9 @@ def test_release_for_machines(sfumato, wings):
     assert json.loads(out)["mechanism"]["name"] == "kng"
 
 
-def test_units_count_people(sfumato, wings):
+def test_units_count_people(sfumato, wings, tmp_path):
+    text = re.sub(r"ID=[0-9]*([0-9])\n", r"ID=\1\n", (tmp_path / "wings.tps").read_text())
+    (tmp_path / "wings.tps").write_text(text)
     assert sfumato(*wings, "--out", "mean.json", "--unit-column", "ID")[0] == 0
     record = sf.Release.load("mean.json").record
     assert record["n"] == 10
@@ -122,6 +128,7 @@ def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
     rest = wings[2:]
     for arguments, words in [
         (["release", "missing.tps", *rest, "--out", "m.json"], "missing.tps"),
+        ([*wings[:5], "none.tps", *wings[6:], "--out", "m.json"], "--center none.tps: there is no such file; give"),
         (["release", "short.tps", *rest, "--out", "m.json"], "short.tps: line"),
         (["release", "point.tps", *rest, "--out", "m.json"], "point.tps: record 1 (line 9; ID '1'): has no shape"),
         ([*wings, "--out", "nowhere/m.json"], "there is no folder nowhere"),
@@ -191,7 +198,7 @@ def test_inspect_says_what_a_file_holds(sfumato, wings, tmp_path):
     assert code == 0
     assert out.startswith("For the curator's eyes: not private.")
     assert "40 records, landmarks of shape 6 x 2" in out
-    assert "Column 'ID' has 10 values for 40 records" in out
+    assert "--unit-column" not in out
     np.save(tmp_path / "m.npy", np.array([np.eye(3), -np.eye(3), np.eye(3)]))
     found = json.loads(sfumato("inspect", "m.npy", "--json")[1])
     assert list(found["bad"]) == ["1"]
@@ -336,7 +343,7 @@ def test_a_record_without_a_unit_is_refused(sfumato, tmp_path):
     arguments = ("--space", "euclidean", "--center", "origin", "--radius", "1", "--epsilon", "1", "--out", "m.json")
     code, _, err = sfumato("release", "people.csv", *arguments, "--unit-column", "who")
     assert code == 2
-    assert "1 records have no unit, the first being record 1" in err
+    assert "1 of 3 records have no unit, the first being record 1" in err
 
 
 def test_a_latitude_out_of_range_is_named(sfumato, tmp_path):
@@ -355,11 +362,14 @@ def test_degrees_go_in_and_come_out(sfumato, tmp_path):
     """Named columns win over three numbers in a row; what was taken is said, and the value is in degrees too."""
     (tmp_path / "quakes.csv").write_text(quakes())
     (tmp_path / "center.csv").write_text("lat,lon\n43,-130\n")
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "40")
     arguments = ("--space", "sphere", "--center", "center.csv", "--radius", "0.5", "--epsilon", "20", "--out", "m.json")
-    code, out, err = sfumato("release", "quakes.csv", *arguments, "--report", "m.md")
+    code, out, err = sfumato("release", "quakes.csv", *arguments, "--report", "m.md", "--ledger", "study.ledger")
     assert code == 0, err
     assert "For the curator alone: the points are the columns lat, lon, in degrees." in err
-    degrees = sf.Release.load("m.json").record["degrees"]
+    release = sf.Release.load("m.json")
+    degrees = release.record["degrees"]
+    assert release.sha256 in sfumato("ledger", "log", "study.ledger", "--json")[1]  # the whole record, degrees and all
     assert abs(degrees["lat"] - 43) < 10
     assert abs(degrees["lon"] + 134) < 15
     assert f"The value in degrees: lat {degrees['lat']:.6g}, lon {degrees['lon']:.6g}." in out
@@ -433,3 +443,227 @@ def test_a_folder_and_several_files_are_released(sfumato, wings, tmp_path):
     files = [f"each/{i}.tps" for i in range(7)]
     assert sfumato("release", *files, *wings[2:], "--out", "n.json")[0] == 0
     assert sf.Release.load("n.json").record["n"] == 7
+
+
+# -- mistakes that new users make: a sentence that helps, nothing spent, nothing lost --------------------------------------
+@pytest.fixture
+def trials(tmp_path):
+    """Twelve subjects with forty trials each, as a table."""
+    rng = np.random.default_rng(8)
+    rows = [(s, t, 20 + s, "mf"[s % 2], *rng.normal(0, 0.2, 3)) for s in range(12) for t in range(40)]
+    text = "".join(f"{s},{t},{age},{sex},{x},{y},{z}\n" for s, t, age, sex, x, y, z in rows)
+    (tmp_path / "trials.csv").write_text("subject,trial,age,sex,v1,v2,v3\n" + text)
+    return (
+        *("release", "trials.csv", "--space", "euclidean", "--dim", "3"),
+        *("--center", "origin", "--radius", "1", "--epsilon", "1", "--out", "m.json"),
+    )
+
+
+def test_a_repeated_subject_column_is_refused_until_the_unit_is_said(sfumato, trials, tmp_path):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "3")
+    paid = (*trials, "--ledger", "study.ledger")
+    for unit, words in [
+        ([], "the column 'subject' has 12 values for 480 records"),
+        ([], "--unit-column subject"),
+        (["--unit", "subject"], "unit 'subject' is the name of a column, and words group nothing"),
+        (["--unit", "one subject"], "the column 'subject' has 12 values for 480 records"),
+        (["--unit", "subject_id"], "looks like the name of a column"),
+        (["--unit", " "], "must say what one record stands for"),
+        (["--unit-column", "Subject"], "no column 'Subject'"),
+    ]:
+        code, _, err = sfumato(*paid, *unit)
+        assert (code, words in err) == (2, True), err
+    code, _, err = sfumato(*paid)
+    assert not any(f"'{column}'" in err for column in ("trial", "age", "sex"))  # measurements and groups are no names
+    assert "3 of 3 is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert not (tmp_path / "m.json").exists()
+    assert sfumato(*paid, "--unit-column", "subject")[0] == 0
+    done = sf.Release.load("m.json")
+    assert (done.record["n"], done.guarantee.unit) == (12, "one subject: all its records")
+    assert sfumato(*paid, "--unit", "one record", "--force")[0] == 0
+    assert sf.Release.load("m.json").record["n"] == 480
+
+
+def test_a_subject_column_of_a_file_read_in_parts_is_refused_too(sfumato, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    numbers = np.random.default_rng(2).normal(0, 0.2, (2500, 2))
+    table = arrow.table({"patient_id": np.arange(2500), "x": numbers[:, 0], "y": numbers[:, 1]})
+    parquet.write_table(table, tmp_path / "long.parquet")
+    command = (
+        *("release", "long.parquet", "--space", "euclidean", "--center", "origin", "--radius", "1"),
+        *("--epsilon", "1", "--out", "m.json", "--memory", "20kB"),
+    )
+    code, _, err = sfumato(*command)
+    assert (code, "the column 'patient_id' has values that may repeat" in err) == (2, True), err
+    assert sfumato(*command, "--unit", "one record")[0] == 0
+
+
+def test_inspect_names_no_measurement_as_a_person(sfumato, trials):
+    out = sfumato("inspect", "trials.csv", "--space", "euclidean")[1]
+    assert "Column 'subject' has 12 values for 480 records" in out
+    assert not any(f"'{column}'" in out for column in ("trial", "age", "sex"))
+
+
+def test_the_curator_alone_hears_what_was_clipped(sfumato, wings, tmp_path):
+    rng = np.random.default_rng(1)
+    far = np.column_stack([rng.normal(3, 0.1, 45), rng.normal(0, 0.1, 45)])
+    near = rng.normal(0, 0.1, (5, 2))
+    command = ("--space", "euclidean", "--center", "origin", "--radius", "1", "--epsilon", "1", "--force")
+    said = []
+    for name, points in (("most", np.vstack([far, near])), ("some", np.vstack([far[:5], near])), ("none", near)):
+        np.savetxt(tmp_path / f"{name}.csv", points, delimiter=",", header="a,b", comments="")
+        outputs = ("--out", f"{name}.json", "--report", f"{name}.md")
+        code, out, err = sfumato("release", f"{name}.csv", *command, *outputs)
+        assert code == 0, err  # whatever was clipped
+        said.append(err)
+        written = out + (tmp_path / f"{name}.json").read_text() + (tmp_path / f"{name}.md").read_text()
+        assert "lay outside" not in written.replace("where many records lay outside the ball", "").replace(
+            "one that lay outside was moved to its edge", ""
+        )
+        assert "curator" not in written
+        assert "of the mean of the clipped records" in out
+    assert "FOR THE CURATOR ONLY, NOT PART OF THE RELEASE: 45 of 50 records lay outside" in said[0]
+    assert "For the curator only, not part of the release: 5 of 10 records lay outside" in said[1]
+    assert "For the curator only, not part of the release: none of 5 records lay outside" in said[2]
+
+
+def test_matrices_in_other_units_than_the_centre_are_said_loudly(sfumato, tmp_path):
+    rng = np.random.default_rng(1)
+    np.save(tmp_path / "eeg.npy", 1e-27 * np.array([np.cov(rng.normal(size=(3, 50))) for _ in range(40)]))
+    command = ("release", "eeg.npy", "--space", "spd", "--center", "identity", "--radius", "2", "--epsilon", "1")
+    code, _, err = sfumato(*command, "--out", "m.json", "--json")
+    assert (code, "40 of 40 records lay outside" in err, "the same units" in err) == (0, True, True), err
+
+
+@pytest.mark.parametrize("space", ["shapes", "sphere"])
+def test_an_origin_that_means_nothing_is_no_centre(sfumato, wings, space, tmp_path):
+    (tmp_path / "lat.csv").write_text("lat,lon\n50,10\n51,11\n")
+    file = {"shapes": "wings.tps", "sphere": "lat.csv"}[space]
+    command = ("release", file, "--space", space, "--center", "origin", "--radius", "0.15", "--epsilon", "1")
+    code, _, err = sfumato(*command, "--out", "m.json")
+    assert (code, "give a file with one public record" in err) == (2, True), err
+    assert not (tmp_path / "m.json").exists()
+
+
+def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force(sfumato, wings, tmp_path):
+    assert "promise little together" in sfumato("ledger", "init", "study.ledger", "--epsilon", "1e13")[2]
+    paid = (*wings[:-1], "1e12", "--out", "m.json", "--ledger", "study.ledger", "--mechanism", "exponential")
+    code, _, err = sfumato(*paid)
+    assert (code, "promises nothing: choose one of 10 or less" in err, "--force" in err) == (2, True, True), err
+    assert "Spent so far: nothing" in sfumato("ledger", "show", "study.ledger")[1]
+    code, _, err = sfumato(*wings[:-1], "20", "--out", "m.json")
+    assert (code, err.count("promises little")) == (0, 1), err
+    code, _, err = sfumato(*wings[:-1], "200", "--out", "m.json", "--force")
+    assert (code, err.count("promises little")) == (0, 1), err
+    assert (
+        "promises little" in sfumato("plan", "--space", "sphere", "--n", "50", "--radius", "0.3", "--epsilon", "99")[2]
+    )
+
+
+def test_a_plan_that_cannot_be_carried_out_says_so_and_ends_with_1(sfumato, tmp_path):
+    hopeless = ("plan", "--space", "sphere", "--n", "5", "--radius", "2", "--epsilon", "1")
+    code, out, _ = sfumato(*hopeless)
+    assert (code, "Nothing can be released so" in out, "inf" in out) == (1, True, False), out
+    assert "no ε up to 100 with 5 records, and no n with ε = 1" in out
+    code, out, err = sfumato(*hopeless, "--json", "--plot", "p.png")
+    wanted = json.loads(out, parse_constant=pytest.fail)["wanted"]
+    assert (code, wanted) == (1, {"error_95": None, "epsilon_at_n": None, "n_at_epsilon": None})
+    assert "no picture" in err
+    assert not (tmp_path / "p.png").exists()
+    code, out, _ = sfumato("plan", "--space", "spd", "--size", "40", "--n", "3", "--radius", "1.5", "--epsilon", "0.5")
+    assert code == 1
+    assert re.search("For a release at all: no ε up to 100 with 3 records, or [67][0-9][0-9] records", out), out
+
+
+def test_a_plan_names_the_cure_that_helps(sfumato):
+    spd = ("plan", "--space", "spd", "--size", "3", "--radius", "2", "--epsilon", "1", "--n")
+    row = next(line for line in sfumato(*spd, "12")[1].splitlines() if line.startswith("laplace"))
+    assert "the noise is so wide" in row
+    assert "More records, a larger epsilon or a smaller radius would do" in row
+    row = next(line for line in sfumato(*spd, "24")[1].splitlines() if line.startswith("laplace"))
+    assert "cannot be used" not in row  # and it does
+    flat = ("plan", "--space", "euclidean", "--dim", "2", "--radius", "0.3", "--n")
+    assert "epsilon is so small that rounding" in sfumato(*flat, "100", "--epsilon", "1e-30")[1]
+    tiny = ("plan", "--space", "sphere", "--radius", "1e-14", "--n", "100000", "--epsilon", "1")
+    row = next(line for line in sfumato(*tiny)[1].splitlines() if line.startswith("kng"))
+    assert "A smaller epsilon, fewer records, or a radius or coordinates of more ordinary size would do" in row
+
+
+def test_every_way_to_ask_for_the_command_and_its_version(tmp_path):
+    for arguments in (["-m", "sfumato", "--version"], ["-m", "sfumato.cli", "--version"]):
+        done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (0, f"sfumato {sf.__version__}\n"), done.stderr
+
+
+def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, wings, tmp_path, monkeypatch):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    paid = (*wings, "--ledger", "study.ledger")
+    code, _, err = sfumato(*paid, "--out", "m" * 247 + ".json")  # the temporary file beside it has no room for its name
+    assert (code, "cannot be written (file name too long)" in err) == (2, True), err
+
+    def read_only(*_, **__):
+        raise OSError(30, "Read-only file system")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.release.tempfile.mkstemp", read_only)
+        code, _, err = sfumato(*paid, "--out", "m.json")
+    assert (code, "--out m.json: cannot be written (read-only file system)" in err) == (2, True), err
+    np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))
+    spd = ("release", "m.npy", "--space", "spd", "--center", "identity", "--radius", "1", "--epsilon", "1")
+    code, _, err = sfumato(*spd, "--out", "n.json", "--value", "v.tps", "--ledger", "study.ledger")
+    assert (code, "a TPS file holds landmarks, not matrices" in err) == (2, True), err
+    assert "2 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["m.npy", "reference.tps", "study.ledger", "wings.tps"]
+
+
+def test_a_wrong_number_of_workers_costs_nothing(sfumato, wings):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    code, _, err = sfumato(*wings, "--ledger", "study.ledger", "--out", "m.json", "--workers", "0")
+    assert (code, "workers must be a whole number of at least 1" in err) == (2, True), err
+    assert "2 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
+
+
+def test_the_released_value_is_shown(sfumato, wings):
+    out = sfumato(*wings, "--out", "m.json")[1]
+    shown = out.split("Value, to six digits:\n")[1].split("\n\n")[0]
+    found = np.array([[float(x) for x in line.split()] for line in shown.splitlines()])
+    assert found == pytest.approx(sf.Release.load("m.json").value, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "left"),
+    [
+        ("sfumato.ball:Ball.clip", "nothing was released, and nothing was charged", "2 of 2"),
+        ("sfumato.ledger:Ledger.charge", "nothing was released, but epsilon 1 is charged to study.ledger", "1 of 2"),
+        ("sfumato.mechanisms.base:secure_generator", "nothing was released, but epsilon 1 is charged", "1 of 2"),
+        ("sfumato.ledger:Ledger.complete", "the release is made and is in m.json: do not release again", "1 of 2"),
+        ("sfumato.release:Release.save", "the release is made and is in m.json: do not release again", "1 of 2"),
+    ],
+)
+@pytest.mark.parametrize("swallowed", [True, False])
+def test_ctrl_c_stops_and_says_what_was_spent(sfumato, wings, tmp_path, monkeypatch, place, words, left, swallowed):
+    """Also where Python swallows what Ctrl-C raises, as it does in callbacks of compiled code."""
+    function = pkgutil.resolve_name(place)
+
+    def interrupted(*arguments, **options):
+        with suppress(cli.Stopped if swallowed else ()):
+            signal.raise_signal(signal.SIGINT)
+        return function(*arguments, **options)
+
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    with monkeypatch.context() as patch:
+        patch.setattr(place.replace(":", "."), interrupted)
+        code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png", "--ledger", "study.ledger")
+    assert (code, f"stopped: {words}" in err) == (130, True), err
+    assert f"{left} is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert (tmp_path / "m.json").exists() == ("m.json" in words)
+    assert not (tmp_path / "m.png").exists()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_data_set_that_looks_like_another_is_warned_of(sfumato):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "1", "--dataset", "wings")
+    code, _, err = sfumato("ledger", "init", "study.ledger", "--epsilon", "1", "--dataset", "w\u0456ngs")  # Cyrillic i
+    assert (code, "looks like 'wings', which has a budget here already" in err) == (0, True), err
+    code, _, err = sfumato("ledger", "init", "study.ledger", "--epsilon", "1", "--dataset", "\uff57ings")  # wide w
+    assert (code, "already holds a budget of 1 for 'wings'" in err) == (2, True), err

@@ -1,3 +1,4 @@
+import json
 import pickle
 
 import numpy as np
@@ -111,6 +112,23 @@ def test_other_shapes_are_refused(shape):
         estimator_for(sf.SPD(size=2)).fit(np.ones(shape))
     with pytest.raises(ValueError, match="0 sample"):
         estimator_for(sf.SPD(size=2)).fit(np.ones((0, 2, 2)))
+
+
+@pytest.mark.parametrize(
+    "estimator", [estimator_for(sf.SPD(size=2)), tangent_space()], ids=lambda estimator: type(estimator).__name__
+)
+def test_every_fit_charges_the_budget_also_of_clones(estimator, tmp_path):
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "matrices")
+    points = np.tile(np.eye(2), (30, 1, 1))
+    estimator.set_params(budget=ledger)
+    fitted = [estimator.fit(points).release_.sha256, clone(estimator).fit(points).release_.sha256]
+    lines = [line for line in ledger.verify().entries if line.kind == "release"]
+    assert [json.loads(line.record)["release"] for line in lines] == fitted
+    with pytest.raises(sf.BudgetExceeded):
+        clone(estimator).fit(points)
+    assert clone(estimator).set_params(unit=np.arange(30) // 3, budget=None).fit(points).release_.record["n"] == 10
+    with pytest.raises(ValueError, match="looks like the name of a column"):
+        estimator.set_params(unit="subject_id", budget=None).fit(points)
 
 
 # -- parameters -----------------------------------------------------------------------------------------------------------

@@ -244,6 +244,41 @@ def test_creating_never_overwrites(study, tmp_path):
         Ledger.create(tmp_path / "absent" / "study.ledger", 1)
 
 
+@pytest.mark.parametrize("name", ["caf\u00e9", "cafe\u0301", "\uff43af\u00e9"])
+def test_a_name_has_one_spelling(path, name):
+    Ledger.create(path, 1, "café")
+    with pytest.raises(LedgerError, match="already holds a budget of 1 for 'café'"):
+        Ledger.create(path, 1, name)
+    assert Ledger(path, name).charge(1, RECORD).dataset == "café"
+    assert list(Ledger(path).verify().budgets) == ["café"]
+
+
+@pytest.mark.parametrize("name", ["w\u0456ngs", "Wings", "\u051d\u0456ngs", "w\u00efngs", "wings_", "w-ings"])
+def test_names_that_look_alike_are_warned_of(path, name):
+    Ledger.create(path, 1, "wings")
+    with pytest.warns(UserWarning, match="looks like 'wings', which has a budget here already"):
+        Ledger.create(path, 1, name)
+
+
+@pytest.mark.parametrize("name", ["wings 2", "swing", "крылья", "φτερά", "翼 wings 2020"])
+def test_other_names_pass_in_silence(path, name):
+    """The tests make an error of every warning."""
+    Ledger.create(path, 1, "wings")
+    Ledger.create(path, 1, name)
+
+
+def test_a_name_of_two_scripts_is_warned_of(path):
+    with pytest.warns(UserWarning, match="mixes Cyrillic and Latin letters"):
+        Ledger.create(path, 1, "f\u0430ces")
+
+
+def test_a_name_that_an_older_version_wrote_is_still_found(path, monkeypatch):
+    with monkeypatch.context() as older:
+        older.setattr(ledger, "_one_spelling", lambda name: name)
+        Ledger.create(path, 1, "cafe\u0301")
+    assert Ledger(path, "cafe\u0301").left == 1
+
+
 def test_data_sets_are_named(study):
     with pytest.raises(LedgerError, match=r"has no data set 'wing': it has 'wings', 'faces'. Check the name"):
         Ledger(study.path, "wing")

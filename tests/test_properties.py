@@ -18,6 +18,7 @@ from hypothesis.extra import numpy as hnp
 import sfumato as sf
 from conftest import SPACES, cloud, typical_radius
 
+pytestmark = pytest.mark.filterwarnings("ignore:an epsilon of", "ignore:the name ")  # what is taken, with a warning
 REFUSALS = (ValueError, TypeError)  # what every docstring allows; files and ledgers add their own
 SCALARS = st.one_of(
     st.none(),

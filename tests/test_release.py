@@ -122,6 +122,19 @@ def test_describe_reads_well(case):
         assert words in text
 
 
+def test_errors_are_those_of_the_clipped_records(case):
+    """No word may promise closeness to the mean of the records as they were."""
+    release = case[0].release(case[1])
+    assert "of the mean of the clipped records" in release.describe()
+    assert "non-private" not in release.describe()
+
+
+def test_numpy_takes_a_release_for_its_value(case):
+    release = case[0].release(case[1])
+    assert np.array_equal(np.asarray(release), release.value)
+    assert np.asarray(release, dtype=np.float32).dtype == np.float32
+
+
 def test_releases_use_only_the_secure_generator(case, monkeypatch):
     mechanism, points = case
 

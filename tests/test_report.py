@@ -137,6 +137,19 @@ def _ascii(digits):
     return digits.translate(str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "-0123456789"))
 
 
+def test_errors_are_those_of_the_clipped_records(release, written):
+    """The page, its picture and its glance promise nothing about the mean of the records as they were."""
+    text = Page((written / "mean.html").read_text(encoding="utf-8")).text
+    if release.record["predicted_error"] is not None:
+        assert "of the mean of the clipped records with probability 95%" in text
+        assert "How far clipping itself moved the result is not among them" in text
+
+
+def test_the_picture_s_error_is_that_of_the_clipped_records():
+    caption = plots.draw_release(released(sf.KNG, sf.Euclidean(dim=2))).get_supxlabel()
+    assert "the mean of the clipped records lies within" in " ".join(caption.split())
+
+
 def test_the_scale_can_be_checked_by_hand(release, written):
     """The line with the numbers filled in is arithmetic that gives σ."""
     text = (written / "mean.md").read_text(encoding="utf-8")

@@ -1,11 +1,16 @@
 """Units of privacy, and when a budget is charged."""
 
+import json
+from functools import partial
+from pathlib import Path
+
 import numpy as np
 import pytest
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.units import reduce_to_units
+from sfumato.data import Dataset
+from sfumato.units import reduce_to_units, repeated_labels
 
 
 class Notebook:
@@ -59,6 +64,131 @@ def test_each_record_needs_a_label():
     ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
     with pytest.raises(ValueError, match="3 records but 2 labels"):
         sf.private_mean([[0.1], [0.2], [0.3]], ball, 1.0, unit=["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("labels", "n"),
+    [
+        (["ann", "ann ", "bob", "bob"], 2),  # a space at the end makes no other person
+        (["jos\u00e9", "jose\u0301", "bob", "\uff42ob"], 2),  # nor does another way to write the same letters
+        (np.array(["a", "b", "b", 7], dtype=object), 3),
+        ([1.0, 1.0, 2.0, 3.0], 3),
+    ],
+)
+def test_one_person_has_one_label(labels, n):
+    ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+    assert sf.private_mean([[0.1]] * 4, ball, 1.0, unit=labels).record["n"] == n
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [["a", "", "b", "b"], ["a", "NA", "b", "b"], [1.0, np.nan, 2.0, 2.0], ["a", None, "b", "b"], ["a", " ", "b", "b"]],
+)
+def test_a_record_without_a_label_is_refused(labels):
+    ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
+    with pytest.raises(ValueError, match="1 of 4 records have no unit, the first being record 1"):
+        sf.private_mean([[0.1]] * 4, ball, 1.0, unit=labels, budget=budget)
+    assert budget.charges == []
+
+
+@pytest.mark.parametrize(
+    "words", ["subject_id", "subjectID", "SubjectId", "ID", "id", "PTID", "sub.1", "df['subject']", "label", "", "  "]
+)
+def test_a_column_s_name_is_no_unit(words):
+    """The record would name a unit that nothing was grouped by."""
+    ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
+    for release in (partial(sf.private_mean, epsilon=1.0, ball=ball), sf.KNG(ball, 1.0).release):
+        with pytest.raises(ValueError, match=r"looks like the name of a column.*unit=data\.labels|must say what one"):
+            release([[0.1]] * 5, unit=words, budget=budget)
+    assert budget.charges == []
+
+
+@pytest.mark.parametrize(
+    "words", ["one record", "one person", "person", "mosquito", "half a month", "half-month", "Person"]
+)
+def test_words_are_a_unit(words):
+    ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+    assert sf.private_mean([[0.1]] * 5, ball, 1.0, unit=words).guarantee.unit == words
+
+
+def test_a_data_set_with_repeated_subjects_needs_a_unit():
+    labels = {"subject": np.repeat(np.arange(12), 40), "trial": np.tile(np.arange(40), 12), "age": np.full(480, 30)}
+    data = Dataset(np.zeros((480, 1)), "vectors", "CSV", labels, Path("trials.csv"))
+    ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
+    with pytest.raises(
+        ValueError, match=r"^the column 'subject' has 12 values for 480 records: if it says whose"
+    ) as error:
+        sf.private_mean(data, ball, 1.0, budget=budget)
+    assert "trial" not in str(error.value)
+    for words in ("subject", "SUBJECT", "one subject", "trial"):
+        with pytest.raises(ValueError, match="--unit-column"):
+            sf.private_mean(data, ball, 1.0, unit=words, budget=budget)
+    assert budget.charges == []
+    assert sf.private_mean(data, ball, 1.0, unit="one record").record["n"] == 480
+    assert sf.private_mean(data, ball, 1.0, unit=labels["subject"]).record["n"] == 12
+    alone = Dataset(np.zeros((12, 1)), "vectors", "CSV", {"subject": np.arange(12)}, Path("people.csv"))
+    assert sf.private_mean(alone, ball, 1.0).guarantee.unit == "one record"
+    assert sf.private_mean(alone, ball, 1.0, unit="one subject").guarantee.unit == "one subject"
+
+
+def test_a_table_with_a_column_of_people_needs_a_unit():
+    arrow = pytest.importorskip("pyarrow")
+    ball, budget = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0), Notebook()
+    table = arrow.table({"patient_id": [1, 1, 2], "x": [0.1, 0.2, 0.3], "y": [0.1, 0.2, 0.3]})
+    for unit in (None, "patient_id", "one patient"):
+        with pytest.raises(ValueError, match="patient_id"):
+            sf.private_mean(table, ball, 1.0, unit=unit, budget=budget)
+    assert budget.charges == []
+    assert sf.private_mean(table, ball, 1.0, unit="one record").record["n"] == 3
+
+
+def test_columns_that_say_whose_record_it_is():
+    letters = np.array(list("abcdefghijkl"))
+    labels = {
+        "mouse": np.array(["Anna", "Anna", "Bea"] * 8),  # by its name
+        "code": np.array(["S01", "S02", "S02"] * 8),  # by what it holds
+        "village": np.tile(letters, 2),  # by how many values it holds
+        "rank": np.arange(24),
+        "sex": np.array(["f", "m"] * 12),
+        "width": np.tile(np.arange(12.0), 2),
+    }
+    assert list(repeated_labels(labels)) == ["mouse", "code", "village"]
+
+
+def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force():
+    ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
+    for release in (partial(sf.private_mean, ball=ball, epsilon=101.0), sf.KNG(ball, 101.0).release):
+        with pytest.raises(ValueError, match=r"an epsilon of 101 promises nothing.*force=True"):
+            release([[0.1]] * 5, budget=budget)
+        assert budget.charges == []
+        with pytest.warns(UserWarning, match="an epsilon of 101 promises little"):
+            assert release([[0.1]] * 5, force=True).guarantee.epsilon == 101.0
+    with pytest.warns(UserWarning, match="an epsilon of 11 promises little"):
+        sf.private_mean([[0.1]] * 5, ball, 11.0)
+    sf.private_mean([[0.1]] * 5, ball, 10.0)  # in silence, as the tests make an error of every warning
+    assert sf.KNG(ball, 1e6).sample([[0.1]] * 5, 3, np.random.default_rng(0)).shape == (3, 1)  # studies may
+
+
+def test_a_release_is_noted_beside_its_charge(tmp_path, caplog):
+    ball, ledger = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), sf.Ledger.create(tmp_path / "a.ledger", 2)
+    for make in (partial(sf.private_mean, ball=ball, epsilon=0.5), sf.KNG(ball, 0.5).release):
+        release = make([[0.1]] * 5, budget=ledger)
+        *_, charge, note = ledger.verify().entries
+        assert json.loads(note.record) == {"charge": charge.sequence, "release": release.sha256}
+        release.save(tmp_path / "mean.json")
+        assert json.loads((tmp_path / "mean.json").read_text())["sha256"] == release.sha256
+        assert sf.Release.load(tmp_path / "mean.json").sha256 == release.sha256
+    assert not caplog.records
+
+
+def test_a_paid_release_is_not_lost_when_it_cannot_be_noted(tmp_path, monkeypatch, caplog):
+    def full(*_):
+        raise sf.LedgerError("the disk is full")
+
+    ball, ledger = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), sf.Ledger.create(tmp_path / "a.ledger", 2)
+    monkeypatch.setattr(sf.Ledger, "complete", full)
+    assert sf.private_mean([[0.1]] * 5, ball, 0.5, budget=ledger).value.shape == (1,)
+    assert "could not be noted beside its charge: the disk is full" in caplog.text
 
 
 def test_a_budget_is_charged_once_with_public_numbers_only():

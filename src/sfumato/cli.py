@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import re
+import signal
 import sys
+import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
 from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -19,19 +20,26 @@ import typer
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
+    from .ball import Ball
     from .data import Dataset
     from .data.lazy import Progress
     from .ledger import Entry, Ledger
+    from .mechanisms import Forecast
+    from .release import Release
     from .spaces import Space
 
-DONE, CONVICTED, BAD_INPUT, REFUSED = 0, 1, 2, 3  # exit codes
+DONE, CONVICTED, BAD_INPUT, REFUSED, STOPPED = 0, 1, 2, 3, 130  # exit codes
+UNUSABLE = CONVICTED  # a plan by which nothing can be released
+LONG_VALUE = 400  # numbers of a value that are still shown
+NEARLY_ALL = 0.9  # share of records outside the ball that the curator should hear of loudly
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     help="Differentially private means of shapes, covariance matrices and directions.",
-    epilog="Exit codes: 0 done, 1 an audit convicted, 2 bad usage or input, 3 budget refused. --debug shows tracebacks.",
+    epilog="Exit codes: 0 done, 1 an audit convicted or a plan cannot be carried out, 2 bad usage or input, 3 budget refused, "
+    "130 stopped by Ctrl-C. --debug, anywhere, shows tracebacks.",
 )
 books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
 app.add_typer(books, name="ledger")
@@ -52,11 +60,15 @@ class Study(StrEnum):
     all = "all"
 
 
-SpaceOption = Annotated[SpaceName, typer.Option("--space", help="What the records are.")]
+SpaceOption = Annotated[
+    SpaceName, typer.Option("--space", help="What the records are: spd for covariance matrices, sphere for directions.")
+]
 RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball; never computed from the data.")]
-EpsilonOption = Annotated[float, typer.Option(help="Privacy budget of the release.")]
-LandmarksOption = Annotated[int | None, typer.Option(help="Landmarks of a shape.")]
-SizeOption = Annotated[int | None, typer.Option(help="Rows of an SPD matrix.")]
+EpsilonOption = Annotated[
+    float, typer.Option(help="Privacy budget of the release: the smaller, the more private; 1 is common.")
+]
+LandmarksOption = Annotated[int | None, typer.Option(help="How many landmarks a shape has.")]
+SizeOption = Annotated[int | None, typer.Option(help="Rows of a covariance matrix (spd).")]
 DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere or Euclidean space.")]
 ColumnsOption = Annotated[
     str | None, typer.Option(help="Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
@@ -68,11 +80,25 @@ MissingOption = Annotated[
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
+def show_version(asked: bool) -> None:
+    if asked:
+        from ._version import __version__
+
+        typer.echo(f"sfumato {__version__}")
+        raise typer.Exit
+
+
 @app.callback()
 def options(
+    context: typer.Context,
     debug: Annotated[bool, typer.Option("--debug", help="Show a traceback instead of a sentence.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=show_version, is_eager=True)
+    ] = False,
 ) -> None:
     """Differentially private means of shapes, covariance matrices and directions."""
+    if context.invoked_subcommand != "release":
+        ctrl_c.words = "what was at work is not finished"
 
 
 # -- release ------------------------------------------------------------------------------------------------------------
@@ -86,7 +112,9 @@ def release(
         ),
     ],
     space: SpaceOption,
-    center: Annotated[str, typer.Option(help="File with one public record, or 'identity' for spd, 'origin'.")],
+    center: Annotated[
+        str, typer.Option(help="File with one public record; or 'identity' for spd, 'origin' for euclidean.")
+    ],
     radius: RadiusOption,
     epsilon: EpsilonOption,
     out: Annotated[Path, typer.Option(help="Where the release's JSON record goes.")],
@@ -94,18 +122,29 @@ def release(
     plot: Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")] = None,
     report: Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")] = None,
     value: Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")] = None,
-    unit_column: Annotated[str | None, typer.Option(help="Column that says whose record it is.")] = None,
-    unit: Annotated[str, typer.Option(help="What one record stands for, in words.")] = "one record",
-    invalid: Annotated[str, typer.Option(help="Bad records: 'raise', or 'center' to replace them.")] = "raise",
-    ledger: Annotated[Path | None, typer.Option(help="Ledger to charge.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Whose budget in the ledger.")] = None,
+    unit_column: Annotated[
+        str | None, typer.Option(help="Column that says whose record it is: all records of one count as one.")
+    ] = None,
+    unit: Annotated[
+        str | None, typer.Option(help="What one record stands for, in words (default: 'one record').")
+    ] = None,
+    invalid: Annotated[
+        str,
+        typer.Option(
+            help="Bad records: 'raise' stops before anything is spent, 'center' puts the centre in their place."
+        ),
+    ] = "raise",
+    ledger: Annotated[Path | None, typer.Option(help="Ledger that the epsilon is charged to.")] = None,
+    dataset: Annotated[str | None, typer.Option(help="Which data set of the ledger pays.")] = None,
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
     columns: ColumnsOption = None,
     array: ArrayOption = None,
     missing: MissingOption = None,
-    force: Annotated[bool, typer.Option("--force", help="Replace outputs that exist.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace outputs that exist; allow an epsilon above 100.")
+    ] = False,
     workers: Annotated[int, typer.Option(help="Threads that share each pass over the records.")] = 1,
     memory: Annotated[str, typer.Option(help="Parquet larger than this is read in parts.")] = "256MiB",
     scheduler: Annotated[
@@ -122,9 +161,7 @@ def release(
     Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
     from . import Ball, private_mean
-    from .data import write_points
     from .data.missing import remarks
-    from .ledger import Ledger
     from .spaces import InvalidPointError
 
     inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
@@ -132,11 +169,7 @@ def release(
     if report is not None and report.suffix.lower() == ".md":
         outputs["--report, its picture,"] = report.with_suffix(".png")
     check_outputs(outputs, inputs, force)
-    if dataset is not None and ledger is None:
-        raise ValueError("--dataset names a budget in a ledger: give --ledger too, or nothing would be charged")
-    budget = None if ledger is None else Charged(Ledger(ledger, dataset))
-    if budget is not None:
-        budget.expect(epsilon)  # before any record is read
+    budget = open_budget(ledger, dataset, epsilon)  # before any record is read
     file, limit = files[0], memory_bytes(memory)
     streamed = unit_column is None and is_large(files, limit)
     if scheduler is not None or (len(files) > 1 and any(map(is_parquet, files))) or streamed:
@@ -147,17 +180,13 @@ def release(
     data, manifold = load(
         files, space, landmarks, size, dim, head=streamed, columns=columns, array=array, missing=missing
     )
+    if value is not None and value.suffix.lower() == ".tps" and data.kind != "landmarks":
+        raise ValueError(f"--value {value}: a TPS file holds landmarks, not {data.kind}; choose .csv or .npy")
     typer.echo(f"For the curator alone: the points are {data.source}.", err=True)
     for remark in [] if streamed else listed(remarks(data, manifold, said=missing is not None)):
         typer.echo(f"For the curator alone: {remark}", err=True)
     ball = Ball(manifold, load_center(center, manifold), radius)
-    labels: Any = unit
-    name = f"one {unit_column}: all its records" if unit == "one record" else unit
-    if unit_column is not None:
-        if unit_column not in data.labels:
-            known = ", ".join(data.labels) or "none"
-            raise ValueError(f"{file}: there is no column {unit_column!r}; columns beside the points: {known}")
-        labels = data.labels[unit_column]
+    labels, name = unit_of(data, unit_column, unit, streamed)
     with ExitStack() as stack:
         points = data.points
         if streamed:
@@ -173,6 +202,7 @@ def release(
                 unit_name=name,
                 invalid=invalid,
                 budget=budget,
+                force=force,
                 workers=workers,
                 memory=limit,
                 progress=progress,
@@ -181,17 +211,39 @@ def release(
             where = str(file if len(files) == 1 else f"{file} and {len(files) - 1} more")
             words = str(error) if streamed else str(error).replace(f"record {error.row}", data.where(error.row), 1)
             raise ValueError(f"{where}: {words}. Mend the record, or give --invalid center") from None
-    if data.degrees is not None:
-        done = done.in_degrees(data.degrees)
-    try:
-        done.save(out, overwrite=force)
-    except OSError as error:  # it may be paid for: it must not be lost
+    done = done if data.degrees is None else done.in_degrees(data.degrees)
+    save(done, out, force, budget)
+    write_views(done, out, plot, report, value, data.kind)
+    if as_json:
         typer.echo(done.to_json(), nl=False)
-        raise ValueError(
-            f"{out} could not be written ({error.strerror}); the release is printed above: keep it"
-        ) from None
-    if budget is not None:
-        budget.complete(out)
+    else:
+        written = ", ".join(str(path) for path in (out, plot, report, value) if path is not None)
+        typer.echo(f"{done.describe()}\n\n{value_in_words(done)}\n\nWritten: {written}")
+    tell_curator(ball, data.points, streamed)
+
+
+def save(done: Release, out: Path, force: bool, budget: Charged | None) -> None:
+    """Write the record, whatever happens: it may be paid for, so it must not be lost.  Then note it beside its charge."""
+    from .mechanisms.base import note_release
+
+    with ctrl_c.held_back():
+        try:
+            done.save(out, overwrite=force)
+        except OSError as error:
+            typer.echo(done.to_json(), nl=False)
+            raise ValueError(
+                f"{out} could not be written ({error.strerror}); the release is printed above: keep it"
+            ) from None
+        ctrl_c.words = f"the release is made and is in {out}: do not release again. What else was asked for is missing"
+        if budget is not None:
+            note_release(budget.ledger, budget.entry, done)
+    ctrl_c.check()
+
+
+def write_views(
+    done: Release, out: Path, plot: Path | None, report: Path | None, value: Path | None, kind: Any
+) -> None:
+    """The picture, the report and the value alone of a release that is saved."""
     try:
         if plot is not None:
             from .plots import plot_release
@@ -202,15 +254,60 @@ def release(
 
             write_report(done, report)
         if value is not None:
-            write_points(value, done.value, data.kind)
+            from .data import write_points
+
+            write_points(value, done.value, kind)
     except (OSError, ValueError) as error:
         raise ValueError(f"the release is made and is in {out}; do not release again. What failed: {error}") from None
-    written = [str(path) for path in (out, plot, report, value) if path is not None]
-    if as_json:
-        typer.echo(done.to_json(), nl=False)
-    else:
-        typer.echo(done.describe())
-        typer.echo("\nWritten: " + ", ".join(written))
+
+
+def value_in_words(done: Release) -> str:
+    """The released value for the screen, to six digits."""
+    value = done.value
+    if value.size > LONG_VALUE:
+        return f"Value: {' x '.join(map(str, value.shape))} numbers, in the record"
+    rows = value if value.ndim == 2 else value[None]
+    return "Value, to six digits:\n" + "\n".join("".join(f"{x:14.6g}" for x in row) for row in rows)
+
+
+def tell_curator(ball: Ball, points: Any, first: bool) -> None:
+    """How many records were clipped: on the curator's screen, after the release, and nowhere else."""
+    import numpy as np
+
+    from .ball import INSIDE
+
+    canonical, bad = ball.space.diagnose(points)
+    canonical = canonical.copy()
+    canonical[list(bad)] = ball.center
+    with np.errstate(over="ignore", invalid="ignore"):  # as when they were clipped
+        n, outside = len(canonical), int(ball.space.outside(ball.center, canonical, INSIDE * ball.radius).sum())
+    of = f"of the first {n} records" if first else f"of {n} records"
+    words = f"{outside or 'none'} {of} lay outside the public ball and {'were' if outside != 1 else 'was'} moved to its edge"
+    words += f"; {len(bad)} could not be read as points and became the centre" if bad else ""
+    if outside < NEARLY_ALL * n:
+        typer.echo(f"\nFor the curator only, not part of the release: {words}.", err=True)
+        return
+    typer.echo(
+        f"\nFOR THE CURATOR ONLY, NOT PART OF THE RELEASE: {words}. What was released is the mean of points on that edge, and "
+        "says little of the records as they are. The centre and the radius do not fit them: are they in the same units (volts, "
+        "microvolts), and is the centre of the same kind? Choose both anew from public knowledge, not from these records; "
+        "another release costs its epsilon again.",
+        err=True,
+    )
+
+
+def unit_of(data: Dataset, column: str | None, unit: str | None, head: bool) -> tuple[Any, str]:
+    """The unit in words, or the labels of a column and what they stand for."""
+    from .units import RECORD, check_words, named_labels, repeated_labels
+
+    if column is None:
+        repeated = {**(named_labels(data.labels) if head else {}), **repeated_labels(data.labels)}
+        check_words(unit, data.labels, repeated)
+        return unit or RECORD, ""
+    if column not in data.labels:
+        known = ", ".join(data.labels) or "none"
+        raise ValueError(f"{data.path}: there is no column {column!r}; columns beside the points: {known}")
+    return data.labels[column], unit or f"one {column}: all its records"
 
 
 def memory_bytes(text: str) -> int:
@@ -311,46 +408,109 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: list[Path], force:
             raise ValueError(f"{path}: there is no folder {path.parent}; make it first")
         if path.exists() and not path.is_file():
             raise ValueError(f"{option} {path}: is not a regular file; choose another name")
-        if not os.access(path.parent, os.W_OK):
-            raise ValueError(f"{option} {path}: the folder cannot be written to; choose another")
         if path.resolve() in taken:
             raise ValueError(f"{option} {path}: would replace {taken[path.resolve()]}; choose another name")
         if path.exists() and not force:
             raise ValueError(f"{option} {path}: exists already; choose another name, or give --force to replace it")
+        check_writable(option, path)
         taken[path.resolve()] = f"{option} {path}"
 
 
+def check_writable(option: str, path: Path) -> None:
+    """Write a file beside the output, as the output will be written, and remove it."""
+    from .release import write_atomically
+
+    trial = path.with_name(f"{path.name}.try")
+    try:
+        write_atomically(trial, "", overwrite=False)
+        trial.unlink()
+    except OSError as error:
+        words = (error.strerror or "it is refused").lower()
+        raise ValueError(f"{option} {path}: cannot be written ({words}); choose another name or folder") from None
+
+
+# -- Ctrl-C and the budget ----------------------------------------------------------------------------------------------
+class Stopped(BaseException):
+    """Ctrl-C.  Click would turn a KeyboardInterrupt into the one word "Aborted!"."""
+
+
+class Interruption:
+    """Ctrl-C that cannot be swallowed and never leaves in doubt what was spent.
+
+    An exception raised in a callback, such as those of compiled code, is printed and forgotten by Python.  So the wish is
+    also noted, and asked for before every step that counts: charging, drawing, saving.  While a step is at work that must be
+    done or not done (a charge, a record on its way to disk) Ctrl-C waits for its end.
+    """
+
+    def __init__(self) -> None:
+        self.asked, self.waits, self.words = False, False, "nothing was released, and nothing was charged"
+
+    def __call__(self, *_: object) -> None:
+        self.asked = True
+        if not self.waits:
+            raise Stopped
+
+    def check(self) -> None:
+        if self.asked and not self.waits:
+            raise Stopped
+
+    @contextmanager
+    def held_back(self) -> Iterator[None]:
+        self.check()
+        self.waits = True
+        try:
+            yield
+        finally:
+            self.waits = False
+
+    @contextmanager
+    def in_charge(self) -> Iterator[None]:
+        """Of what Ctrl-C does, unless this is not the main thread or Ctrl-C is ignored already."""
+        self.__init__()  # type: ignore[misc]
+        if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
+            yield
+            return
+        signal.signal(signal.SIGINT, self)
+        try:
+            yield
+        finally:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+ctrl_c = Interruption()
+
+
 class Charged:
-    """A ledger's budget that remembers its charge, so that the release it paid for can be noted beside it."""
+    """A ledger's budget, during whose charges Ctrl-C waits.  What was paid for is noted when it is saved, in :func:`save`."""
 
     def __init__(self, ledger: Ledger) -> None:
         self.ledger = ledger
         self.entry: Entry | None = None
 
-    def expect(self, epsilon: float) -> None:
-        """Refuse at once what cannot be paid."""
-        from .calibration.scale import check_request
-        from .ledger import BudgetExceeded
-
-        check_request(1, epsilon)
-        if Decimal(repr(epsilon)) > self.ledger.left:
-            raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
-
     def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
-        self.entry = self.ledger.charge(epsilon, record)
-
-    def complete(self, file: Path) -> None:
-        """Note which file the charge paid for; the charge stands, and so does the release, if that cannot be written."""
-        from .ledger import LedgerError
-
-        assert self.entry is not None
-        try:
-            self.ledger.complete(self.entry, hashlib.sha256(file.read_bytes()).hexdigest())
-        except LedgerError as error:
-            typer.echo(
-                f"sfumato: the release is written and charged, but could not be noted beside its charge: {error}",
-                err=True,
+        with ctrl_c.held_back():
+            self.entry = self.ledger.charge(epsilon, record)
+            ctrl_c.words = (
+                f"nothing was released, but epsilon {epsilon:g} is charged to {self.ledger.path.name} (line "
+                f"{self.entry.sequence}) and stays charged, since the records were already in use"
             )
+        ctrl_c.check()
+
+
+def open_budget(file: Path | None, dataset: str | None, epsilon: float) -> Charged | None:
+    """The budget to charge, if it can pay."""
+    from .calibration.scale import check_request
+    from .ledger import BudgetExceeded, Ledger
+
+    check_request(1, epsilon)
+    if file is None and dataset is not None:
+        raise ValueError("--dataset names a budget in a ledger: give --ledger too, or nothing would be charged")
+    if file is None:
+        return None
+    ledger = Ledger(file, dataset)
+    if Decimal(repr(epsilon)) > ledger.left:
+        raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {ledger.describe()}")
+    return Charged(ledger)
 
 
 def load(
@@ -388,12 +548,20 @@ def listed(words: list[str], most: int = 5) -> list[str]:
 def load_center(text: str, space: Space) -> Any:
     """The public centre: a word, or the only record of a file."""
     from .data import read
-    from .spaces import SPD
+    from .spaces import SPD, PlanarShapes, Sphere
 
+    if text == "origin" and isinstance(space, PlanarShapes | Sphere):
+        what = "a regular polygon" if isinstance(space, PlanarShapes) else "a pole that means nothing"
+        raise ValueError(
+            f"--center origin would be {what} here, and no data lie about that: give a file with one public record, such as a "
+            "published template, or a specimen that is declared public and left out of the data"
+        )
     if text == "origin" or (text == "identity" and isinstance(space, SPD)):
         return space.present(space.origin())
     if text == "identity" and not Path(text).exists():
-        raise ValueError("--center identity is for --space spd; give a file with one public record, or 'origin'")
+        raise ValueError("--center identity is for --space spd; give a file with one public record")
+    if not Path(text).exists():
+        raise ValueError(f"--center {text}: there is no such file; give a file with one public record")
     points = read(Path(text), space).points
     if len(points) != 1:
         raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(points)}")
@@ -421,6 +589,7 @@ def plan(
     """
     from . import Ball
     from .mechanisms import forecast
+    from .mechanisms.base import check_promise
     from .planning import best_error, needed_epsilon, needed_n, plot_plan
 
     manifold = named_space(space, landmarks, size, dim)
@@ -428,18 +597,39 @@ def plan(
     if error is not None and not 0 < error < float("inf"):
         raise ValueError(f"--error must be a positive number, not {error}")
     check_outputs({"--plot": plot, "--simulate": simulate}, [])
+    check_promise(epsilon, force=True)
     rows = forecast(ball, n, epsilon)
-    wanted = best_error(ball, n, epsilon) / 2 if error is None else error
+    usable = rows[0].refusal is None
+    half = best_error(ball, n, epsilon) / 2 if usable else sys.float_info.max  # any error at all
+    wanted = half if error is None else error
     enough_epsilon, enough_n = needed_epsilon(ball, n, wanted), needed_n(ball, epsilon, wanted)
+    if not usable and (plot is not None or simulate is not None):
+        typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
+        plot = simulate = None
     if plot is not None:
         plot_plan(ball, n, epsilon, plot)
     if simulate is not None:
         _simulate(ball, n, epsilon, simulate)
     if as_json:
-        needs = {"error_95": wanted, "epsilon_at_n": enough_epsilon, "n_at_epsilon": enough_n}
-        typer.echo(json.dumps({"mechanisms": [asdict(row) for row in rows], "wanted": needs}, indent=2))
-        return
-    typer.echo(f"{manifold}, n = {n}, radius {radius:g}, ε = {epsilon:g}\n")
+        stated = wanted if usable or error is not None else None
+        needs = {"error_95": stated, "epsilon_at_n": enough_epsilon, "n_at_epsilon": enough_n}
+        text = json.dumps({"mechanisms": [asdict(row) for row in rows], "wanted": needs}, indent=2, allow_nan=False)
+        typer.echo(text)
+    else:
+        show_plan(ball, n, epsilon, rows)
+        goal = f"For a 95% error of {wanted:.3g}" if usable or error is not None else "For a release at all"
+        typer.echo(
+            f"\n{goal}: "
+            + (f"ε = {enough_epsilon:.3g} with {n} records" if enough_epsilon else f"no ε up to 100 with {n} records")
+            + (f", or {enough_n} records with ε = {epsilon:g}." if enough_n else f", and no n with ε = {epsilon:g}.")
+        )
+    if not usable:
+        raise SystemExit(UNUSABLE)
+
+
+def show_plan(ball: Ball, n: int, epsilon: float, rows: list[Forecast]) -> None:
+    """What each mechanism would do, as a table."""
+    typer.echo(f"{ball.space}, n = {n}, radius {ball.radius:g}, ε = {epsilon:g}\n")
     typer.echo(f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}")
     for i, row in enumerate(rows):
         if row.refusal is not None:
@@ -447,11 +637,11 @@ def plan(
         else:
             mark = "   <- auto takes this one" if i == 0 else ""
             typer.echo(f"{row.mechanism:14s}{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}{mark}")
-    typer.echo(
-        f"\nFor a 95% error of {wanted:.3g}: "
-        + (f"ε = {enough_epsilon:.3g} with {n} records" if enough_epsilon else f"no ε up to 1000 with {n} records")
-        + (f", or {enough_n} records with ε = {epsilon:g}." if enough_n else f", and no n with ε = {epsilon:g}.")
-    )
+    best = rows[0].error_95
+    if best is None:
+        typer.echo("\nNothing can be released so: no mechanism can be used.")
+    elif best >= ball.radius:
+        typer.echo("\nAn error as large as the radius says little beyond the public centre.")
 
 
 def named_space(name: SpaceName, landmarks: int | None, size: int | None, dim: int | None) -> Space:
@@ -505,6 +695,7 @@ def inspect(
 
     from .data import read
     from .data.missing import remarks
+    from .units import RECORD, repeated_labels
 
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}
     name = space or (SpaceName.shapes if landmarks else SpaceName.spd if size else None)
@@ -515,14 +706,15 @@ def inspect(
     data, manifold = load([file], name, landmarks, size, dim, **choice)
     n, shape = len(data), data.points.shape
     bad = manifold.diagnose(data.points)[1] if n else {}
-    repeated = {name: len(np.unique(column)) for name, column in data.labels.items() if 1 < len(np.unique(column)) < n}
+    repeated = repeated_labels(data.labels)
     copies = n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0
     odd = remarks(data, manifold, said=missing is not None)
     if as_json:
         some = {row: bad[row] for row in sorted(bad)[:5]}
         facts = {"format": data.format, "kind": data.kind, "records": n, "shape": shape[1:], "points_from": data.source}
         facts |= {"bad_records": len(bad), "bad": some, "remarks": listed(odd)}
-        typer.echo(json.dumps({**facts, "columns_with_repeats": repeated, "exact_copies": copies}, indent=2))
+        counts = {column: len(np.unique(data.labels[column])) for column in repeated}
+        typer.echo(json.dumps({**facts, "columns_with_repeats": counts, "exact_copies": copies}, indent=2))
         return
     typer.echo("For the curator's eyes: not private.\n")
     typer.echo(f"{file}: {data.format}, {n} records, {data.kind} of shape {' x '.join(map(str, shape[1:]))}")
@@ -533,9 +725,10 @@ def inspect(
         typer.echo(f"  {line}")
     for line in listed(odd):
         typer.echo(f"To look at: {line}")
-    for column, distinct in repeated.items():
+    for column, held in repeated.items():
         typer.echo(
-            f"Column {column!r} has {distinct} values for {n} records: if these are people, use --unit-column {column}"
+            f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
+            f"--unit '{RECORD}' if not"
         )
     if copies:
         typer.echo(f"{copies} records are exact copies of others")
@@ -556,8 +749,15 @@ def ledger_init(
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
     from .ledger import Ledger
+    from .mechanisms.base import LARGE_EPSILON
 
-    typer.echo(Ledger.create(file, epsilon, dataset).describe())
+    ledger = Ledger.create(file, epsilon, dataset)
+    typer.echo(ledger.describe())
+    if ledger.left > LARGE_EPSILON:
+        warnings.warn(
+            f"releases that add up to an epsilon of {ledger.left} promise little together; 10 is a lot for one group of people",
+            stacklevel=1,
+        )
 
 
 @books.command("show")
@@ -703,11 +903,17 @@ def audit(
 
 
 def main() -> None:
-    """Run the command; bad input ends with a sentence and exit code 2, a refused budget with 3."""
+    """Run the command; bad input ends with a sentence and exit code 2, a refused budget with 3, Ctrl-C with 130."""
     from .ledger import BudgetExceeded, LedgerError
 
     try:
-        app(args=[word for word in sys.argv[1:] if word != "--debug"])  # which may stand anywhere
+        with ctrl_c.in_charge(), warnings.catch_warnings():
+            warnings.simplefilter("always", UserWarning)
+            warnings.showwarning = lambda message, *_: typer.echo(f"sfumato: warning: {message}", err=True)
+            app(args=[word for word in sys.argv[1:] if word != "--debug"])  # which may stand anywhere
+    except Stopped:
+        typer.echo(f"\nsfumato: stopped: {ctrl_c.words}", err=True)
+        raise SystemExit(STOPPED) from None
     except (ValueError, OSError, LedgerError, RuntimeError, ArithmeticError, MemoryError) as error:
         if "--debug" in sys.argv:
             raise

@@ -1,7 +1,8 @@
 """Private means as scikit-learn estimators, to clone, set and pipe like any other.
 
 Every ``fit`` is a release and spends ε.  Cross-validation and searches fit many times on the same people: k folds put each
-record into k − 1 training sets, so that together they cost (k − 1)·ε.
+record into k − 1 training sets, so that together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is charged
+by every one of them, also by clones.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
 from .ball import Ball
+from .mechanisms.base import Budget
 from .mechanisms.choice import private_mean
 from .release import Release
 from .spaces import SPD, Space
@@ -67,8 +69,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 class PrivateFrechetMean(_PrivateEstimator):
     """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
 
-    ``space``, ``center``, ``radius`` and ``epsilon`` must be given; ``mechanism``, ``unit`` and ``invalid`` are those of
-    :func:`sfumato.private_mean`.  X is (n, ...) as the space has it, or flattened to (n, features).  After ``fit``:
+    ``space``, ``center``, ``radius`` and ``epsilon`` must be given; ``mechanism``, ``unit``, ``invalid`` and ``budget`` are
+    those of :func:`sfumato.private_mean`.  X is (n, ...) as the space has it, or flattened to (n, features).  After ``fit``:
     ``mean_`` is the released value, ``release_`` its record, ``n_features_in_`` the length of a flattened record.
 
     >>> from sfumato import SPD
@@ -90,8 +92,9 @@ class PrivateFrechetMean(_PrivateEstimator):
         radius: float | None = None,
         epsilon: float | None = None,
         mechanism: str = "auto",
-        unit: str = "one record",
+        unit: str | ArrayLike = "one record",
         invalid: str = "raise",
+        budget: Budget | None = None,
     ) -> None:
         self.space = space
         self.center = center
@@ -100,13 +103,16 @@ class PrivateFrechetMean(_PrivateEstimator):
         self.mechanism = mechanism
         self.unit = unit
         self.invalid = invalid
+        self.budget = budget
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Release the mean; y is ignored."""
         space, center, radius, epsilon = self._require("space", "center", "radius", "epsilon")
         ball = Ball(space, center, radius)
         records = self._records(X, space, reset=True)
-        self.release_ = private_mean(records, ball, epsilon, self.mechanism, unit=self.unit, invalid=self.invalid)
+        self.release_ = private_mean(
+            records, ball, epsilon, self.mechanism, unit=self.unit, invalid=self.invalid, budget=self.budget
+        )
         self.mean_ = self.release_.value
         return self
 
@@ -120,8 +126,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
     one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
 
-    ``center`` (a matrix, or a number c for c times the identity), ``radius`` and ``epsilon`` must be given.  After
-    ``fit``: ``reference_`` is M, ``release_`` its record.  X is (n, k, k) or flattened to (n, k·k).
+    ``center`` (a matrix, or a number c for c times the identity), ``radius`` and ``epsilon`` must be given; a ``budget`` is
+    charged for M.  After ``fit``: ``reference_`` is M, ``release_`` its record.  X is (n, k, k) or flattened to (n, k·k).
 
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> tangent = PrivateTangentSpace(center=1.0, radius=1.5, epsilon=1.0).fit(matrices)
@@ -141,13 +147,15 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         radius: float | None = None,
         epsilon: float | None = None,
         mechanism: str = "auto",
-        unit: str = "one record",
+        unit: str | ArrayLike = "one record",
+        budget: Budget | None = None,
     ) -> None:
         self.center = center
         self.radius = radius
         self.epsilon = epsilon
         self.mechanism = mechanism
         self.unit = unit
+        self.budget = budget
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Release the reference; y is ignored."""
@@ -156,7 +164,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
             center = center * np.eye(max(1, math.isqrt(math.prod(np.shape(X)[1:]))))
         ball = Ball(SPD(size=len(center)), center, radius)
         records = self._records(X, ball.space, reset=True)
-        self.release_ = private_mean(records, ball, epsilon, self.mechanism, unit=self.unit)
+        self.release_ = private_mean(records, ball, epsilon, self.mechanism, unit=self.unit, budget=self.budget)
         self.reference_ = self.release_.value
         return self
 

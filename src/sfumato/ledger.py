@@ -16,7 +16,9 @@ import hashlib
 import json
 import os
 import sqlite3
-from collections.abc import Iterator, Mapping
+import unicodedata
+import warnings
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -147,12 +149,17 @@ class Ledger:
         self._seen = GENESIS  # the last head that this object saw: an older copy put in the file's place is refused
         budgets = self.verify().budgets
         if dataset is not None and dataset not in budgets:
+            dataset = _one_spelling(dataset)
+        if dataset is not None and dataset not in budgets:
             raise LedgerError(f"{self.path} has no data set {dataset!r}: it has {_names(budgets)}. Check the name")
         self.dataset = next(iter(budgets)) if dataset is None and len(budgets) == 1 else dataset
 
     @classmethod
     def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Ledger:
         """Give a data set a budget: in a new ledger, or as a further data set of one that exists.  Overwrites nothing.
+
+        A name has one spelling (Unicode's NFKC).  One that looks like another of the ledger is warned of: two budgets for
+        the same people add up.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -164,6 +171,7 @@ class Ledger:
         budget = _amount(epsilon)
         if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
             raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
+        dataset = _one_spelling(dataset)
         path = Path(path).absolute()
         try:
             os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o666))
@@ -184,6 +192,7 @@ class Ledger:
                         f"{path} already holds a budget of {book.budgets[dataset]} for {dataset!r}, which is never "
                         "overwritten: open it, or name another file or data set"
                     )
+                _warn_of_look_alikes(dataset, book.budgets)
                 _append(connection, book, "budget", dataset, _plain(budget), _canonical({"format": FORMAT}))
         except BaseException:
             with suppress(OSError):
@@ -216,12 +225,14 @@ class Ledger:
         return entry
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its SHA-256.  A charge without it stands all the same.
+        """Note which release a charge paid for, by its ``sha256``.  A charge without it stands all the same.
 
-        >>> import hashlib, tempfile
+        :func:`sfumato.private_mean` and every mechanism do this once the release is made.
+
+        >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
         ...     paid = budget.charge(1, {"statistic": "Fréchet mean"})
-        ...     budget.complete(paid, hashlib.sha256(b"the file mean.json").hexdigest()).purpose
+        ...     budget.complete(paid, "c8dc5a975228" + 52 * "0").purpose
         'release c8dc5a975228… paid by line 2'
         """
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
@@ -337,12 +348,8 @@ def _was_a_ledger(path: Path) -> bool:
     return any(mark in content for mark in (b"SQLite format 3", b"TABLE entries", FORMAT.encode(), GENESIS.encode()))
 
 
-def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
-    """The lines of a ledger, if SQLite finds the file sound, the chain holds and it contains the heads noted before."""
-
-    def refuse(fault: str) -> NoReturn:
-        raise LedgerError(f"{path}: {fault}. {RESTORE}")
-
+def _check_database(path: Path, connection: sqlite3.Connection, refuse: Callable[[str], NoReturn]) -> None:
+    """Refuse a file that SQLite finds damaged, or whose table is none of ours."""
     fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if fault != "ok":
         refuse(f"SQLite finds the file damaged ({' '.join(fault.split())})")
@@ -354,6 +361,14 @@ def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
     if schema != [(SCHEMA,)]:
         refuse("this is not a ledger of this version of sfumato, or its table was changed; check the name")
 
+
+def _verified(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
+    """The lines of a ledger, if SQLite finds the file sound, the chain holds and it contains the heads noted before."""
+
+    def refuse(fault: str) -> NoReturn:
+        raise LedgerError(f"{path}: {fault}. {RESTORE}")
+
+    _check_database(path, connection, refuse)
     entries: list[Entry] = []
     budgets: dict[str, Decimal] = {}
     spent: dict[str, Decimal] = {}
@@ -465,6 +480,37 @@ def _total(*amounts: Decimal) -> Decimal:
 def _plain(amount: Decimal) -> str:
     """Without exponent or trailing zeros."""
     return format(amount.normalize(EXACT), "f")
+
+
+# Letters of other scripts, and a digit or two, that look like Latin ones.
+_ALIKE = str.maketrans("аеорсухіѕјһԁԛԝвкмнтгαορνικτυχεηω01", "aeopcyxisjhdqwbkmhtraopviktuxenwol")
+
+
+def _one_spelling(name: str) -> str:
+    return unicodedata.normalize("NFKC", name).strip()
+
+
+def _skeleton(name: str) -> str:
+    """What is left of a name to a hasty eye: no case, accents, spaces or signs, and one script."""
+    letters = unicodedata.normalize("NFKD", name.casefold())
+    return "".join(c for c in letters if c.isalnum()).translate(_ALIKE)
+
+
+def _warn_of_look_alikes(dataset: str, budgets: Mapping[str, Decimal]) -> None:
+    alike = next((name for name in budgets if name != dataset and _skeleton(name) == _skeleton(dataset)), None)
+    scripts = {unicodedata.name(c, "").split(" ")[0] for c in dataset if c.isalpha()} & {"LATIN", "CYRILLIC", "GREEK"}
+    if alike is not None:
+        warnings.warn(
+            f"the name {dataset!r} ({dataset!a}) looks like {alike!r}, which has a budget here already: if both are the same "
+            "data, charge that one only, as two budgets for the same people add up",
+            stacklevel=3,
+        )
+    elif len(scripts) > 1:
+        warnings.warn(
+            f"the name {dataset!r} ({dataset!a}) mixes {' and '.join(sorted(s.title() for s in scripts))} letters, which look "
+            "alike: is it the name that you mean?",
+            stacklevel=3,
+        )
 
 
 def _names(budgets: Mapping[str, Decimal]) -> str:

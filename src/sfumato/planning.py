@@ -20,14 +20,14 @@ def best_error(ball: Ball, n: int, epsilon: float) -> float:
 
 
 def needed_epsilon(ball: Ball, n: int, error: float) -> float | None:
-    """The smallest ε at which n records give this 95% error, to 1%; None if no ε up to 1000 does.
+    """The smallest ε at which n records give this 95% error, to 1%; None if no ε up to 100 does.
 
     >>> from sfumato import Sphere
     >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda exponent: best_error(ball, n, 10.0**exponent), error, -4.0, 3.0, 3e-3)
+    found = _least(lambda exponent: best_error(ball, n, 10.0**exponent), error, -4.0, 2.0, 3e-3)
     return None if found is None else 10.0**found
 
 

@@ -160,7 +160,8 @@ def _draw_shape(release: Release, title: str, p: float, outline: Sequence[int] |
     band = outline is None and looks_like_an_outline(reference)
 
     points = np.vstack([reference, released])
-    low, high = points.min(axis=0) - 1.15 * share, points.max(axis=0) + 1.15 * share
+    margin = max(1.15 * share, 0.015 * float(np.ptp(points, axis=0).max()))  # room for the markers of the outermost
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
     height = 9 * (high[1] - low[1]) / max(high[0] - low[0], 1e-9)
     figure = _figure(9, 1.0 + 0.3 * bool(title) + min(max(height, 2.0), 8.0))
     axes = figure.add_subplot()
@@ -529,7 +530,7 @@ def _captioned(figure: Figure, release: Release, title: str, p: float, error: fl
     known = (
         "nothing public is known of its error"
         if error is None
-        else f"with probability {p:g} the statistic without noise lies within {error:.3g} ({r['predicted_error']['distance']})"
+        else f"with probability {p:g} {release.estimate} lies within {error:.3g} ({r['predicted_error']['distance']})"
     )
     sentences = [f"ε = {g.epsilon:g}, n = {r['n']}, mechanism {r['mechanism']['name']}; {known}"]
     sentences += [] if r["on_manifold"] else [_off_manifold(release)]

@@ -65,7 +65,9 @@ class Release:
     record: Mapping[str, Any]
 
     def error(self, p: float) -> float:
-        """A radius that holds the non-private statistic, about the released value, with probability at least p.
+        """A radius about the released value that holds the mean of the clipped records with probability at least p.
+
+        Records outside the public ball were moved to its edge first, so this says nothing of how far that moved the mean.
 
         From public numbers only: the quantile of the mechanism (exact for the Laplace mechanisms, a proven bound for KNG and
         the exponential mechanism) plus what the lattice can move a point.  ``record["predicted_error"]`` says in which
@@ -86,6 +88,20 @@ class Release:
         longitude = longitude if "lon" in names[1].lower() or "lng" in names[1].lower() else longitude % 360
         return replace(self, record={**self.record, "degrees": {names[0]: latitude, names[1]: longitude}})
 
+    @property
+    def estimate(self) -> str:
+        """What the value is close to, in a few words."""
+        return f"the {'mean' if 'mean' in self.record['statistic'] else 'statistic'} of the clipped records"
+
+    @property
+    def sha256(self) -> str:
+        """The sum of the whole release, which stands in its file and beside its charge in a ledger."""
+        return _sum(json.loads(self.to_json()))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The value alone, for NumPy."""
+        return np.array(self.value, dtype=dtype, copy=copy)
+
     def describe(self) -> str:
         """The release in plain words, for a data-sharing agreement."""
         r, g = self.record, self.guarantee
@@ -94,7 +110,7 @@ class Release:
             "Accuracy: nothing public is known of it.\n"
             if error is None
             else f"Accuracy: with probability {error['probability']:g} the released value lies within {error['radius']:.4g} of "
-            f"the non-private statistic ({error['distance']}).\n"
+            f"{self.estimate} ({error['distance']}). How far clipping moved that is not known to the public.\n"
         )
         warning = "" if r["on_manifold"] else "Note: the released value is not a point of this space.\n"
         if "degrees" in r:
@@ -180,7 +196,7 @@ class Release:
         With ``overwrite=False`` a file that is there already stays, and a FileExistsError is raised.
         """
         document = json.loads(self.to_json())
-        text = json.dumps({**document, "sha256": _sum(document)}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+        text = json.dumps({**document, "sha256": self.sha256}, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
         write_atomically(Path(path), text, overwrite)
 
     @classmethod

@@ -133,7 +133,7 @@ def _glance(release: Release) -> Table:
     stated = (
         "not predicted"
         if error is None
-        else f"within {_short(error)} with probability 95% ({r['predicted_error']['distance']})"
+        else f"within {_short(error)} of {release.estimate} with probability 95% ({r['predicted_error']['distance']})"
     )
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     return Table(
@@ -222,8 +222,9 @@ def _accuracy(release: Release) -> list[Block]:
         return [Paragraph("Nothing public is known of the error of this statistic, so none is stated.")]
     blocks: list[Block] = [
         Paragraph(
-            f"The statistic of the clipped records, without noise, lies within these distances of the released value. They "
-            f"come from public numbers only, so reading them costs no privacy; the distance is: {predicted['distance']}."
+            f"{release.estimate.capitalize()}, without noise, lies within these distances of the released value. They come "
+            f"from public numbers only, so reading them costs no privacy; the distance is: {predicted['distance']}. How far "
+            f"clipping itself moved the result is not among them: where many records lay outside the ball, it may be much more."
         )
     ]
     errors = [release.error(p) for p in PROBABILITIES]
@@ -419,7 +420,8 @@ KEYS = {
     "generator": "where the randomness came from",
     "on_manifold": "whether the value, as it is, is a point of the space",
     "degrees": "the value as two angles in degrees, where the records came so: computed from the value alone",
-    "predicted_error": "a radius that holds the statistic with the probability stated (null: nothing public is known)",
+    "predicted_error": "a radius that holds the statistic of the clipped records with the probability stated (null: nothing "
+    "public is known)",
     "version": "version of sfumato",
     "time": "when the release was made (UTC)",
 }

@@ -2,33 +2,173 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
+from collections.abc import Iterable, Mapping
+from typing import Any
+
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .ball import Ball
+from .data.files import Dataset
 from .frechet import solve
 from .records import Records
 from .spaces.base import Points
+
+RECORD = "one record"
+MANY = 10  # a column of text with so many values, or with values such as S01, may say whose record it is, whatever its name
+WHOSE = frozenset((
+    "subject", "subj", "sub", "participant", "patient", "pt", "person", "proband", "individual", "donor", "owner", "volunteer",
+    "respondent", "user", "student", "pupil", "child", "mother", "family", "household", "twin", "case", "who", "file", "id",
+    "ids", "pid", "sid", "uid", "ptid", "rid", "specimen", "animal", "monkey", "mouse", "rat", "bird",
+))  # fmt: skip
+UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write where there is no label
 
 
 def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     """One point for each distinct label: the Fréchet mean of that unit's clipped records, which lies in the ball too.
 
+    Spaces around a label, and ways to write the same letters in Unicode, make no difference.
+
     >>> from sfumato import Euclidean
     >>> ball = Ball(Euclidean(dim=1), [0.0], 10.0)
-    >>> reduce_to_units(ball, np.array([[1.0], [3.0], [5.0]]), ["ann", "ann", "bob"]).tolist()
+    >>> reduce_to_units(ball, np.array([[1.0], [3.0], [5.0]]), ["ann", "ann ", "bob"]).tolist()
     [[2.0], [5.0]]
     """
     names = np.asarray(labels)
     if names.shape != (len(points),):
         raise ValueError(f"there are {len(points)} records but {names.size} labels of units: each record needs one")
-    missing = np.flatnonzero((names == "") if names.dtype.kind in "US" else names != names)
+    if names.dtype.kind == "O":
+        names = np.array(["" if name is None or name != name else str(name) for name in names], dtype=np.str_)
+    if names.dtype.kind == "U":
+        spellings, spelt = np.unique(names, return_inverse=True)
+        names = np.array([unicodedata.normalize("NFKC", name).strip() for name in spellings.tolist()])[spelt]
+        missing = np.flatnonzero(np.isin(names, UNKNOWN))
+    else:
+        missing = np.flatnonzero(names != names)
     if len(missing):
         raise ValueError(
-            f"{len(missing)} records have no unit, the first being record {missing[0]}: label or remove them"
+            f"{len(missing)} of {len(names)} records have no unit, the first being record {missing[0]}: label or remove them"
         )
     _, unit_of = np.unique(names, return_inverse=True)
     order = np.argsort(unit_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
     means = [points[g[0]] if len(g) == 1 else solve(Records(ball.space, points[g])).point for g in groups]
     return ball.clip(ball.space.present(np.stack(means))) if means else points
+
+
+def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
+    """The points themselves and their unit, in words or as labels; words that would promise too much are refused.
+
+    >>> take_unit([[1.0]], "one person")
+    ([[1.0]], 'one person')
+    """
+    if isinstance(points, Dataset):
+        columns: Iterable[str] = points.labels
+        repeated = repeated_labels(points.labels)
+        points = points.points
+    else:  # a table of Arrow has columns too, and is not read yet
+        columns = getattr(getattr(points, "schema", None), "names", ())
+        repeated = named_labels(columns)
+    if unit is None or isinstance(unit, str):
+        check_words(unit, columns, repeated)
+    return points, RECORD if unit is None else unit
+
+
+def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
+    """Refuse a unit in words where the record would name what was never grouped.
+
+    That is where nothing was said and a column repeats that may say whose record it is, and where the words are the name of
+    a column, or look like one.  ``repeated`` holds such columns and, in words, how often they repeat.
+
+    >>> check_words("one record", ["subject"], {"subject": "12 values for 480 records"})
+    >>> check_words("subject_id", [], {})
+    Traceback (most recent call last):
+    ValueError: unit 'subject_id' looks like the name of a column, and words group nothing. ...
+    """
+    if unit is None and repeated:
+        first = next(iter(repeated))
+        held = " and ".join(f"the column {name!r} has {count}" for name, count in repeated.items())
+        raise ValueError(
+            f"{held}: if it says whose record it is, hiding one record does not hide a person. Say what is to be protected: "
+            f"--unit-column {first} (in Python unit=data.labels[{first!r}]) for all records of one {first} together, or "
+            f"--unit '{RECORD}' (unit='{RECORD}') for each record by itself"
+        )
+    if unit is None:
+        return
+    words = " ".join(unit.split())
+    bare = re.sub(r"^(one|an?|each|every|per) ", "", words, flags=re.I).casefold()
+    if not words:
+        raise ValueError(f"the unit must say what one record stands for, such as '{RECORD}' or 'one person'")
+    column = next((name for name in columns if words.casefold() == name.casefold()), None)
+    claimed = next((name for name in repeated if bare in (name.casefold(), _without_id(name))), None)
+    if column is None and claimed is not None:
+        raise ValueError(
+            f"the unit is said to be {unit!r}, but the column {claimed!r} has {repeated[claimed]}: give --unit-column "
+            f"{claimed} (in Python unit=data.labels[{claimed!r}]) to count each once"
+        )
+    if column is not None or _looks_like_a_column(words):
+        which = "is" if column is not None else "looks like"
+        raise ValueError(
+            f"unit {unit!r} {which} the name of a column, and words group nothing. To count each of its values once, give "
+            f"--unit-column {words} (in Python the labels themselves, one for each record, such as "
+            f"unit=data.labels[{words!r}]); if every record stands for itself, say '{RECORD}'"
+        )
+
+
+def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
+    """The columns that look as if they said whose record it is, and hold some value twice; how often, in words.
+
+    >>> repeated_labels({"subject": np.array([1, 1, 2]), "age": np.array([7, 7, 7]), "sex": np.array(["f", "m", "f"])})
+    {'subject': '2 values for 3 records'}
+    """
+    found = {}
+    for name, column in labels.items():
+        distinct = np.unique(column)
+        if len(distinct) < len(column) and (says_whose(name) or _are_codes(distinct)):
+            found[name] = f"{len(distinct)} value{'s' * (len(distinct) > 1)} for {len(column)} records"
+    return found
+
+
+def named_labels(columns: Iterable[str]) -> dict[str, str]:
+    """The same for data that are read in parts, whose columns are known by name alone.
+
+    >>> named_labels(["x", "y", "patient_id"])
+    {'patient_id': 'values that may repeat (data read in parts are not searched for that)'}
+    """
+    return dict.fromkeys(
+        filter(says_whose, columns), "values that may repeat (data read in parts are not searched for that)"
+    )
+
+
+def says_whose(name: str) -> bool:
+    """Whether a column's name says that it holds people, animals or specimens.
+
+    >>> [name for name in ("subjectID", "patient", "ID", "width", "trial") if says_whose(name)]
+    ['subjectID', 'patient', 'ID']
+    """
+    return not WHOSE.isdisjoint(_words_of(name))
+
+
+def _words_of(name: str) -> list[str]:
+    return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
+
+
+def _without_id(name: str) -> str:
+    return " ".join(word for word in _words_of(name) if word not in ("id", "ids"))
+
+
+def _are_codes(distinct: NDArray[Any]) -> bool:
+    """Whether the values of a column are texts, and many, or such as S01, sub-3 and 007."""
+    if distinct.dtype.kind != "U":
+        return False
+    return len(distinct) >= MANY or all(re.fullmatch(r"[A-Za-z]*[-_ .]?\d+", text) for text in distinct.tolist())
+
+
+def _looks_like_a_column(words: str) -> bool:
+    """Whether a text is one word such as no one says: subject_id, subjectID, ID, PTID, sub.1."""
+    if " " in words:
+        return False
+    odd = re.search(r"[_\d.:$\[\]]|[a-z][A-Z]", words) or (words.isupper() and len(words) > 1)
+    return bool(odd) or not {"id", "ids", "label", "labels", "index", "key"}.isdisjoint(_words_of(words))

@@ -281,7 +281,7 @@ def _cli_prepare(folder: Path) -> None:
     from ..data import write_points
 
     _budget(folder)
-    (folder / "wings.tps").write_text("LM=3\n0 0\n1 0\n0.3 1\nID=a\n" * 20)
+    (folder / "wings.tps").write_text("".join(f"LM=3\n0 0\n1 0\n0.3 1\nID={i}\n" for i in range(20)))
     write_points(folder / "reference.tps", [[0.0, 0.0], [1.0, 0.0], [0.3, 1.0]], "landmarks")
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -29,12 +31,13 @@ from ..calibration.rounding import (
     stretch_at_cut_locus,
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
-from ..data.lazy import MEMORY, Progress, is_lazy, stream
+from ..data.files import Dataset
+from ..data.lazy import MEMORY, Progress, chunk_rows, is_lazy, stream
 from ..records import Records, one_thread
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
 from ..spaces.base import Array, Space
-from ..units import reduce_to_units
+from ..units import reduce_to_units, take_unit
 
 PREDICTED = 0.95  # the probability at which a record states its error
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
@@ -42,6 +45,7 @@ LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting f
 MOST_EPSILON = 60.0  # e^−60 is far below what a draw's chances can be told apart by
 MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with
 RESERVE, ATTEMPTS = 2.0**-22, 40  # the share of ε that is set aside for rounding, and how often it may be raised
+LARGE_EPSILON, LARGEST_EPSILON = 10.0, 100.0  # above which a release is warned of, and refused
 PERSON = "one unit: all records with the same label"
 
 
@@ -49,7 +53,11 @@ class Budget(Protocol):
     """What a release asks of a ledger."""
 
     def charge(self, epsilon: float, record: Mapping[str, Any], /) -> object:
-        """Write the charge down for good, or raise: before the data are used for a draw."""
+        """Write the charge down for good, or raise: before the data are used for a draw.
+
+        A budget that also has ``complete(entry, sha256)``, as a :class:`~sfumato.Ledger` does, is then told which release
+        the charge paid for: with what ``charge`` gave back, and the release's own sum.
+        """
 
 
 @dataclass(frozen=True)
@@ -135,10 +143,9 @@ class Mechanism(ABC):
                 break
             lower = float(max(lower, epsilon / 2))
             try:
-                scale, epsilon = self._calibrate(n, lower), lower
-            except ValueError:  # there is no such scale: check() says what is wrong with this one
+                scale, epsilon = known[n] = self._calibrate(n, lower), lower
+            except ValueError:  # wider noise does not exist, nor would it help: check() says what does
                 break
-            known[n] = scale, epsilon
         if epsilon < 0.99 * asked:
             scale = replace(
                 scale, formula=f"{scale.formula}, at ε = {epsilon:.4g}: all that double precision can carry"
@@ -197,51 +204,74 @@ class Mechanism(ABC):
         if losses.numerical_delta > MOST_DELTA or spent > self.epsilon:
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
-                f"of {losses.numerical_delta:.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.ball.radius:g}: the noise is too small, or the coordinates too large, for doubles. A smaller epsilon, "
-                "fewer records, or a radius or coordinates of more ordinary size would do"
+                f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "
+                f"{self.ball.radius:g}: {self._cure(losses, n)}"
             )
         return losses
 
+    def _cure(self, losses: Losses, n: int) -> str:
+        """What is wrong where rounding loses too much, and what would do: tried with ten times the epsilon."""
+        try:
+            then = replace(self, epsilon=10 * self.epsilon).losses(n)
+        except ValueError:  # nor can that be used
+            then = losses
+        if losses.numerical_delta > MOST_DELTA and 2 * then.numerical_delta < losses.numerical_delta:
+            return (
+                "the noise is so wide that draws would lie where doubles are too coarse. More records, a larger epsilon or a "
+                "smaller radius would do"
+            )
+        if losses.numerical_delta <= MOST_DELTA and then.numerical_epsilon < 5 * losses.numerical_epsilon:
+            return "epsilon is so small that rounding is a large share of it. A larger epsilon would do"
+        return (
+            "the noise is too small, or the coordinates too large, for doubles. A smaller epsilon, fewer records, or a radius "
+            "or coordinates of more ordinary size would do"
+        )
+
     def release(
         self,
-        points: ArrayLike,
+        points: ArrayLike | Dataset,
         *,
-        unit: str | ArrayLike = "one record",
+        unit: str | ArrayLike | None = None,
         unit_name: str = PERSON,
         invalid: str = "raise",
         budget: Budget | None = None,
+        force: bool = False,
         workers: int = 1,
         memory: int = MEMORY,
         progress: Progress | None = None,
     ) -> Release:
         """One private value: records are checked and clipped, the scale computed, a draw made and put on the lattice.
 
-        ``unit`` says in words what one row stands for; or it labels each row with the person it belongs to, and the rows of
-        one person are first reduced to their own Fréchet mean (``unit_name`` then says what a label stands for).
+        ``unit`` says in words what one row stands for ("one record" unless told); or it labels each row with the person it
+        belongs to, and the rows of one person are first reduced to their own Fréchet mean (``unit_name`` then says what a
+        label stands for).  It must be given where a column of the data, such as "subject", repeats.
         ``invalid="center"`` replaces records that are not points of the space by the public centre instead of raising.  A
         ``budget`` is charged, durably, after the records were found good and before anything is computed from them.
-        ``workers`` threads share each pass over the data.
+        An epsilon above 100 promises nothing that anyone would call privacy and is refused without ``force``.  ``workers``
+        threads share each pass over the data.
 
-        Points may also be a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or
-        list of delayed partitions.  They are then read in chunks, anew in each pass, so that about ``memory`` bytes of them
-        are held at a time; ``progress(pass, done, parts)`` is called as the parts of a pass are done.
+        Points may also be a :class:`~sfumato.Dataset`, a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset,
+        or a Dask array, bag or list of delayed partitions.  All but the first are then read in chunks, anew in each pass, so
+        that about ``memory`` bytes of them are held at a time; ``progress(pass, done, parts)`` is called as the parts of a
+        pass are done.
         """
         if self.calibration == "as run":
             raise ValueError(
                 f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
                 "it can be sampled for study, not released"
             )
-        records, unit = gather(self.ball, points, unit, unit_name, invalid, workers, memory, progress)
-        return self._release(records, unit, budget)
+        check_promise(self.epsilon, force)
+        records, words = gather(self.ball, points, unit, unit_name, invalid, workers, memory, progress)
+        return self._release(records, words, budget, getattr(points, "degrees", None))
 
-    def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
+    def _release(
+        self, records: Records, unit: str, budget: Budget | None, degrees: tuple[str, str] | None = None
+    ) -> Release:
         n = records.n
         scale = self.calibrate(n)
         losses = self.check(n)
         record = self._record(scale, n)
-        if budget is not None:
-            budget.charge(float(self.epsilon), {**record, "unit": unit})
+        paid = None if budget is None else budget.charge(float(self.epsilon), {**record, "unit": unit})
         with one_thread():
             value = self._draw(records, scale, secure_generator())
         guarantee = Guarantee(
@@ -253,7 +283,10 @@ class Mechanism(ABC):
             numerical_epsilon=losses.numerical_epsilon,
             clock_delta=losses.clock_delta,
         )
-        return Release(value, guarantee, {**record, "on_manifold": self.is_on_manifold(value)})
+        release = Release(value, guarantee, {**record, "on_manifold": self.is_on_manifold(value)})
+        release = release if degrees is None else release.in_degrees(degrees)
+        note_release(budget, paid, release)
+        return release
 
     def _record(self, scale: Scale, n: int) -> dict[str, Any]:
         """Everything public about a release, known before it is made."""
@@ -424,10 +457,38 @@ class ManifoldMechanism(Mechanism):
         return 0.0 if cosine >= 1 else 0.5 * float(betainc((self.space.dim - 1) / 2 + 1e-9, 0.5, 1 - cosine**2))
 
 
+def check_promise(epsilon: float, force: bool = False) -> None:
+    """Warn of an epsilon that promises little, and refuse one that promises nothing unless told to take it."""
+    check_request(1, epsilon)
+    if epsilon > LARGEST_EPSILON and not force:
+        raise ValueError(
+            f"an epsilon of {epsilon:g} promises nothing: choose one of 10 or less (1 is common), or give --force (in Python "
+            "force=True) to release all the same. Nothing was spent"
+        )
+    if epsilon > LARGE_EPSILON:
+        warnings.warn(
+            f"an epsilon of {epsilon:g} promises little: one record may change the odds of what is released by a factor of e "
+            f"to the power of {epsilon:g}. 1 is common; above 10 hardly anyone would call it privacy",
+            stacklevel=3,
+        )
+
+
+def note_release(budget: Budget | None, paid: object, release: Release) -> None:
+    """Tell a ledger which release its charge paid for; if that cannot be written, charge and release stand all the same."""
+    if budget is None or not hasattr(budget, "complete"):
+        return
+    try:
+        budget.complete(paid, release.sha256)
+    except (RuntimeError, ValueError, OSError) as error:
+        logging.getLogger("sfumato").warning(
+            "the release is made and charged, but could not be noted beside its charge: %s", error
+        )
+
+
 def gather(
     ball: Ball,
-    points: ArrayLike,
-    unit: str | ArrayLike,
+    points: Any,
+    unit: str | ArrayLike | None,
     unit_name: str,
     invalid: str,
     workers: int,
@@ -437,6 +498,8 @@ def gather(
     """Clipped records, one for each unit, and the unit in words."""
     clip = partial(ball.clip, invalid=invalid)
     check_invalid(invalid)  # before any data are read
+    chunk_rows(ball.space, 1 << 62, workers)  # refuses what is no number of workers
+    points, unit = take_unit(points, unit)
     if not isinstance(unit, str) and is_lazy(ball.space, points, memory):
         raise ValueError(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "

@@ -10,11 +10,12 @@ from numpy.typing import ArrayLike
 
 from ..ball import Ball
 from ..calibration.scale import check_request
+from ..data.files import Dataset
 from ..data.lazy import MEMORY, Progress
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
-from .base import PERSON, PREDICTED, Budget, Mechanism, gather
+from .base import PERSON, PREDICTED, Budget, Mechanism, check_promise, gather
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
@@ -84,15 +85,16 @@ def choose(ball: Ball, n: int, epsilon: float, mechanism: str = "auto") -> Mecha
 
 
 def private_mean(
-    points: ArrayLike,
+    points: ArrayLike | Dataset,
     ball: Ball,
     epsilon: float,
     mechanism: str = "auto",
     *,
-    unit: str | ArrayLike = "one record",
+    unit: str | ArrayLike | None = None,
     unit_name: str = PERSON,
     invalid: str = "raise",
     budget: Budget | None = None,
+    force: bool = False,
     workers: int = 1,
     memory: int = MEMORY,
     progress: Progress | None = None,
@@ -113,10 +115,10 @@ def private_mean(
     """
     if not isinstance(ball, Ball):
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
-    records, unit = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
-    done = choose(ball, records.n, epsilon, mechanism)._release(records, unit, budget)
+    check_promise(epsilon, force)
+    records, words = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
-    return done if degrees is None else done.in_degrees(degrees)
+    return choose(ball, records.n, epsilon, mechanism)._release(records, words, budget, degrees)
 
 
 def mechanism_from(record: Mapping[str, Any]) -> Mechanism:

@@ -146,12 +146,14 @@ class KNG(ManifoldMechanism):
             return Scale(2 * delta / epsilon, formula, {"delta": delta}, self.ball.radius)
         return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
 
-    def _release(self, records: Records, unit: str, budget: Budget | None) -> Release:
+    def _release(
+        self, records: Records, unit: str, budget: Budget | None, degrees: tuple[str, str] | None = None
+    ) -> Release:
         if self.objective is not None:  # all before anything is charged
             len(records.points)  # it asks for them all: raises if they are not in memory
             self.calibrate(records.n)
             self.objective.refute(self.ball, records.n)
-        return super()._release(records, unit, budget)
+        return super()._release(records, unit, budget, degrees)
 
     def target(self, records: Records, scale: Scale) -> Target:
         space, ball, sigma, R = self.space, self.ball, scale.sigma, scale.region

@@ -1,0 +1,5 @@
+"""``python -m sfumato``: the command ``sfumato``."""
+
+from .cli import main
+
+main()
