@@ -366,7 +366,7 @@ def test_degrees_go_in_and_come_out(sfumato, tmp_path):
     arguments = ("--space", "sphere", "--center", "center.csv", "--radius", "0.5", "--epsilon", "20", "--out", "m.json")
     code, out, err = sfumato("release", "quakes.csv", *arguments, "--report", "m.md", "--ledger", "study.ledger")
     assert code == 0, err
-    assert "For the curator alone: the points are the columns lat, lon, in degrees." in err
+    assert "For the curator only, not part of the release: the points are the columns lat, lon, in degrees." in err
     release = sf.Release.load("m.json")
     degrees = release.record["degrees"]
     assert release.sha256 in sfumato("ledger", "log", "study.ledger", "--json")[1]  # the whole record, degrees and all

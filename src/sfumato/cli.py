@@ -182,9 +182,9 @@ def release(
     )
     if value is not None and value.suffix.lower() == ".tps" and data.kind != "landmarks":
         raise ValueError(f"--value {value}: a TPS file holds landmarks, not {data.kind}; choose .csv or .npy")
-    typer.echo(f"For the curator alone: the points are {data.source}.", err=True)
+    typer.echo(f"For the curator only, not part of the release: the points are {data.source}.", err=True)
     for remark in [] if streamed else listed(remarks(data, manifold, said=missing is not None)):
-        typer.echo(f"For the curator alone: {remark}", err=True)
+        typer.echo(f"For the curator only, not part of the release: {remark}", err=True)
     ball = Ball(manifold, load_center(center, manifold), radius)
     labels, name = unit_of(data, unit_column, unit, streamed)
     with ExitStack() as stack:

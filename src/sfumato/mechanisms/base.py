@@ -390,8 +390,9 @@ class ManifoldMechanism(Mechanism):
         here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
         Derived in the proofs, Floating point."""
         space, center, r = self.space, self.ball.center, self.ball.radius
+        scale = self.calibrate(n)
         mean_bounds(space, center, r, n)  # raises where the mean could not be found
-        scale, share, batch = self.calibrate(n), self.acceptance(n), self._batch(n)
+        share, batch = self.acceptance(n), self._batch(n)
         lengths = self._lengths(n)
         reach = min(scale.region, r + lengths[-1])
         if is_precise(space, reach):
