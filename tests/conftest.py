@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.bounds import bounds_of
 
 SPACES = [
     sf.Euclidean(dim=3),
@@ -42,4 +43,4 @@ def cloud(space, center, radius, n, rng):
 
 def typical_radius(space):
     """A radius at which everything is allowed."""
-    return 0.9 if np.isinf(space.convexity_radius) else 0.45 * space.convexity_radius
+    return 0.9 if np.isinf(bounds_of(space).convexity_radius) else 0.45 * bounds_of(space).convexity_radius

@@ -6,6 +6,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.audit import adversary
+from sfumato.bounds import bounds_of
 from sfumato.calibration import certificate, kng_scale
 from sfumato.records import Records
 from sfumato.spaces import _curvature as curvature
@@ -47,9 +48,9 @@ def test_no_spread_of_logs_exceeds_A(space, r, R, rng):
 
 
 def test_A_has_its_known_values():
-    assert sf.Sphere(dim=2).log_spread(np.pi / 8, np.pi / 8) / (np.pi / 4) == pytest.approx(1.0265, abs=1e-4)
-    assert sf.PlanarShapes(landmarks=9).log_spread(0.2, 0.2) / 0.4 == pytest.approx(1.0275, abs=1e-4)
-    assert sf.PlanarShapes(landmarks=9).log_spread(0.39, 0.39) / 0.78 == pytest.approx(1.114, abs=1e-3)
+    assert bounds_of(sf.Sphere(dim=2)).log_spread(np.pi / 8, np.pi / 8) / (np.pi / 4) == pytest.approx(1.0265, abs=1e-4)
+    assert bounds_of(sf.PlanarShapes(landmarks=9)).log_spread(0.2, 0.2) / 0.4 == pytest.approx(1.0275, abs=1e-4)
+    assert bounds_of(sf.PlanarShapes(landmarks=9)).log_spread(0.39, 0.39) / 0.78 == pytest.approx(1.114, abs=1e-3)
 
 
 def test_A_is_rounded_up():
@@ -58,7 +59,7 @@ def test_A_is_rounded_up():
         b = np.linspace(np.pi / 2, np.pi, 2_000_001)
         s = np.arccos(np.cos(r) * np.cos(R) + np.sin(r) * np.sin(R) * np.cos(b))
         dense = max(2 * r, np.max(2 * np.sin(r) * np.sin(b) * s / np.sin(s)))
-        assert dense <= sf.Sphere(dim=2).log_spread(r, R) <= dense * (1 + 2e-7)
+        assert dense <= bounds_of(sf.Sphere(dim=2)).log_spread(r, R) <= dense * (1 + 2e-7)
 
 
 @pytest.mark.parametrize(("space", "r", "R"), CURVED, ids=str)
@@ -160,7 +161,7 @@ def test_a_certified_scale_can_be_checked_by_hand():
         x = scale.numbers
         assert scale.region == x["R"] > r
         assert x["A"] / scale.sigma + x["B"] + x["flux"] + x["tail"] <= n * 0.7
-        assert x["A"] == pytest.approx(space.log_spread(r, x["R"]))
+        assert x["A"] == pytest.approx(bounds_of(space).log_spread(r, x["R"]))
 
 
 def test_certified_is_never_worse_than_tight_and_falls_back_to_it():
@@ -184,10 +185,10 @@ def test_integrals_of_the_certificate_are_upper_bounds(make):
     r, R, sigma = 0.4, 0.55, 0.012
     space = sf.Sphere(dim=2)
     B, flux, tail = make(space, r, R, 0.01)(sigma)
-    A, rho1 = space.log_spread(r, R), R - r
+    A, rho1 = bounds_of(space).log_spread(r, R), R - r
     with mpmath.workdps(30):
         if make is certificate._global:
-            lam = float(space.hessian_bounds(r + R)[0])
+            lam = float(bounds_of(space).hessian_bounds(r + R)[0])
             z = mpmath.quad(lambda u: mpmath.sin(u) * mpmath.exp(-u / sigma), np.linspace(0, rho1, 20).tolist())
             exact = A / lam * mpmath.sin(R) * mpmath.exp(-rho1 / sigma) / z
             assert exact <= flux * (1 + 1e-9)
@@ -196,7 +197,7 @@ def test_integrals_of_the_certificate_are_upper_bounds(make):
 
         def hessian(u):
             reach = min(2 * r + u, r + R)
-            return float(space.mean_hessian_bounds(r * r + u * u, reach)[0])
+            return float(bounds_of(space).mean_hessian_bounds(r * r + u * u, reach)[0])
 
         grid = np.linspace(0, r + R, 3001)
         slope = np.array([np.sqrt(h) - (1 - h) / 2 for h in map(hessian, grid)])
@@ -204,7 +205,12 @@ def test_integrals_of_the_certificate_are_upper_bounds(make):
         weight = np.sin(grid) * np.exp(-energy / sigma)
         inside = grid <= rho1
         z = np.trapezoid(weight[inside], grid[inside])
-        body = np.trapezoid(weight[inside] * space.local_divergence_bound(r, grid[inside] + 1e-12, R), grid[inside]) / z
+        body = (
+            np.trapezoid(
+                weight[inside] * bounds_of(space).local_divergence_bound(r, grid[inside] + 1e-12, R), grid[inside]
+            )
+            / z
+        )
         beyond = A / sigma * np.trapezoid(weight[~inside], grid[~inside]) / z
         rim = A / hessian(rho1) * np.sin(rho1) * np.exp(-np.interp(rho1, grid, energy) / sigma) / z
         assert body * (1 - 1e-4) <= B <= body * 1.03

@@ -11,6 +11,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud, column, typical_radius
 from sfumato.audit.adversary import transport_back
+from sfumato.bounds import bounds_of
 from sfumato.frechet import solve
 from sfumato.records import Records, _blas, one_thread
 from sfumato.spaces import _curvature as curvature
@@ -81,7 +82,7 @@ def test_second_moments_are_not_too_small(space, rng, eager):
     for radius in (1e-9, 1e-4, typical_radius(space)):
         points, x = some_records(space, rng, radius)
         moments = space.moments(x, points, accuracy=1e-3)
-        assert space.second_moment(moments * (1 / len(points))) >= np.mean(space.distance(x, points) ** 2)
+        assert bounds_of(space).second_moment(moments * (1 / len(points))) >= np.mean(space.distance(x, points) ** 2)
 
 
 def test_raw_landmarks_are_the_same_shapes_by_either_path(rng, eager, monkeypatch):
@@ -262,7 +263,7 @@ def worst_ratio(space, r, rng, tries=300):
         distances = space.distance(found, points)
         square, furthest = float(np.sum(distances**2)), float(distances.max())
         length = float(np.linalg.norm(v))
-        bound = float(space.gradient_error(length, square / len(points), furthest + length, 1e-13))
+        bound = float(bounds_of(space).gradient_error(length, square / len(points), furthest + length, 1e-13))
         if length > 1e-2 * r:
             worst = max(worst, float(np.linalg.norm(moved - hessian @ v)) / (bound + 1e-15))
     return worst

@@ -5,6 +5,7 @@ import pytest
 
 import sfumato as sf
 from sfumato import frechet
+from sfumato.bounds import bounds_of
 from sfumato.calibration.mean import mean_bounds
 from sfumato.frechet import mean_in_ball
 from sfumato.records import Records
@@ -15,7 +16,7 @@ SHARES = (0.3, 0.7, 0.949)
 
 
 def the_ball(space, share):
-    limit = space.mean_radius_limit if np.isfinite(space.mean_radius_limit) else 3.0
+    limit = bounds_of(space).mean_radius_limit if np.isfinite(bounds_of(space).mean_radius_limit) else 3.0
     return sf.Ball(space, space.present(space.origin()), share * limit)
 
 
@@ -71,7 +72,7 @@ def test_certain_steps_stay_in_the_ball_and_lower_the_cost(space, share, rng):
 def test_where_the_gradient_is_small_the_cost_is_convex(space, share, rng):
     """Hess F ≥ (cos r − ‖∇F‖·sin t)/cos t at distance t from the centre (κ = 1); a bound twice as large fails."""
     ball = the_ball(space, share)
-    q, bounds = np.sqrt(space.curvature_bounds[1]), mean_bounds(space, ball.center, ball.radius, 50)
+    q, bounds = np.sqrt(bounds_of(space).curvature[1]), mean_bounds(space, ball.center, ball.radius, 50)
     closest = np.inf
     for _ in range(60):
         points = adversarial(ball, rng)
@@ -113,7 +114,10 @@ def test_neighbours_have_means_as_close_as_the_laplace_allows(space, share, rng)
         other = points.copy()
         other[int(rng.integers(len(points)))] = adversarial(ball, rng)[0]
         n = len(points)
-        allowed = space.mean_sensitivity(ball.radius) / n + 2 * mean_bounds(space, ball.center, ball.radius, n).distance
+        allowed = (
+            bounds_of(space).mean_sensitivity(ball.radius) / n
+            + 2 * mean_bounds(space, ball.center, ball.radius, n).distance
+        )
         moved = float(space.distance(*(laplace.center(Records(space, p)) for p in (points, other))))
         assert moved <= allowed * (1 + 1e-9)
         widest = max(widest, moved / allowed)

@@ -6,6 +6,7 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud, typical_radius
+from sfumato.bounds import bounds_of
 from sfumato.mechanisms import MECHANISMS, choose, forecast
 from sfumato.records import Records
 from sfumato.sampling import lattice_spacing
@@ -400,7 +401,7 @@ def test_a_sensitivity_that_made_up_neighbours_refute_is_refused(space, r):
         with pytest.raises(ValueError, match="a positive number"):
             sf.KNG(ball, 1.0, objective=mean_objective(space, lambda n, wrong=wrong: wrong)).release(points)
     assert charged == []
-    true = mean_objective(space, lambda n: space.log_spread(r, r) / n)
+    true = mean_objective(space, lambda n: bounds_of(space).log_spread(r, r) / n)
     sf.KNG(ball, 1.0, objective=true).release(points, budget=Ledger())
     assert charged == [1.0]
 

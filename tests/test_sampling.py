@@ -6,6 +6,7 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud, column
+from sfumato.bounds import bounds_of
 from sfumato.calibration.error import exponential_error_law
 from sfumato.calibration.scale import Scale
 from sfumato.radial import RadialLaw
@@ -51,13 +52,13 @@ def reference(space, mean, sigma, energy, R, center, rng, size=250_000, volume=T
     """An independent weighted sample: Gamma radii and uniform directions, weighted by density and volume."""
     d = space.dim
     radius = 1.15 * sigma * rng.standard_gamma(d, size)
-    if np.isfinite(space.injectivity_radius):
-        radius = radius[radius < space.injectivity_radius]
+    if np.isfinite(bounds_of(space).injectivity_radius):
+        radius = radius[radius < bounds_of(space).injectivity_radius]
     vectors = space.random_directions(mean, len(radius), rng) * column(space, radius)
     x = space.exp(mean, vectors)
     log_weight = -energy(x, radius) + radius / (1.15 * sigma)
     if volume:
-        log_weight = log_weight + space.log_volume_density(mean, vectors)
+        log_weight = log_weight + bounds_of(space).log_volume_density(mean, vectors)
     weight = np.exp(log_weight - log_weight.max()) * (space.distance(center, x) <= R)
     return x, weight
 
@@ -146,7 +147,7 @@ def test_a_missing_volume_element_is_found(space, r, n, rng):
 def test_the_jacobian_matters_at_large_scales(space, sigma, rng):
     """At a large scale the curved volume element differs from the flat one, and leaving it out is found."""
     base = space.origin()
-    law = RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, space.injectivity_radius)
+    law = RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, bounds_of(space).injectivity_radius)
     radius = space.distance(base, Target(space, base, law).draw(DRAWS, rng).points)
     for volume, good in ((True, True), (False, False)):
         x, weight = reference(space, base, sigma, lambda x, u: u / sigma, np.inf, base, rng, volume=volume)
@@ -192,9 +193,9 @@ def test_chain_agrees_with_exact_draws(rng):
 )
 def test_radial_law_draws_and_quantiles_agree_with_quadrature(space, rng):
     sigma = 0.08
-    law = RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, space.injectivity_radius)
-    u = np.linspace(1e-9, min(space.injectivity_radius, 12.0), 400_001)
-    density = np.exp(space.log_radial_bounds(u)[1] - u / sigma)
+    law = RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, bounds_of(space).injectivity_radius)
+    u = np.linspace(1e-9, min(bounds_of(space).injectivity_radius, 12.0), 400_001)
+    density = np.exp(bounds_of(space).log_radial_bounds(u)[1] - u / sigma)
     cdf = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
     cdf /= cdf[-1]
     draws = law.sample(100_000, rng)

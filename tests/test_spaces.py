@@ -5,7 +5,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, column, typical_radius
-from sfumato.spaces import spd
+from sfumato.bounds import bounds_of, spd
 
 # log ∘ exp cannot be better than the doubles in between: a point moved by t keeps about eps/t of a short step, and one
 # that stops short of the cut locus by c keeps about eps/c of its direction
@@ -17,8 +17,10 @@ def test_exp_and_log_are_inverse(space, rng, distance):
     base = cloud(space, space.origin(), typical_radius(space), 1, rng)[0]
     short = 1e-6 if distance == "edge" else 1.0
     if distance == "edge":
-        distance = space.injectivity_radius - 1e-6 if np.isfinite(space.injectivity_radius) else 6.0
-    distance = min(distance, space.injectivity_radius - 1e-6)
+        distance = (
+            bounds_of(space).injectivity_radius - 1e-6 if np.isfinite(bounds_of(space).injectivity_radius) else 6.0
+        )
+    distance = min(distance, bounds_of(space).injectivity_radius - 1e-6)
     vectors = distance * space.random_directions(base, 50, rng)
     points = space.exp(base, vectors)
     back = space.log(base, points)
@@ -79,24 +81,24 @@ def test_volume_density_is_the_jacobian_of_exp(space, rng):
     base, step = cloud(space, space.origin(), typical_radius(space), 1, rng)[0], 1e-5
     for length in (0.05, 0.6, 1.1):
         v = rng.normal(size=space.dim)
-        v *= min(length, 0.8 * space.injectivity_radius) / np.linalg.norm(v)
+        v *= min(length, 0.8 * bounds_of(space).injectivity_radius) / np.linalg.norm(v)
         moved = v + step * np.concatenate([np.eye(space.dim), -np.eye(space.dim)])
         end = space.exp(base, space.from_coordinates(base, v))
         ends = space.coordinates(end, space.log(end, space.exp(base, space.from_coordinates(base, moved))))
         jacobian = (ends[: space.dim] - ends[space.dim :]) / (2 * step)
         expected = np.log(abs(np.linalg.det(jacobian)))
-        found = space.log_volume_density(base, space.from_coordinates(base, v[None]))[0]
+        found = bounds_of(space).log_volume_density(base, space.from_coordinates(base, v[None]))[0]
         assert found == pytest.approx(expected, abs=1e-6)
 
 
 def test_radial_bounds_hold_and_dominate(space, rng):
     """lower ≤ radius^(d−1)·density ≤ upper, and density/upper falls along every ray."""
     base = space.origin()
-    radii = np.linspace(0.01, min(0.99 * space.injectivity_radius, 9.0), 200)
-    lower, upper = space.log_radial_bounds(radii)
+    radii = np.linspace(0.01, min(0.99 * bounds_of(space).injectivity_radius, 9.0), 200)
+    lower, upper = bounds_of(space).log_radial_bounds(radii)
     for direction in space.random_directions(base, 40, rng):
         vectors = direction * column(space, radii)
-        density = space.log_volume_density(base, vectors) + (space.dim - 1) * np.log(radii)
+        density = bounds_of(space).log_volume_density(base, vectors) + (space.dim - 1) * np.log(radii)
         assert (density >= lower - 1e-9).all()
         assert (density <= upper + 1e-9).all()
         assert (np.diff(density - upper) <= 1e-9).all()
@@ -107,20 +109,20 @@ def test_sphere_area_is_the_mean_density(rng):
         space = sf.SPD(size=size)
         directions = space.random_directions(np.eye(size), 200_000, rng)
         for radius in (0.5, 2.0, 4.0):
-            ratio = np.exp(space.log_volume_density(np.eye(size), radius * directions))
+            ratio = np.exp(bounds_of(space).log_volume_density(np.eye(size), radius * directions))
             mean, error = ratio.mean(), ratio.std() / np.sqrt(len(ratio))
-            exact = np.exp(space.log_sphere_area(np.array([radius])) - (space.dim - 1) * np.log(radius))[0]
+            exact = np.exp(bounds_of(space).log_sphere_area(np.array([radius])) - (space.dim - 1) * np.log(radius))[0]
             assert abs(mean - exact) < 5 * error
-    assert sf.SPD(size=4).log_sphere_area(1.0) is None
+    assert bounds_of(sf.SPD(size=4)).log_sphere_area(1.0) is None
 
 
 @pytest.mark.parametrize("size", [2, 3])
 def test_sphere_area_has_converged(size, monkeypatch):
     radii = np.array([0.01, 1.0, 4.0, 8.0])
-    found = sf.SPD(size=size).log_sphere_area(radii)
+    found = bounds_of(sf.SPD(size=size)).log_sphere_area(radii)
     quadrature = spd._on_interval
     monkeypatch.setattr(spd, "_on_interval", lambda end, count: quadrature(end, 100))
-    assert np.abs(found - sf.SPD(size=size).log_sphere_area(radii)).max() < 1e-7
+    assert np.abs(found - bounds_of(sf.SPD(size=size)).log_sphere_area(radii)).max() < 1e-7
 
 
 def test_hessian_bounds_and_trace_match_finite_differences(space, rng):
@@ -129,7 +131,7 @@ def test_hessian_bounds_and_trace_match_finite_differences(space, rng):
         y = space.exp(base, distance * space.random_directions(base, 1, rng)[0])
         hessian = finite_hessian(space, base, y[None], np.ones(1), h)
         eigenvalues = np.linalg.eigvalsh(hessian)
-        lower, upper = space.hessian_bounds(distance)
+        lower, upper = bounds_of(space).hessian_bounds(distance)
         assert eigenvalues[0] >= lower - 1e-6
         assert eigenvalues[-1] <= upper + 1e-6
         assert np.trace(hessian) == pytest.approx(space.hessian_trace(base, y[None])[0], abs=1e-5)
@@ -142,7 +144,7 @@ def test_mean_hessian_bounds_hold(space, rng):
         points = cloud(space, space.origin(), typical_radius(space), 4, rng)
         base, w = cloud(space, space.origin(), typical_radius(space), 1, rng)[0], rng.dirichlet(np.ones(4))
         distances = space.distance(base, points)
-        lower, upper = space.mean_hessian_bounds(w @ distances**2, distances.max())
+        lower, upper = bounds_of(space).mean_hessian_bounds(w @ distances**2, distances.max())
         eigenvalues = np.linalg.eigvalsh(finite_hessian(space, base, points, w, 1e-4))
         assert lower - 1e-6 <= eigenvalues[0]
         assert eigenvalues[-1] <= upper + 1e-6

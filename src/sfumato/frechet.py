@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .ball import Ball
+from .bounds import bounds_of
 from .calibration.mean import MeanBounds
 from .data.lazy import MEMORY, Progress, is_lazy, stream
 from .records import Records, one_thread
@@ -169,7 +170,7 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
 def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
     """Karcher steps from the centre, as long as they may be and never out of the ball."""
     space, x = ball.space, ball.center
-    first = 1.0 if space.curvature_bounds[1] > 0 else bounds.step
+    first = 1.0 if bounds_of(space).curvature[1] > 0 else bounds.step
     best: Solution | None = None
     with one_thread():
         for iteration in range(bounds.passes):

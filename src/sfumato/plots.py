@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .ball import Ball
+from .bounds import bounds_of
 from .outlines import crosses_itself
 from .release import Release, write_atomically
 from .spaces import SPD, PlanarShapes, Space, Sphere, space_from
@@ -95,7 +96,7 @@ def cap_angle(release: Release, error: float) -> float:
     Geodesic errors are arcs of radius 1/√κ.  An ambient error is a Euclidean distance: between points of the sphere a chord,
     and about a vector v off the sphere a ball, which is seen from the origin under the angle arcsin(error/‖v‖).
     """
-    q = np.sqrt(_space(release).curvature_bounds[1])
+    q = np.sqrt(bounds_of(_space(release)).curvature[1])
     if _is_geodesic(release):
         return float(min(q * error, np.pi))
     if release.record["mechanism"]["options"].get("project"):

@@ -13,6 +13,7 @@ from numbers import Real
 
 import numpy as np
 
+from .bounds import bounds_of
 from .spaces.base import Array, Space
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
@@ -26,9 +27,9 @@ def check_probability(p: float) -> None:
 
 def central_range(space: Space, rate: float) -> float:
     """A distance beyond which radius^(d−1)·exp(−rate·u) holds less than about e⁻⁴⁰ of its mass."""
-    if rate <= space.radial_growth:
+    if rate <= bounds_of(space).radial_growth:
         return np.inf
-    return float((space.dim + 9 * np.sqrt(space.dim) + 45) / (rate - space.radial_growth))
+    return float((space.dim + 9 * np.sqrt(space.dim) + 45) / (rate - bounds_of(space).radial_growth))
 
 
 def gauss_legendre(edges: Array) -> tuple[Array, Array]:
@@ -64,7 +65,7 @@ class RadialLaw:
         return cls(space, edges, slopes, bool(np.isinf(limit)), log_volume)
 
     def volume(self, u: Array) -> Array:
-        return self.space.log_radial_bounds(u)[1] if self.log_volume is None else self.log_volume(u)
+        return bounds_of(self.space).log_radial_bounds(u)[1] if self.log_volume is None else self.log_volume(u)
 
     @cached_property
     def edge_energy(self) -> Array:
@@ -130,7 +131,7 @@ class RadialLaw:
     def _log_tail(self) -> tuple[float, float]:
         """Beyond the last edge T the density is at most its value there times exp(−rate·(u − T)): log mass, rate."""
         end = float(self.edges[-1])
-        rate = float(self.slopes[-1]) - self.space.radial_growth - (self.space.dim - 1) / end
+        rate = float(self.slopes[-1]) - bounds_of(self.space).radial_growth - (self.space.dim - 1) / end
         return float(self.log_density(np.array([end]))[0] - np.log(rate)), rate
 
     @cached_property
@@ -173,7 +174,7 @@ def radial_edges(space: Space, rate: float, limit: float) -> Array:
     """Cells that are fine where a law of this rate has its mass; they decide speed, not validity."""
     central = central_range(space, rate)
     if np.isinf(limit):
-        central = limit = max(central, 4 * (space.dim - 1) / (rate - space.radial_growth))
+        central = limit = max(central, 4 * (space.dim - 1) / (rate - bounds_of(space).radial_growth))
     return spread_edges(space, central, limit)
 
 
@@ -184,4 +185,4 @@ def spread_edges(space: Space, central: float, limit: float) -> Array:
     edges = np.linspace(0.0, min(central, limit), max(CENTRAL, 2 * space.dim) + 1)
     if central < limit:
         edges = np.concatenate([edges, np.geomspace(central, limit, OUTER + 1)[1:-1], [limit]])
-    return np.union1d(edges, [t for t in space.radial_breaks() if 0 < t < limit])
+    return np.union1d(edges, [t for t in bounds_of(space).radial_breaks() if 0 < t < limit])

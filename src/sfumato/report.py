@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from .bounds import bounds_of
 from .plots import cap_angle, error_or_none, picture
 from .release import FORMAT, UNCHECKED, Release, write_atomically
 from .spaces import SPD, PlanarShapes, Sphere, space_from
@@ -283,7 +284,7 @@ NUMBERS = {
 def _scale(release: Release) -> list[Block]:
     r = release.record
     c = r["calibration"]
-    curvature = space_from(r["space"]["name"], r["space"]["parameters"]).curvature_bounds[1]
+    curvature = bounds_of(space_from(r["space"]["name"], r["space"]["parameters"])).curvature[1]
     quantity = MECHANISM_QUANTITY.get(r["mechanism"]["name"], "what the noise is added to")
     if "objective" in r["mechanism"]["options"]:
         quantity = "the gradient of the objective"

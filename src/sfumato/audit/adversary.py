@@ -16,6 +16,7 @@ from functools import partial
 import numpy as np
 
 from ..ball import Ball
+from ..bounds import bounds_of
 from ..calibration import Calibration, kng_scale
 from ..frechet import solve
 from ..mechanisms import ManifoldLaplace
@@ -58,7 +59,7 @@ def spread_ratio(space: Space, r: float, R: float, restarts: int, rng: np.random
         a = space.log(x, y)
         return float(space.norm(x, a[0] - a[1]))
 
-    return maximise(objective, 3 * d, restarts, rng) / space.log_spread(r, R)
+    return maximise(objective, 3 * d, restarts, rng) / bounds_of(space).log_spread(r, R)
 
 
 def divergence(space: Space, x: Points, data: Points, weights: Array, pair: Points, h: float = 1e-4) -> float:
@@ -109,7 +110,11 @@ def divergence_ratio(
             x = space.exp(mean, space.from_coordinates(mean, u * parts[0] / np.linalg.norm(parts[0])))
         return abs(divergence(space, x, data, weights, pair))
 
-    bound = space.divergence_bound(r, R) if u is None else float(space.local_divergence_bound(r, np.array([u]), R)[0])
+    bound = (
+        bounds_of(space).divergence_bound(r, R)
+        if u is None
+        else float(bounds_of(space).local_divergence_bound(r, np.array([u]), R)[0])
+    )
     return maximise(objective, (3 + clusters) * d + clusters, restarts, rng, steps) / bound
 
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from ..ball import Ball
+from ..bounds import bounds_of
 from ..calibration import Scale
 from ..mechanisms import KNG, ManifoldLaplace
 from ..mechanisms.base import ManifoldMechanism
@@ -110,7 +111,7 @@ class Misplaced(ManifoldLaplace):
     place: Callable[[Space, Points], Points] = field(kw_only=True)
 
     def _calibrate(self, n: int, epsilon: float) -> Scale:
-        delta, room = self.space.mean_sensitivity(self.ball.radius) / n, 1e-9 * self.ball.radius
+        delta, room = bounds_of(self.space).mean_sensitivity(self.ball.radius) / n, 1e-9 * self.ball.radius
         return Scale((delta + room) / epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": room})
 
     def center(self, records: Records) -> Points:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..bounds import bounds_of
 from ..mechanisms.base import ManifoldMechanism
 from ..radial import gauss_legendre
 from ..records import Records
@@ -68,7 +69,7 @@ def grid(target: Target, length: float, reach: float, count: int) -> tuple[Point
     unit, weight = directions(space.dim, count)
     rays = space.from_coordinates(base, unit)
     ones = (1,) * len(space.point_shape)
-    far = np.full(len(unit), min(reach, space.injectivity_radius))
+    far = np.full(len(unit), min(reach, bounds_of(space).injectivity_radius))
     if target.center is not None and np.isfinite(target.region):
         low, high = np.zeros(len(unit)), far
         for _ in range(60):
@@ -82,7 +83,7 @@ def grid(target: Target, length: float, reach: float, count: int) -> tuple[Point
         radius, cell = (a.ravel() for a in gauss_legendre(edges))
         vectors = radius.reshape(-1, *ones) * ray
         points.append(space.exp(base, vectors))
-        log_volume = space.log_volume_density(base, vectors) + (space.dim - 1) * np.log(radius)
+        log_volume = bounds_of(space).log_volume_density(base, vectors) + (space.dim - 1) * np.log(radius)
         weights.append(w * cell * np.exp(log_volume))
     return np.concatenate(points), np.concatenate(weights)
 

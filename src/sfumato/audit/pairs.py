@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ball import Ball
+from ..bounds import bounds_of
 from ..frechet import solve
 from ..records import Records
 from ..spaces.base import Array, Points
@@ -124,7 +125,7 @@ def _along(ball: Ball, n: int, axis: int) -> list[Pair]:
         return space.exp(p0, space.from_coordinates(p0, np.asarray(vector, dtype=np.float64)))
 
     centre, east, west = at(0 * u), at(r * u), at(-r * u)
-    far = min(BEYOND * r, 0.9 * space.injectivity_radius)
+    far = min(BEYOND * r, 0.9 * bounds_of(space).injectivity_radius)
     ends = np.stack([east, west])[np.arange(n - 1) % 2]
     inside = np.stack([at(0.9 * r * u)] * n)[1:]
     cluster, middle = np.stack([east] * n)[1:], np.stack([centre] * n)[1:]

@@ -12,6 +12,7 @@ from unittest.mock import patch
 
 import numpy as np
 
+from ..bounds import bounds_of
 from .rows import Broken, Row, Settings
 
 # everything in numpy.random that gives numbers, but for the class Generator, which the secure generator is wrapped in
@@ -53,7 +54,7 @@ def mechanisms() -> Iterator[tuple[str, Any, Any]]:
     )
 
     for space in (Euclidean(dim=3), Sphere(dim=1), Sphere(dim=2), SPD(size=2), SPD(size=3), PlanarShapes(landmarks=5)):
-        radius = min(1.0, 0.4 * space.convexity_radius)
+        radius = min(1.0, 0.4 * bounds_of(space).convexity_radius)
         center = space.present(space.origin())
         points = np.stack([center] * 400)
         for make in (KNG, ManifoldLaplace, Exponential, AmbientLaplace, PointwiseLaplace):

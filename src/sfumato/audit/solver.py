@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..ball import Ball
+from ..bounds import bounds_of
 from ..mechanisms import ManifoldLaplace, Mechanism
 from ..records import Records
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
@@ -63,8 +64,10 @@ def certain_means(ball: Ball, clusters: Points, counts: Counts) -> tuple[Points,
     ([[0.5]], True)
     """
     space, ones = ball.space, (1,) * len(ball.space.point_shape)
-    step = 1 / float(space.hessian_bounds(2 * ball.radius)[1])
-    least = float(space.hessian_bounds(ball.radius)[0])  # of the mean Hessian at the mean (proof of Result 2)
+    step = 1 / float(bounds_of(space).hessian_bounds(2 * ball.radius)[1])
+    least = float(
+        bounds_of(space).hessian_bounds(ball.radius)[0]
+    )  # of the mean Hessian at the mean (proof of Result 2)
     weights = (counts / counts.sum(axis=1, keepdims=True)).reshape(*counts.shape, *ones)
     rest = 1e-14 * ball.radius + 0.03 * space.rounding_error(ball.center, 2 * ball.radius)
     x = np.repeat(ball.center[None], len(clusters), axis=0)
@@ -167,7 +170,7 @@ def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: in
             return False
         return True
 
-    low, high = 0.0, min(most, space.mean_radius_limit)
+    low, high = 0.0, min(most, bounds_of(space).mean_radius_limit)
     if admitted(high):
         return high
     for _ in range(20):
@@ -195,7 +198,9 @@ def found(sets: int, seed: int = 0, only: str = "") -> Iterator[Row]:
         limit = largest_radius(ManifoldLaplace, space, 1000)
         for fraction in FRACTIONS:
             rng = np.random.default_rng(seed)
-            epsilon = 1.0 if np.isfinite(space.mean_radius_limit) else 1000.0  # on SPD the Laplace needs a large n·ε
+            epsilon = (
+                1.0 if np.isfinite(bounds_of(space).mean_radius_limit) else 1000.0
+            )  # on SPD the Laplace needs a large n·ε
             mechanism = ManifoldLaplace(Ball(space, space.present(space.origin()), fraction * limit), epsilon)
             for one in worst(attacks(mechanism, sets, rng)):
                 words = f"{one.sets} data sets: error of the centre {one.error:.3g} of its allowance"

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..bounds import bounds_of
 from ..radial import central_range, gauss_legendre, spread_edges
 from ..spaces.base import Array, Space
 
@@ -48,7 +49,11 @@ Effect = Callable[[float], tuple[float, float, float]]  # σ → (B, flux, tail)
 def certify(space: Space, r: float, n_epsilon: float, below: float) -> Certificate | None:
     """The smallest certified scale under ``below``, over R and both bounds; None if there is none."""
     typical = (space.dim + 6 * np.sqrt(space.dim)) * 2 * r / n_epsilon  # a distance that draws seldom exceed
-    widest = np.inf if np.isinf(space.convexity_radius) else (space.convexity_radius - 2 * r) * (1 - 1e-9)
+    widest = (
+        np.inf
+        if np.isinf(bounds_of(space).convexity_radius)
+        else (bounds_of(space).convexity_radius - 2 * r) * (1 - 1e-9)
+    )
 
     def best(margin: float) -> Certificate | None:  # margin = R − r
         found = [_solve(space, r, r + margin, n_epsilon, below, effect) for effect in (_global, _localised)]
@@ -74,7 +79,7 @@ def _solve(
     below: float,
     make: Callable[[Space, float, float, float], Effect],
 ) -> Certificate | None:
-    A = space.log_spread(r, R)
+    A = bounds_of(space).log_spread(r, R)
     lowest = A / n_epsilon
     if lowest >= below:
         return None
@@ -99,13 +104,13 @@ def _solve(
 
 
 def _global(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
-    B = space.divergence_bound(r, R)
-    A, (lower, upper) = space.log_spread(r, R), space.hessian_bounds(r + R)
-    log_area = float(space.log_radial_bounds(R)[1])
+    B = bounds_of(space).divergence_bound(r, R)
+    A, (lower, upper) = bounds_of(space).log_spread(r, R), bounds_of(space).hessian_bounds(r + R)
+    log_area = float(bounds_of(space).log_radial_bounds(R)[1])
     central = min(R - r, central_range(space, 0.5 / sigma_floor))
     edges = spread_edges(space, central, central)
     nodes, weights = gauss_legendre(edges)
-    log_volume = space.log_radial_bounds(nodes)[0] + np.log(weights)
+    log_volume = bounds_of(space).log_radial_bounds(nodes)[0] + np.log(weights)
 
     def effect(sigma: float) -> tuple[float, float, float]:
         log_mass = _log_sum(log_volume - float(upper) * nodes / sigma)
@@ -116,28 +121,30 @@ def _global(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
 
 
 def _localised(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
-    A, rho1, end = space.log_spread(r, R), R - r, min(R + r, space.injectivity_radius)
+    A, rho1, end = bounds_of(space).log_spread(r, R), R - r, min(R + r, bounds_of(space).injectivity_radius)
     central = min(end, central_range(space, 0.5 / sigma_floor))
     edges = np.union1d(spread_edges(space, central, end), [rho1])
     right, width = edges[1:], np.diff(edges)
     fine, within = right <= central, right <= rho1  # fine cells are integrated, coarse ones get upper sums
 
-    lower, upper = space.mean_hessian_bounds(space.second_moment_at(r * r, right), np.minimum(2 * r + right, r + R))
+    lower, upper = bounds_of(space).mean_hessian_bounds(
+        bounds_of(space).second_moment_at(r * r, right), np.minimum(2 * r + right, r + R)
+    )
     # the slope is proven with one λ and one Λ for the whole ray up to u: bounds that hold from 0 to u
     lower, upper = np.minimum.accumulate(lower), np.maximum.accumulate(upper)
     slope = np.minimum.accumulate(np.sqrt(lower * upper) - (upper - lower) / 2)
     energy = np.concatenate([[0.0], np.cumsum(slope * width)])
-    beta = np.maximum.accumulate(space.local_divergence_bound(r, right[within], R))
+    beta = np.maximum.accumulate(bounds_of(space).local_divergence_bound(r, right[within], R))
     lam = float(lower[within][-1])
 
     nodes, weights = gauss_legendre(edges)
     nodes, weights = nodes[fine], weights[fine]
-    fine_volume = space.log_radial_bounds(nodes)[1] + np.log(weights)
+    fine_volume = bounds_of(space).log_radial_bounds(nodes)[1] + np.log(weights)
     fine_energy = energy[:-1][fine, None] + slope[fine, None] * (nodes - edges[:-1][fine, None])
-    at_edges = space.log_radial_bounds(edges)[1]
+    at_edges = bounds_of(space).log_radial_bounds(edges)[1]
     coarse_volume = np.maximum(at_edges[:-1], at_edges[1:])[~fine] + np.log(width[~fine])
     coarse_energy = np.minimum(energy[:-1], energy[1:])[~fine]
-    log_rim, rim_energy = float(space.log_radial_bounds(rho1)[1]), float(energy[1:][within][-1])
+    log_rim, rim_energy = float(bounds_of(space).log_radial_bounds(rho1)[1]), float(energy[1:][within][-1])
 
     def effect(sigma: float) -> tuple[float, float, float]:
         log_cells = fine_volume - fine_energy / sigma

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from ..bounds import bounds_of
 from ..radial import RadialLaw, central_range, gauss_legendre, radial_edges, spread_edges
 from ..spaces.base import Array, Space
 
@@ -18,7 +19,9 @@ def public_hessian(space: Space, r: float, R: float, u: Array, slope: float = 0.
     """Bounds on the mean Hessian at distance u from the Fréchet mean, within B_R(p0), for any data in B_r(p0); or from a point
     where the gradient is at most ``slope`` and that is so little outside of B_r(p0) that slope·4 covers it."""
     reach = np.minimum(2 * r + 4 * slope + u, r + R)
-    return space.mean_hessian_bounds(space.second_moment_at(r * r + 4 * slope * (r + slope), u), reach)
+    return bounds_of(space).mean_hessian_bounds(
+        bounds_of(space).second_moment_at(r * r + 4 * slope * (r + slope), u), reach
+    )
 
 
 def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
@@ -32,7 +35,7 @@ def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
         lower, upper = public_hessian(space, r, R, u)
         return (np.sqrt(lower * upper) - (upper - lower) / 2) / sigma
 
-    return RadialLaw.from_slope(space, slope, min(r + R, space.injectivity_radius))
+    return RadialLaw.from_slope(space, slope, min(r + R, bounds_of(space).injectivity_radius))
 
 
 @lru_cache(maxsize=256)
@@ -47,7 +50,7 @@ def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | No
         return None
     nodes, weights = gauss_legendre(inner)
     steepest = public_hessian(space, r, R, nodes)[1] * nodes / sigma
-    log_mass = np.logaddexp.reduce((np.log(weights) + space.log_radial_bounds(nodes)[0] - steepest).ravel())
+    log_mass = np.logaddexp.reduce((np.log(weights) + bounds_of(space).log_radial_bounds(nodes)[0] - steepest).ravel())
     return float(np.exp(log_mass - np.logaddexp.reduce(envelope.log_masses())))
 
 
@@ -76,19 +79,19 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
     lower, upper = (float(h) for h in public_hessian(space, r, R, np.zeros(()), slope))
     if lower < 0.25 or 4 * slope > r:  # the mean is at most slope/λ away
         return None
-    d, limit = space.dim, min(r + R, space.injectivity_radius)
+    d, limit = space.dim, min(r + R, bounds_of(space).injectivity_radius)
     # H⁻¹ is kept to COARSE bits, half a unit off in each of d² entries: that moves Hv by less than rough·‖w‖
     rough = d * 2.0**-COARSE * upper / lower
     lower, upper = lower * (1 - rough), upper / (1 - rough)
 
     def error(u: Array) -> Array:
         moment, reach = r * r + 4 * slope * (r + slope), np.minimum(2 * r + 4 * slope + u, r + R)
-        return rounding + rough * upper * u + space.gradient_error(u, moment, reach, slope)
+        return rounding + rough * upper * u + bounds_of(space).gradient_error(u, moment, reach, slope)
 
     def stretch(s: Array) -> tuple[Array, Array]:
         """Bounds on log J at ‖Hv‖ = s."""
         u = np.maximum(s / lower, 1e-300)
-        below, above = space.log_radial_bounds(u)
+        below, above = bounds_of(space).log_radial_bounds(u)
         return below - (d - 1) * np.log(u), np.maximum(0.0, above - (d - 1) * np.log(u))
 
     def log_volume(s: Array) -> Array:
@@ -118,7 +121,7 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
 
 def _kng_envelope(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
     """The widest law that proposals of KNG follow, whatever the data."""
-    limit = min(r + R, space.injectivity_radius)
+    limit = min(r + R, bounds_of(space).injectivity_radius)
     return RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, limit)
 
 
@@ -140,7 +143,7 @@ def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float)
     volume over V does not rise along a ray; it is the better one on widely spread SPD matrices.
     """
     first = kng_error_law(space, r, R, sigma).quantile(p)
-    if np.isinf(R) or space.curvature_bounds[0] >= 0:
+    if np.isinf(R) or bounds_of(space).curvature[0] >= 0:
         return first
     shallow = RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, r + R)
     edges = shallow.edges
@@ -155,7 +158,7 @@ def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float)
 @lru_cache(maxsize=64)
 def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     """The same for the exponential mechanism: F rises from the mean at least like ∫∫λ."""
-    limit = min(2 * r, space.injectivity_radius)
+    limit = min(2 * r, bounds_of(space).injectivity_radius)
     edges = gaussian_edges(space, sigma, limit)
     lower = np.minimum.accumulate(public_hessian(space, r, r, edges[1:])[0])
     slopes = np.concatenate([[0.0], np.cumsum(lower * np.diff(edges))])[:-1]  # the gradient at each cell's left end
@@ -183,15 +186,15 @@ def laplace_error_quantile(space: Space, sigma: float, p: float) -> float:
 def laplace_error_law(space: Space, sigma: float) -> RadialLaw:
     """The law of the distance from its centre of a Laplace draw: exact where the sphere's area is known in closed form or
     by quadrature, otherwise dominating it."""
-    exact = space.log_sphere_area(np.ones(1)) is not None
-    if np.isinf(space.injectivity_radius):  # the quadrature is good for radii of ordinary size
+    exact = bounds_of(space).log_sphere_area(np.ones(1)) is not None
+    if np.isinf(bounds_of(space).injectivity_radius):  # the quadrature is good for radii of ordinary size
         exact = exact and central_range(space, 1 / sigma) <= 8
 
     def area(u: Array) -> Array:
-        value = space.log_sphere_area(u)
+        value = bounds_of(space).log_sphere_area(u)
         assert value is not None
         return value
 
     return RadialLaw.from_slope(
-        space, lambda u: np.full(u.shape, 1 / sigma), space.injectivity_radius, area if exact else None
+        space, lambda u: np.full(u.shape, 1 / sigma), bounds_of(space).injectivity_radius, area if exact else None
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..bounds import bounds_of
 from ..spaces.base import Points, Space
 from .rounding import PrecisionError, gradient_error
 
@@ -45,7 +46,7 @@ def mean_bounds(space: Space, center: Points, r: float, n: int) -> MeanBounds:
     >>> round(bounds.step, 3), round(bounds.hessian, 3), bounds.passes < 2000, bounds.distance < 1e-10
     (0.54, 0.27, True, True)
     """
-    lowest, highest = space.curvature_bounds
+    lowest, highest = bounds_of(space).curvature
     if lowest < 0 < highest:
         raise ValueError(f"nothing is proven of means on {space}, whose curvature is of both signs")
     if highest > 0:
@@ -56,7 +57,7 @@ def mean_bounds(space: Space, center: Points, r: float, n: int) -> MeanBounds:
         error = gradient_error(space, center, 2 * r, n)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
-            steepest = float(space.hessian_bounds(3 * r)[1])
+            steepest = float(bounds_of(space).hessian_bounds(3 * r)[1])
         step, near, hessian = 1 / steepest, r / 100, 1.0
         # on the way records are up to 3r away; where the gradient is below r/100 hardly more than 2r
         wide = gradient_error(space, center, 3 * r, n)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import gammaln
 
+from ..bounds import bounds_of
 from ..radial import RadialLaw, gauss_legendre
 from ..spaces.base import RUN, Points, Space
 
@@ -48,7 +49,7 @@ def density_error(space: Space, radius: float) -> float:
     terms), the volume at a vector of length ``radius``, and the norm that a direction is divided by (d/2 roundings, which
     stretch the law of the radius)."""
     exponent = space.dim + 9 * np.sqrt(space.dim) + 45  # log densities of interest lie between ± this
-    return float(UNIT * exponent * (1000 + space.dim) + 16 * UNIT * space.dim * space.radial_growth * radius)
+    return float(UNIT * exponent * (1000 + space.dim) + 16 * UNIT * space.dim * bounds_of(space).radial_growth * radius)
 
 
 def mean_error(n: int) -> float:
@@ -74,7 +75,7 @@ def stretch(space: Space, radius: float, distance: float) -> float:
     """
     if space.dim == 1:
         return 1.0
-    lower, upper = space.curvature_bounds
+    lower, upper = bounds_of(space).curvature
     s, t = np.sqrt(max(0.0, -lower)) * radius, np.sqrt(max(0.0, upper)) * distance
     return float((np.sinh(min(s, 300.0)) / s if s > 0 else 1.0) * (t / np.sin(t) if t > 0 else 1.0))
 
@@ -87,8 +88,8 @@ def stretch_at_cut_locus(space: Space, law: RadialLaw, r: float, start: float) -
     """
     if space.dim == 1:
         return 0.0
-    nodes, weights = gauss_legendre(np.linspace(start, space.injectivity_radius, 17))
+    nodes, weights = gauss_legendre(np.linspace(start, bounds_of(space).injectivity_radius, 17))
     each = np.array([stretch(space, 0.0, t) for t in nodes.ravel()]).reshape(nodes.shape)
-    top = np.logaddexp.reduce((np.log(weights * each) + space.log_radial_bounds(nodes)[1]).ravel())
+    top = np.logaddexp.reduce((np.log(weights * each) + bounds_of(space).log_radial_bounds(nodes)[1]).ravel())
     least = float(law.energy(np.array([max(0.0, start - r)]))[0])
     return float(np.exp(min(0.0, top - least - np.logaddexp.reduce(law.log_masses()))))

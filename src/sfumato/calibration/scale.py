@@ -9,6 +9,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
+from ..bounds import bounds_of
 from ..spaces.base import Points, Space
 from .certificate import certify
 from .mean import mean_bounds
@@ -50,7 +51,7 @@ def check_request(n: int, epsilon: float) -> None:
 
 def assumption_1(space: Space, r: float, mechanism: str) -> None:
     """r < ½·min(inj M, π/(2√κ)): squared distances are then convex on the ball (the paper's Assumption 1)."""
-    limit = 0.5 * min(space.injectivity_radius, space.convexity_radius)
+    limit = 0.5 * min(bounds_of(space).injectivity_radius, bounds_of(space).convexity_radius)
     check_radius(
         space,
         r,
@@ -62,7 +63,7 @@ def assumption_1(space: Space, r: float, mechanism: str) -> None:
 
 def theorem_sensitivity(space: Space, r: float, n: int, at: float | None = None) -> float:
     """Theorem 2: Δ = 2r·(2 − h(2r))/n, h(s) = √κ·s·cot(√κ·s), 1 where κ ≤ 0.  ``at`` replaces 2r in h."""
-    h = float(space.hessian_bounds(2 * r if at is None else at)[0])
+    h = float(bounds_of(space).hessian_bounds(2 * r if at is None else at)[0])
     return 2 * r * (2 - h) / n
 
 
@@ -82,11 +83,11 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
         return Scale(2 * delta / epsilon, "2·Δ/ε, Δ = 2r(2 − h(2r))/n (theorems 1 and 2)", {"delta": delta}, r)
     if calibration == "as run":
         delta = theorem_sensitivity(space, r, n, at=r)
-        if space.curvature_bounds[1] <= 0:  # the paper's SPD run has the factor 2
+        if bounds_of(space).curvature[1] <= 0:  # the paper's SPD run has the factor 2
             return Scale(2 * delta / epsilon, "2·Δ/ε, Δ = 2r/n (the paper's SPD run)", {"delta": delta}, r)
         return Scale(delta / epsilon, "Δ/ε, Δ = 2r(2 − h(r))/n (the paper's run; not proven)", {"delta": delta}, r)
-    A = space.log_spread(r, r)
-    if calibration == "certified" and space.is_flat:
+    A = bounds_of(space).log_spread(r, r)
+    if calibration == "certified" and bounds_of(space).is_flat:
         formula = "A/(n·ε), A = 2r (the space is flat: the normaliser does not depend on the data)"
         return Scale(A / (n * epsilon), formula, {"A": A})
     tight = 2 * A / (n * epsilon)
@@ -108,18 +109,18 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
     check_request(n, epsilon)
     if calibration in ("theorem", "as run"):
         assumption_1(space, r, "the manifold Laplace (Remark 1)")
-        delta = theorem_sensitivity(space, r, n) / float(space.hessian_bounds(2 * r)[0])
+        delta = theorem_sensitivity(space, r, n) / float(bounds_of(space).hessian_bounds(2 * r)[0])
         formula = "Δ/ε, Δ = 2r(2 − h(2r))/(n·h(2r)) (the paper's Remark 1)"
     else:
         why = "close to that or beyond it n points in a ball need not have a unique Fréchet mean that can be found"
-        check_radius(space, r, WIDEST * space.mean_radius_limit, "the manifold Laplace", why)
-        delta = space.mean_sensitivity(r) / n
-        positive = space.curvature_bounds[1] > 0
+        check_radius(space, r, WIDEST * bounds_of(space).mean_radius_limit, "the manifold Laplace", why)
+        delta = bounds_of(space).mean_sensitivity(r) / n
+        positive = bounds_of(space).curvature[1] > 0
         formula = f"Δ/ε, Δ = {'2·tan(√κ·r)/(√κ·n)' if positive else '2r/n'} (result 2)"
     bounds = mean_bounds(space, center, r, n)
     slack = 2 * bounds.distance
     sigma = (delta + slack) / epsilon
-    growth = space.radial_growth
+    growth = bounds_of(space).radial_growth
     if sigma * growth >= 1 > delta * growth / epsilon:
         raise PrecisionError(
             f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"

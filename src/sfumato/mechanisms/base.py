@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike
 
 from .. import _version
 from ..ball import Ball, check_invalid
+from ..bounds import bounds_of
 from ..calibration.error import FAIL, laplace_error_law
 from ..calibration.mean import mean_bounds
 from ..calibration.rounding import (
@@ -350,13 +351,13 @@ class ManifoldMechanism(Mechanism):
         ideal, region = self.error_quantile(n, p), self.calibrate(n).region
         shift = self._lattice_shift(n, min(self.ball.radius + ideal, region))
         # no two points of the space, and none of the region and the ball, are farther apart than this
-        return min(ideal + shift, self.space.injectivity_radius, self.ball.radius + region + shift)
+        return min(ideal + shift, bounds_of(self.space).injectivity_radius, self.ball.radius + region + shift)
 
     def _lattice_shift(self, n: int, reach: float) -> float:
         """Most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell, times the
         stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
         half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing(n)
-        s = np.sqrt(max(0.0, -self.space.curvature_bounds[0])) * (reach + half_diagonal)
+        s = np.sqrt(max(0.0, -bounds_of(self.space).curvature[0])) * (reach + half_diagonal)
         return float(half_diagonal * (np.sinh(min(s, 300.0)) / s if s > 0 else 1.0))
 
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
@@ -414,7 +415,7 @@ class ManifoldMechanism(Mechanism):
     def _stretched_length(self, n: int, lengths: list[float]) -> float:
         """E[ρ·stretch]: a bound from the quantiles of the length ρ of the noise."""
         space, r, region = self.space, self.ball.radius, self.calibrate(n).region
-        far = 0.9 * space.injectivity_radius  # from here to the cut locus of the centre, separately
+        far = 0.9 * bounds_of(space).injectivity_radius  # from here to the cut locus of the centre, separately
         chances = np.append(1.0, 1 - np.array(LEVELS))
         total = sum(
             chance * length * stretch(space, length, min(r + length, region, far))

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..ball import Ball
+from ..bounds import bounds_of
 from ..calibration.error import (
     Ellipse,
     doubtful,
@@ -182,7 +183,7 @@ class KNG(ManifoldMechanism):
             inexact = (
                 2 * self._rounding(R, records.n) + found.moments.error
             )  # of the energy there and the gradient here
-            error = inexact + space.gradient_error(length, found.second_moment, reach, found.slope)
+            error = inexact + bounds_of(space).gradient_error(length, found.second_moment, reach, found.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
@@ -289,16 +290,18 @@ def mean_envelope(ball: Ball, R: float, records: Records, tolerance: float) -> E
     found = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
     base, eta, moments = found.point, found.gradient_norm, found.moments
     off = float(space.distance(ball.center, base))
-    second_moment = min(space.second_moment(moments), r * r + 2 * eta * off)
+    second_moment = min(bounds_of(space).second_moment(moments), r * r + 2 * eta * off)
     furthest = (r + off) * (1 + 1e-12)
 
     def lower(u: Array) -> Array:
         reach = np.minimum(furthest + u, r + R)
-        return space.mean_hessian_bounds(space.second_moment_at(second_moment + 2 * eta * u, u), reach)[0]
+        return bounds_of(space).mean_hessian_bounds(
+            bounds_of(space).second_moment_at(second_moment + 2 * eta * u, u), reach
+        )[0]
 
     return Envelope(base, eta + bounds.error, second_moment, furthest, lower, moments)
 
 
 def _span(space: Space, center: Points, base: Points, R: float) -> float:
     """The farthest that a point of B_R(center) can be from the base."""
-    return min(float(space.distance(center, base)) + R, space.injectivity_radius)
+    return min(float(space.distance(center, base)) + R, bounds_of(space).injectivity_radius)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
 
+from ..bounds import bounds_of
 from ..calibration.error import laplace_error_quantile
 from ..calibration.mean import mean_bounds
 from ..calibration.scale import Scale, laplace_scale
@@ -58,4 +59,4 @@ class ManifoldLaplace(ManifoldMechanism):
 @lru_cache(maxsize=64)
 def _law(space: Space, sigma: float) -> RadialLaw:
     """The law of proposals' lengths, the same for all data."""
-    return RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, space.injectivity_radius)
+    return RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, bounds_of(space).injectivity_radius)

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from ..bounds import bounds_of
 from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
 from .precise import product
@@ -76,7 +77,7 @@ class Target:
         x = space.exp(self.base, vectors)
         with np.errstate(divide="ignore"):
             log_radius = (space.dim - 1) * np.log(radius) if space.dim > 1 else 0.0
-        log_ratio = space.log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
+        log_ratio = bounds_of(space).log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
         if self.center is not None and np.isfinite(self.region):
             log_ratio = np.where(space.distance(self.center, x) <= self.region, log_ratio, -np.inf)
         return Proposals(drawn, coordinates, x, log_ratio, self.law.energy(radius) - self.offset)

@@ -339,7 +339,7 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 @_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
     """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
-    in single precision, whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
+    whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
     ix, back, res, ims = _turned(x), np.empty(p), np.empty(FEW), np.empty(FEW)
     along = 0.0

@@ -83,16 +83,6 @@ class Space(ABC):
     def point_shape(self) -> tuple[int, ...]:
         """Shape of one canonical point."""
 
-    @property
-    @abstractmethod
-    def curvature_bounds(self) -> tuple[float, float]:
-        """Lower and upper bound on the sectional curvature."""
-
-    @property
-    @abstractmethod
-    def injectivity_radius(self) -> float:
-        """Distance within which geodesics are the only shortest ones."""
-
     @abstractmethod
     def parameters(self) -> dict[str, Any]:
         """The arguments that make this space again, for records."""
@@ -173,17 +163,17 @@ class Space(ABC):
         return self.from_coordinates(base, gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
 
     # -- means -----------------------------------------------------------------------------------------------------
-    @abstractmethod
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         """Weighted mean of log over all points, at each of m bases: the hot kernel (m·n logarithms, in blocks)."""
+        return np.stack([(found := self.moments(x, points, weights)).logs / found.weight for x in bases])
 
-    @abstractmethod
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """A point near the Fréchet mean, in closed form."""
+        """A point near the Fréchet mean, in closed form where there is one; else any point of the data."""
+        return np.asarray(points[0 if weights is None else int(np.argmax(weights))])
 
-    @abstractmethod
     def hessian_trace(self, base: Points, points: Points) -> Array:
-        """Trace of the Hessian of ½·distance(·, y)² at one base, for each point y."""
+        """Trace of the Hessian of ½·distance(·, y)² at one base, for each point y; it only sets the solver's steps."""
+        return np.full(len(points), float(self.dim))
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         """What the solver of the Fréchet mean asks of the records, in one pass; logarithms may be off by ``accuracy``."""
@@ -211,14 +201,6 @@ class Space(ABC):
         """Whether moments may leave out something of the logarithms, as their ``error`` tells."""
         return False
 
-    def second_moment(self, moments: Moments) -> float:
-        """The mean squared distance from mean moments, rounded up: with what a series left out, and with what cosines cannot
-        tell, angles below 1e-7; infinity where they do not tell it."""
-        curvature = self.curvature_bounds[1]
-        numbers = 2 * math.prod(self.point_shape)  # a norm may be off by a rounding for each
-        slack = (64 + 4 * numbers) * 2.0**-50 / curvature if curvature > 0 else 0.0
-        return (math.sqrt(max(0.0, moments.square)) + moments.error) ** 2 * (1 + 1e-9) + slack
-
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         """Which points are farther than ``radius`` from ``base``, or too far for their distance to be found."""
         return np.asarray(~(self.distance(base, points) <= radius))
@@ -228,92 +210,13 @@ class Space(ABC):
         does not offer it; sampling then asks the data for every proposal."""
         return None
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        """A bound on ‖τ⁻¹∇F(exp v) − ∇F − Hv‖ for vectors of a given length at a base, τ parallel transport along exp(tv),
-        H = Hess F there: for data with that mean squared distance from the base and none farther than ``reach`` from any
-        point on the way, and a gradient of length ``slope`` at the base."""
-        return np.full(np.shape(length), np.inf)
-
-    # -- volume ----------------------------------------------------------------------------------------------------
-    @abstractmethod
-    def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """log |det d exp_base| at the vectors: volume on the manifold over volume in the tangent space."""
-
-    @abstractmethod
-    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Bounds on log(radius^(d−1)·|det d exp|) over all directions.
-
-        Along every ray the true density over the upper bound V never rises, so that laws computed with V dominate.
-        """
-
-    def radial_breaks(self) -> tuple[float, ...]:
-        """Radii between which the upper radial bound is monotone and analytic."""
-        return ()
-
-    @property
-    def radial_growth(self) -> float:
-        """Rate c of a growth like radius^(d−1)·exp(c·radius) of the upper radial bound far out."""
-        return 0.0
-
-    def log_sphere_area(self, radius: ArrayLike) -> Array | None:
-        """log of the mean over directions of radius^(d−1)·|det d exp|, up to a constant; None where not known exactly."""
-        lower, upper = self.log_radial_bounds(radius)
-        return upper if np.array_equal(lower, upper) else None
-
-    # -- what calibration asks ----------------------------------------------------------------------------------------
-    @abstractmethod
-    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """Bounds on the eigenvalues of the Hessian of ½·distance(·, y)² at a given distance from y."""
-
-    @abstractmethod
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """Bounds on the eigenvalues of Hess F where the mean squared distance to the data is at most
-        ``second_moment`` and every distance at most ``reach``."""
-
-    @abstractmethod
-    def log_spread(self, r: float, R: float) -> float:
-        """A(r, R): the largest ‖log_x y − log_x y'‖ for x in B_R(p0), y and y' in B_r(p0); rounded up (Result 1)."""
-
-    @abstractmethod
-    def divergence_bound(self, r: float, R: float) -> float:
-        """B(r, R) ≥ |div(H⁻¹a)| on B_R(p0), a = log y − log y', H the mean Hessian of data in B_r(p0) (Result 3)."""
-
-    @abstractmethod
-    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """The same bound at distance u from the Fréchet mean, non-decreasing in u (Result 3b)."""
-
-    @abstractmethod
-    def mean_sensitivity(self, r: float) -> float:
-        """Most that n times the Fréchet mean of n points of B_r(p0) moves when one point is replaced (Result 2)."""
-
-    @property
-    @abstractmethod
-    def mean_radius_limit(self) -> float:
-        """Radius below which data in a ball have a unique Fréchet mean, in the ball (Afsari)."""
-
-    @property
-    def convexity_radius(self) -> float:
-        """Distance π/(2√κ) up to which half the squared distance is convex; r + R must stay below it for KNG."""
-        kappa = self.curvature_bounds[1]
-        return float(np.pi / (2 * np.sqrt(kappa))) if kappa > 0 else np.inf
-
-    @property
-    def is_flat(self) -> bool:
-        """Whether this is a Euclidean space in disguise."""
-        return self.curvature_bounds == (0.0, 0.0) and np.isinf(self.injectivity_radius)
-
-    def second_moment_at(self, second_moment: ArrayLike, u: ArrayLike) -> Array:
-        """Bound on 2F at distance u from the Fréchet mean, from a bound on 2F there.
-
-        Where no curvature is negative Hess F ≤ 1 and 2F grows by at most u²; elsewhere √(2F) grows by at most u.
-        """
-        m, u = np.asarray(second_moment, dtype=np.float64), np.asarray(u, dtype=np.float64)
-        return np.asarray(m + u * u if self.curvature_bounds[0] >= 0 else (np.sqrt(m) + u) ** 2)
-
-    @abstractmethod
+    # -- rounding --------------------------------------------------------------------------------------------------
     def rounding_error(self, center: Points, reach: float) -> float:
         """A bound on the double-precision error of one draw in tangent coordinates at ``center``, and of a mean of
-        logarithms, for points within ``reach`` of it."""
+        logarithms, for points within ``reach`` of it.  Here a guess, with room: a space with bounds has its own."""
+        return (
+            256 * 2.0**-53 * math.sqrt(self.dim) * (1 + float(np.abs(center).max())) ** 2 * math.exp(min(reach, 600.0))
+        )
 
     def largest_term(self, reach: float) -> float:
         """The largest number that is added up for a mean of logarithms of points within ``reach``."""

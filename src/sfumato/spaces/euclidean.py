@@ -31,14 +31,6 @@ class Euclidean(Space):
     def point_shape(self) -> tuple[int, ...]:
         return (self.dim,)
 
-    @property
-    def curvature_bounds(self) -> tuple[float, float]:
-        return (0.0, 0.0)
-
-    @property
-    def injectivity_radius(self) -> float:
-        return np.inf
-
     def parameters(self) -> dict[str, Any]:
         return {"dim": self.dim}
 
@@ -84,46 +76,8 @@ class Euclidean(Space):
     def hessian(self, base: Points, points: Points) -> Array | None:
         return len(points) * np.eye(self.dim)
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        return np.zeros(np.shape(length))
-
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return np.full(len(points), float(self.dim))
-
-    def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        return np.zeros(np.shape(vectors)[:-1])
-
-    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        with np.errstate(divide="ignore"):
-            value = (
-                (self.dim - 1) * np.log(np.asarray(radius, dtype=np.float64))
-                if self.dim > 1
-                else np.zeros(np.shape(radius))
-            )
-        return value, value
-
-    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        one = np.ones(np.shape(distance))
-        return one, one
-
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        return self.hessian_bounds(np.asarray(second_moment) + np.asarray(reach))
-
-    def log_spread(self, r: float, R: float) -> float:
-        return 2 * r
-
-    def divergence_bound(self, r: float, R: float) -> float:
-        return 0.0
-
-    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        return np.zeros(np.shape(u))
-
-    def mean_sensitivity(self, r: float) -> float:
-        return 2 * r
-
-    @property
-    def mean_radius_limit(self) -> float:
-        return np.inf
 
     def rounding_error(self, center: Points, reach: float) -> float:
         return 4 * 2.0**-53 * (float(np.linalg.norm(center)) + reach)

@@ -15,12 +15,7 @@ from ._curvature import (
     angle_condition,
     angle_over_sine,
     angle_series,
-    chi,
     cot_defect,
-    gradient_error,
-    log_sinc,
-    psi,
-    unit_log_spread,
 )
 from .base import (
     CACHE,
@@ -38,9 +33,8 @@ from .base import (
     uniform_weights,
     whole_number,
 )
-from .sphere import EXACT, local_log_spread, norm_error, psi_max
+from .sphere import EXACT, norm_error
 
-SINGLE = 2048  # records that are summed in single precision at once
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
 
 
@@ -70,14 +64,6 @@ class PlanarShapes(Space):
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.landmarks,)
-
-    @property
-    def curvature_bounds(self) -> tuple[float, float]:
-        return (1.0 if self.landmarks > 3 else 4.0, 4.0)
-
-    @property
-    def injectivity_radius(self) -> float:
-        return np.pi / 2
 
     def parameters(self) -> dict[str, Any]:
         return {"landmarks": self.landmarks}
@@ -281,111 +267,29 @@ class PlanarShapes(Space):
         return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors.
+        """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
+        k, kernels, x = self.landmarks, self._kernels(points), np.ascontiguousarray(base)
 
-        In single precision, where they take half the time: :meth:`gradient_error` allows for it.
-        """
-        k, kernels = self.landmarks, self._kernels(points)
-        along, gram, turned = 0.0, np.zeros((2 * k, 2 * k)), np.zeros((2 * k, 2 * k))
-        # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
-        single = np.empty((2, min(SINGLE, len(points)), 2 * k), dtype=np.float32)
-        x = np.ascontiguousarray(base)
-        for start in range(0, len(points), SINGLE):
-            z = points[start : start + SINGLE]
-            rows = single[:, : len(z)]
+        def of_run(part: slice) -> tuple[float, Array, Array]:
+            z = points[part]
+            # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
+            rows = np.empty((2, len(z), 2 * k))
             if kernels is not None:
-                along += kernels.shape_rows(z.view(np.float64), x.view(np.float64), angle_series(), NEAR, *rows)
+                along = kernels.shape_rows(z.view(np.float64), x.view(np.float64), angle_series(), NEAR, *rows)
             else:
-                along += _turned_rows(z, x, rows)
-            gram += rows[0].T @ rows[0]
-            turned += rows[1].T @ rows[1]
-        gram -= _quarter_turn(_quarter_turn(turned).T).T
+                along = _turned_rows(z, x, rows)
+            return along, rows[0].T @ rows[0], rows[1].T @ rows[1]
+
+        along, gram, turned = in_pairs(add_each, map(of_run, runs(len(points), 2 * k)))
+        gram = gram - _quarter_turn(_quarter_turn(turned).T).T
         basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         return np.asarray(basis @ gram @ basis.T + along * np.eye(self.dim))
-
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        """As on the sphere of curvature 4, plus what single precision does to the Hessian: the sum of SINGLE products, each of
-        two rounded numbers, is off by at most SINGLE + 6 roundings, relative to the sum of the squares of the rows, which are
-        horizontal: (1 − φ₁) + θ·tan θ a record, which is at most the second moment times its value at the reach over the
-        reach squared."""
-        u, S = np.asarray(length, dtype=np.float64), np.maximum(reach, 1e-150)
-        excess = (cot_defect(S) + S * np.tan(np.minimum(S, 1.5))) / S**2
-        rounding = (SINGLE + 6) * 2.0**-24 * second_moment * excess * u
-        moment = self.second_moment_at(second_moment + 2 * slope * u, u)
-        return np.asarray(gradient_error(4.0, u, moment, S, slope) + rounding)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         s = self.distance(base, points)
         return self.dim - cot_defect(2 * s) - (self.dim - 2) * cot_defect(s)
 
-    # -- volume ----------------------------------------------------------------------------------------------------
-    def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """(2m − 1)·log(sin t/t) + log cos t, m = k − 2."""
-        t = _length(self._complex(vectors))
-        return (self.dim - 2) * log_sinc(t) + log_sinc(2 * t)
-
-    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Both equal log(sin^(2m−1)ρ·cos ρ), the same in every direction."""
-        t = np.asarray(radius, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            value = (self.dim - 1) * np.log(np.sin(t)) + np.log(np.maximum(np.cos(t), 0.0))
-        return value, value
-
-    def radial_breaks(self) -> tuple[float, ...]:
-        return (float(np.arctan(np.sqrt(self.dim - 1))),)
-
-    # -- calibration -------------------------------------------------------------------------------------------------
-    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """2s·cot 2s once, s·cot s d − 2 times, and 1."""
-        lower = 1 - cot_defect(2 * np.asarray(distance, dtype=np.float64))
-        return lower, np.ones_like(lower)
-
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """As on the sphere of curvature 4: 1 − 2s·cot 2s is s² times a rising function."""
-        reach = np.maximum(reach, 1e-150)  # all records in one place
-        lower = 1 - np.minimum(1.0, np.asarray(second_moment) / reach**2) * cot_defect(2 * reach)
-        return lower, np.ones_like(lower)
-
-    def log_spread(self, r: float, R: float) -> float:
-        return unit_log_spread(2 * r, 2 * R) / 2
-
-    def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and
-        (φ₁ − φ₂)·cot t = t:
-
-        Σ_e⟨(∇ₑH)w, Ke⟩ = (χ₁−ψ₁)⟨Pw, Kn⟩ + (χ₂−ψ₂)⟨j,w⟩⟨j, Kn⟩ − ⟨n,w⟩[ψ₁·tr PK + ψ₂⟨j, Kj⟩] − t⟨iPw, Kj⟩.
-        """
-        S, d = r + R, self.dim
-        lam = 1 - float(cot_defect(2 * S))
-        trace = float(cot_defect(2 * S) + (d - 2) * cot_defect(S))
-        along = ((d - 2) * psi_max(S) + 2 * psi_max(2 * S)) / lam
-        across = 0.5 * (1 / lam - 1) * float(4 * chi(2 * S) - 4 * S + S)
-        return trace / lam + self.log_spread(r, R) / lam * float(np.hypot(along, across))
-
-    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b on CP^m: ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t), and the terms linear in t
-        sum to multiples of ⟨g, w⟩.  The rest is bounded entry by entry in K − 1, which lies between 0 and 1/λ − 1."""
-        S = np.minimum(2 * r + u, r + R)
-        second_moment = self.second_moment_at(r * r, u)
-        lam = self.mean_hessian_bounds(second_moment, S)[0]
-        d = self.dim
-        trace = cot_defect(2 * S) + (d - 2) * cot_defect(S)
-        share = np.minimum(1.0, second_moment / S**2)
-        trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
-        linear = trace_k * (chi(S) - 2 * S / 3 + u / 3) + (2 * chi(2 * S) - chi(S) - 2 * S) + u
-        # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity;
-        # 2ψ₁ − ψ₂ is convex and starts negative, so where it is positive it rises: its largest value is at S
-        diagonal = np.maximum(np.maximum(psi_max(S), _gap_max(S)), 2 * psi(S) - 2 * psi(2 * S))
-        rest = diagonal + 2 * chi(2 * S) - 2 * S + S / 2
-        w = local_log_spread(2 * r, 2 * u) / 2 / lam
-        return np.asarray(trace / lam + w * (linear + (1 / lam - 1) * rest))
-
-    def mean_sensitivity(self, r: float) -> float:
-        return float(np.tan(2 * r))
-
-    @property
-    def mean_radius_limit(self) -> float:
-        return np.pi / 4
+    # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """As on the sphere, with inner products of 2k terms; turning a record to another adds 1/cos, which the sphere of
@@ -394,14 +298,6 @@ class PlanarShapes(Space):
 
     def largest_term(self, reach: float) -> float:
         return angle_condition(2 * reach)
-
-
-def _gap_max(S: ArrayLike) -> Array:
-    """Upper bound on the maximum over [0, S] of the concave function ψ₂ − ψ₁ = 2ψ(2t) − ψ(t), whose slope at 0 is 1."""
-    grid = np.linspace(0.0, np.pi / 4, 4097)
-    best = np.maximum.accumulate(2 * psi(2 * grid) - psi(grid))
-    step = grid[1]
-    return np.asarray(np.interp(np.minimum(np.asarray(S) + step, np.pi / 4), grid, best) + step)
 
 
 def _turns(c: Points) -> tuple[Points, Array, Array]:
@@ -419,7 +315,7 @@ def _quarter_turn(rows: Array) -> Array:
     return turned
 
 
-def _turned_rows(z: Points, x: Points, rows: NDArray[np.float32]) -> float:
+def _turned_rows(z: Points, x: Points, rows: Array) -> float:
     """As shape_rows of the compiled kernels."""
     turn, size, factor = _turns(z @ np.conj(x))
     phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import lru_cache
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -16,12 +15,7 @@ from ._curvature import (
     angle_condition,
     angle_over_sine,
     angle_series,
-    chi,
     cot_defect,
-    gradient_error,
-    log_sinc,
-    psi,
-    unit_log_spread,
 )
 from .base import (
     CACHE,
@@ -77,14 +71,6 @@ class Sphere(Space):
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.dim + 1,)
-
-    @property
-    def curvature_bounds(self) -> tuple[float, float]:
-        return (self.curvature, self.curvature)
-
-    @property
-    def injectivity_radius(self) -> float:
-        return float(np.pi) / self._q
 
     def parameters(self) -> dict[str, Any]:
         return {"dim": self.dim, "curvature": self.curvature}
@@ -250,81 +236,10 @@ class Sphere(Space):
         basis = self.tangent_basis(base)
         return np.asarray(basis @ spread @ basis.T + along * np.eye(self.dim))
 
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        moment = self.second_moment_at(second_moment + 2 * slope * np.asarray(length), length)
-        return gradient_error(self.curvature, length, moment, np.asarray(reach), slope)
-
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return 1 + (self.dim - 1) * (1 - cot_defect(self._q * self.distance(base, points)))
 
-    # -- volume ----------------------------------------------------------------------------------------------------
-    def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """(d − 1)·log(sin(√κ·t)/(√κ·t)), t = ‖v‖."""
-        return (self.dim - 1) * log_sinc(self._q * np.linalg.norm(vectors, axis=-1))
-
-    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Both equal (d − 1)·log(sin(√κ·ρ)/√κ): the sphere looks the same in every direction."""
-        if self.dim == 1:
-            value = np.zeros(np.shape(radius))
-        else:
-            with np.errstate(divide="ignore"):
-                value = (self.dim - 1) * np.log(np.maximum(np.sin(self._q * np.asarray(radius)), 0.0) / self._q)
-        return value, value
-
-    def radial_breaks(self) -> tuple[float, ...]:
-        return (np.pi / (2 * self._q),)
-
-    # -- calibration -------------------------------------------------------------------------------------------------
-    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """√κ·s·cot(√κ·s), d − 1 times, and 1."""
-        lower = 1 - cot_defect(self._q * np.asarray(distance, dtype=np.float64))
-        return lower, np.ones_like(lower)
-
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """1 − s·cot s is s² times a rising function, so its mean is at most E s²·(1 − S·cot S)/S²."""
-        reach = np.maximum(reach, 1e-150)  # all records in one place
-        share = np.minimum(1.0, np.asarray(second_moment) / reach**2)
-        lower = 1 - share * cot_defect(self._q * reach)
-        return lower, np.ones_like(lower)
-
-    def log_spread(self, r: float, R: float) -> float:
-        return unit_log_spread(self._q * r, self._q * R) / self._q
-
-    def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3 at unit curvature, S = r + R, λ = S·cot S.
-
-        With H = Σ wᵢ(φᵢ·1 + (1 − φᵢ)nᵢnᵢᵀ), K = H⁻¹ and w = Ka,
-        div(Ka) = tr K(H_y' − H_y) − Σ wᵢ[(χᵢ − ψᵢ)⟨w⊥, Knᵢ⟩ − ψᵢ⟨nᵢ, w⟩(tr K − ⟨nᵢ, Knᵢ⟩)].
-        The trace is at most (d−1)(1 − λ)/λ; an off-diagonal entry of 1 ≤ K ≤ 1/λ is at most ½(1/λ − 1).
-        """
-        r, R = self._q * r, self._q * R
-        S, d = r + R, self.dim
-        defect = float(cot_defect(S))
-        lam = 1 - defect
-        along = psi_max(S) * (d - 1) / lam
-        across = 0.5 * (1 / lam - 1) * float(2 * chi(S) - S)
-        return (d - 1) * defect / lam + unit_log_spread(r, R) / lam * float(np.hypot(along, across))
-
-    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b.  Splitting ψ(t) = t/3 − (χ(t) − 2t/3) turns the first part into ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
-        S = np.minimum(2 * r + u, r + R)
-        second_moment = self.second_moment_at(r * r, u)
-        lam = self.mean_hessian_bounds(second_moment, S)[0]
-        r, u, S = self._q * r, self._q * u, self._q * S
-        d, defect = self.dim, cot_defect(S)
-        share = np.minimum(1.0, self.curvature * second_moment / S**2)
-        trace = (d - 1) * defect
-        trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
-        rest = np.hypot(psi_max(S), 0.5 * (2 * chi(S) - S))
-        w = local_log_spread(r, u) / lam
-        return np.asarray(trace / lam + w * (trace_k * (chi(S) - 2 * S / 3 + u / 3) + (1 / lam - 1) * rest))
-
-    def mean_sensitivity(self, r: float) -> float:
-        return 2 * float(np.tan(self._q * r)) / self._q
-
-    @property
-    def mean_radius_limit(self) -> float:
-        return np.pi / (2 * self._q)
+    # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Some two dozen roundings of numbers of at most 1, inner products of d + 1 terms, and norms as far off as
@@ -333,30 +248,6 @@ class Sphere(Space):
 
     def largest_term(self, reach: float) -> float:
         return angle_condition(self._q * reach) / self._q  # at least f·‖y‖, f = θ/sin θ
-
-
-@lru_cache(maxsize=1)
-def _psi_peak() -> float:
-    """Where the concave function ψ has its maximum on (0, π/2): χ′ = 1.  An error here enters ψ squared."""
-    low, high = 0.5, 1.5
-    for _ in range(60):
-        middle = (low + high) / 2
-        rising = psi(middle + 1e-4) > psi(middle - 1e-4)
-        low, high = (middle, high) if rising else (low, middle)
-    return low
-
-
-def psi_max(S: ArrayLike) -> Any:
-    """The maximum of ψ on [0, S], rounded up."""
-    return psi(np.minimum(S, _psi_peak())) * (1 + 1e-7)
-
-
-def local_log_spread(r: float, u: Array) -> Array:
-    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 8 knots up to the largest u (A rises with
-    R); valid for every u, though it depends on the array that u comes in."""
-    knots = np.linspace(0.0, float(np.max(u)), 9)[1:]
-    values = np.array([unit_log_spread(r, r + knot) for knot in knots])
-    return np.asarray(values[np.searchsorted(knots, u * (1 - 1e-12))])
 
 
 def _reflect(x: Points, vectors: Points) -> Points:
