@@ -5,7 +5,8 @@ import pytest
 
 import sfumato as sf
 from sfumato import frechet
-from sfumato.bounds import bounds_of
+from sfumato.bounds import bounds_of, register
+from sfumato.bounds.projective import ProjectiveSpace
 from sfumato.calibration.mean import mean_bounds
 from sfumato.frechet import mean_in_ball
 from sfumato.records import Records
@@ -235,7 +236,11 @@ def test_vectors_of_many_dimensions_far_from_zero_have_their_mean():
 
 def test_curvature_of_both_signs_is_refused():
     class Saddle(sf.Sphere):
-        curvature_bounds = (-1.0, 1.0)
+        pass
 
+    class Both(ProjectiveSpace):
+        curvature = (-1.0, 1.0)
+
+    register(Saddle, Both)
     with pytest.raises(ValueError, match="both signs"):
         mean_bounds(Saddle(2), Saddle(2).origin(), 0.3, 10)
