@@ -134,24 +134,27 @@ class Mechanism(ABC):
         epsilon = min(asked * (1 - RESERVE), MOST_EPSILON)
         scale, _ = known[n] = self._calibrate(n, epsilon), epsilon  # losses() asks for it
         for _ in range(ATTEMPTS):
-            losses = self.losses(n)
-            lower = epsilon
-            if losses.numerical_epsilon > asked - epsilon:
-                lower = asked - 2 * losses.numerical_epsilon
-            if losses.numerical_delta > MOST_DELTA:  # it falls like e^ε
-                lower = min(lower, epsilon - np.log(losses.numerical_delta / MOST_DELTA) - 0.01)
-            if lower == epsilon or epsilon < 1e-6 * asked:
-                break
-            lower = float(max(lower, epsilon / 2))
             try:
+                lower = self._fitting(n, epsilon)
+                if lower == epsilon or epsilon < 1e-6 * asked:
+                    break
                 scale, epsilon = known[n] = self._calibrate(n, lower), lower
-            except ValueError:  # wider noise does not exist, nor would it help: check() says what does
+            except ValueError:  # noise too wide for a release, or wider than exists: check() says what would help
                 break
         if epsilon < 0.99 * asked:
             scale = replace(
                 scale, formula=f"{scale.formula}, at ε = {epsilon:.4g}: all that double precision can carry"
             )
         return scale, epsilon
+
+    def _fitting(self, n: int, epsilon: float) -> float:
+        """The same ε if what rounding adds to the scale in use fits beside it, else a smaller one to try."""
+        losses, asked, lower = self.losses(n), float(self.epsilon), epsilon
+        if losses.numerical_epsilon > asked - epsilon:
+            lower = asked - 2 * losses.numerical_epsilon
+        if losses.numerical_delta > MOST_DELTA:  # it falls like e^ε
+            lower = min(lower, epsilon - float(np.log(losses.numerical_delta / MOST_DELTA)) - 0.01)
+        return epsilon if lower == epsilon else max(lower, epsilon / 2)
 
     def scale(self, n: int) -> float:
         """The noise scale σ for n records."""

@@ -8,7 +8,16 @@ from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
 
-SPACES: dict[str, type[Space]] = {space.name: space for space in (Euclidean, Sphere, SPD, PlanarShapes)}
+SPACES: dict[str, type[Space]] = {}
+
+
+def register(kind: type[Space]) -> None:
+    """From now on the space is known by its name: to records, the command line and reports."""
+    SPACES[kind.name] = kind
+
+
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes):
+    register(_kind)
 
 
 def space_from(name: str, parameters: dict[str, Any]) -> Space:
@@ -27,5 +36,6 @@ __all__ = [
     "Points",
     "Space",
     "Sphere",
+    "register",
     "space_from",
 ]

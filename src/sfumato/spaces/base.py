@@ -264,7 +264,7 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def _not_finite(array: Points) -> dict[int, str]:
+def not_finite(array: Points) -> dict[int, str]:
     """For each record with a number that is none: the first such number, and how many there are."""
     bad = ~np.isfinite(array)
     reasons = {}

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, _not_finite, in_pairs, runs, uniform_weights, whole_number
+from .base import Array, Points, Space, in_pairs, not_finite, runs, uniform_weights, whole_number
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Euclidean(Space):
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
-        return array, _not_finite(array)
+        return array, not_finite(array)
 
     def exp(self, base: Points, vectors: Points) -> Points:
         return base + vectors

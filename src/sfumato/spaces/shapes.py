@@ -24,11 +24,11 @@ from .base import (
     Moments,
     Points,
     Space,
-    _not_finite,
     add_each,
     as_numbers,
     compiled,
     in_pairs,
+    not_finite,
     runs,
     uniform_weights,
     whole_number,
@@ -96,7 +96,7 @@ class PlanarShapes(Space):
             real *= (1 / np.sqrt(size2))[:, None]
             return centred, {}
         # something is unusual: very large or small numbers, or a record that is no shape
-        reasons = _not_finite(z)
+        reasons = not_finite(z)
         z = np.where(np.isfinite(z), z, 0.0)
         largest = np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=1, keepdims=True)
         largest = np.where(largest < 1e-300, 0.0, largest)

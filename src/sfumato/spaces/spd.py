@@ -22,11 +22,11 @@ from .base import (
     Moments,
     Points,
     Space,
-    _not_finite,
     add_each,
     blocks,
     compiled,
     in_pairs,
+    not_finite,
     runs,
     uniform_weights,
     whole_number,
@@ -96,7 +96,7 @@ class SPD(Space):
     def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
         """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
         array = array.copy()
-        reasons = _not_finite(array)
+        reasons = not_finite(array)
         array[list(reasons)] = np.eye(self.size)
         largest = np.abs(array).max(axis=(1, 2))
         skew = np.abs(array - _t(array)).max(axis=(1, 2))

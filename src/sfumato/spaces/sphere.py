@@ -24,10 +24,10 @@ from .base import (
     Moments,
     Points,
     Space,
-    _not_finite,
     add_each,
     compiled,
     in_pairs,
+    not_finite,
     runs,
     uniform_weights,
     whole_number,
@@ -82,7 +82,7 @@ class Sphere(Space):
         array = self._real_batch(points)
         if self._is_canonical(array):
             return array, {}
-        reasons = _not_finite(array)
+        reasons = not_finite(array)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(array, axis=1) * self._q
             exact = np.abs(np.vecdot(array, array) * self.curvature - 1) <= norm_error(self.dim + 1)
