@@ -48,9 +48,10 @@ test-processors: $(VENV)/installed
 	$(BIN)/python tests/processors.py $(PYTEST)
 
 # everything, with the oldest versions that we take beside geomstats, pyRiemann and MNE; these may use what Python has
-# deprecated since, and Numba keeps what it compiles apart
+# deprecated since, and leave files open; Numba keeps what it compiles apart
 test-oldest: $(OLDEST)/installed
-	NUMBA_CACHE_DIR=$(OLDEST)/numba $(OLDEST)/bin/python -m pytest $(PYTEST) -W ignore::DeprecationWarning
+	NUMBA_CACHE_DIR=$(OLDEST)/numba $(OLDEST)/bin/python -m pytest $(PYTEST) \
+	  -W ignore::DeprecationWarning -W ignore::ResourceWarning
 
 # Fréchet means against geomstats and pyRiemann
 agreement: $(VENV)/installed
