@@ -1,17 +1,25 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
+PYTEST := -n 2 --dist worksteal --quiet
 # one BLAS thread: small matrices are slower with more, much slower on shared machines
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test lint docs tutorials agreement bench audit clean
+.PHONY: demo test test-oldest test-processors lint docs tutorials agreement bench audit clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[dev]'
+	touch $@
+
+$(OLDEST)/installed: pyproject.toml constraints-oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
+	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[test]'
 	touch $@
 
 demo: $(VENV)/installed
@@ -29,10 +37,23 @@ docs: $(VENV)/installed
 tutorials: $(VENV)/installed
 	for t in morphometrics covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
+# first what is statistical or reads bits, as an older processor would run it; then everything
+BY_KERNEL := $(foreach name,audit bits frechet release sampling,tests/test_$(name).py)
 test: lint docs
-	$(BIN)/python -m pytest -n 2 --dist worksteal --quiet
+	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
+	$(BIN)/python -m pytest $(PYTEST)
 
-# Fréchet means against geomstats and pyRiemann, which the script installs in .venv-peers
+# everything, once for each choice of kernels that this processor can run
+test-processors: $(VENV)/installed
+	$(BIN)/python tests/processors.py $(PYTEST)
+
+# everything, with the oldest versions that we take beside geomstats, pyRiemann and MNE; these may use what Python has
+# deprecated since, and leave files open; Numba keeps what it compiles apart
+test-oldest: $(OLDEST)/installed
+	NUMBA_CACHE_DIR=$(OLDEST)/numba $(OLDEST)/bin/python -m pytest $(PYTEST) \
+	  -W ignore::DeprecationWarning -W ignore::ResourceWarning
+
+# Fréchet means against geomstats and pyRiemann
 agreement: $(VENV)/installed
 	$(BIN)/python -m benchmarks.agreement
 
@@ -47,4 +68,4 @@ audit: $(VENV)/installed
 	$(BIN)/python -m sfumato.audit --out audit-report
 
 clean:
-	rm -rf $(VENV) .venv-peers demo-output bench-output audit-report
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-report

@@ -1,7 +1,6 @@
 """Solvers for the Fréchet mean, ours and the peers', and a process that times one of them.
 
-The peers live in an environment of their own (``.venv-peers``, made when it is first needed), because geomstats needs an
-older NumPy.  This file runs in either environment, as ``python -m benchmarks.peers SOLVER KIND SIZE FILE``.
+The process is this file, as ``python -m benchmarks.peers SOLVER KIND SIZE FILE TOLERANCE``.
 """
 
 from __future__ import annotations
@@ -24,8 +23,6 @@ if TYPE_CHECKING:
     from sfumato import Space
 
 ROOT = Path(__file__).resolve().parent.parent
-PEERS = ROOT / ".venv-peers"
-REQUIREMENTS = ["geomstats>=2.8,<2.9", "numpy<2.4", "pyriemann>=0.12,<0.13", "pymanopt>=2.2,<2.3"]
 ONE_THREAD = {**os.environ, **dict.fromkeys(THREADS, "1")}
 
 Solver = Callable[[], Array]
@@ -81,7 +78,10 @@ def geomstats(kind: str, size: int, points: Array, tolerance: float) -> Solver:
 
 def pyriemann(kind: str, size: int, points: Array, tolerance: float) -> Solver:
     """pyRiemann's affine-invariant mean of positive definite matrices; it stops at ‖∇F‖ ≤ tolerance."""
-    from pyriemann.geometry.mean import mean_riemann
+    try:
+        from pyriemann.geometry.mean import mean_riemann
+    except ImportError:  # before 0.12
+        from pyriemann.utils.mean import mean_riemann
 
     return lambda: np.asarray(mean_riemann(points, tol=tolerance, maxiter=1000))
 
@@ -144,9 +144,8 @@ class Timed:
     """
 
     def __init__(self, solver: str, kind: str, size: int, file: Path, tolerance: float = 1e-8) -> None:
-        python = sys.executable if solver == "sfumato" else str(peers_python())
         self.name = solver
-        command = [python, "-m", __spec__.name, solver, kind, str(size), str(file), repr(tolerance)]
+        command = [sys.executable, "-m", __spec__.name, solver, kind, str(size), str(file), repr(tolerance)]
         self.process = subprocess.Popen(
             command, cwd=ROOT, env=ONE_THREAD, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
         )
@@ -226,19 +225,6 @@ def high_water() -> int:
 def _status(key: str) -> int:
     lines = Path("/proc/self/status").read_text().splitlines()
     return 1024 * next(int(line.split()[1]) for line in lines if line.startswith(key))
-
-
-# -- the environment -----------------------------------------------------------------------------------------------------
-def peers_python() -> Path:
-    """The interpreter of the peers' environment, which is made if it is missing or was made for other versions."""
-    python, stamp, wanted = PEERS / "bin" / "python", PEERS / "installed", "\n".join(REQUIREMENTS)
-    if not stamp.exists() or stamp.read_text() != wanted:
-        print(f"installing the peers in {PEERS.name} ...", flush=True)
-        subprocess.run([sys.executable, "-m", "venv", "--clear", PEERS], check=True)
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        subprocess.run(pip + REQUIREMENTS, check=True)
-        stamp.write_text(wanted)
-    return python
 
 
 if __name__ == "__main__":

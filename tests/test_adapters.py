@@ -1,76 +1,103 @@
 import sys
 from fractions import Fraction
 
+import mne
 import numpy as np
 import pytest
+from benchmarks.agreement import CASES, LIMIT, TOLERANCE
+from benchmarks.peers import SOLVERS, space_of
+from geomstats.geometry.euclidean import Euclidean, EuclideanMetric
+from geomstats.geometry.grassmannian import Grassmannian
+from geomstats.geometry.hypersphere import Hypersphere
+from geomstats.geometry.pre_shape import PreShapeSpace
+from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric, SPDMatrices
+from pyriemann.estimation import Covariances
+from pyriemann.tangentspace import TangentSpace
 
 import sfumato as sf
 from sfumato.adapters import as_opendp, from_geomstats
 
 
 # -- geomstats --------------------------------------------------------------------------------------------------------------
-def stand_in(kind, metric=None, **attributes):
-    """An object with the class names and attributes of a geomstats space."""
-    if metric is not None:
-        attributes["metric"] = type(metric, (), {})()
-    return type(kind, (), attributes)()
+def with_metric(space, metric):
+    space.equip_with_metric(metric)
+    return space
 
 
-@pytest.mark.parametrize(
-    ("theirs", "ours"),
-    [
-        (stand_in("Euclidean", "CanonicalEuclideanMetric", dim=3), sf.Euclidean(dim=3)),
-        (stand_in("Hypersphere", "HypersphereMetric", dim=4, intrinsic=False), sf.Sphere(dim=4)),
-        (stand_in("SPDMatrices", "SPDAffineMetric", n=3, dim=6), sf.SPD(size=3)),
-        (
-            stand_in("PreShapeSpace", "KendallShapeMetric", k_landmarks=5, ambient_dim=2),
-            sf.PlanarShapes(landmarks=5),
-        ),
-    ],
-    ids=lambda space: type(space).__name__,
-)
+def shapes(landmarks, ambient_dim):
+    preshapes = PreShapeSpace(landmarks, ambient_dim)
+    preshapes.equip_with_group_action("rotations")
+    return preshapes.equip_with_quotient()
+
+
+TWINS = [
+    (Euclidean(3), sf.Euclidean(dim=3)),
+    (Hypersphere(4), sf.Sphere(dim=4)),
+    (SPDMatrices(3), sf.SPD(size=3)),
+    (shapes(5, 2), sf.PlanarShapes(landmarks=5)),
+]
+
+
+@pytest.mark.parametrize(("theirs", "ours"), TWINS, ids=lambda space: type(space).__name__)
 def test_geomstats_spaces_have_their_twin(theirs, ours):
     assert from_geomstats(theirs) == ours
+
+
+@pytest.mark.parametrize(("theirs", "ours"), TWINS, ids=lambda space: type(space).__name__)
+def test_distances_are_those_of_geomstats(theirs, ours):
+    np.random.seed(5)  # noqa: NPY002  geomstats draws from NumPy's global generator
+    a, b = theirs.random_point(10), theirs.random_point(10)
+    distances = ours.distance(ours.validate(a), ours.validate(b))
+    assert distances == pytest.approx(theirs.metric.dist(a, b), abs=1e-6)
+    assert distances.min() > 0.01  # a distance of nothing would agree with anything
 
 
 @pytest.mark.parametrize(
     ("theirs", "reason"),
     [
-        (
-            stand_in("Hypersphere", "HypersphereMetric", dim=2, intrinsic=True),
-            "are angles; make it with intrinsic=False",
-        ),
-        (stand_in("PreShapeSpace", "PreShapeMetric", k_landmarks=5, ambient_dim=2), "and give its quotient"),
-        (stand_in("PreShapeSpace", "KendallShapeMetric", k_landmarks=5, ambient_dim=3), "ambient_dim=3"),
-        (stand_in("SPDMatrices", "SPDLogEuclideanMetric", n=3), "no sfumato space for SPDMatrices with SPDLogEuc"),
-        (stand_in("Euclidean", "EuclideanMetric", dim=3), "no sfumato space for Euclidean with EuclideanMetric"),
-        (stand_in("Euclidean", dim=3), "for Euclidean with no metric; known: Euclidean with CanonicalEuclideanMetric"),
-        (stand_in("Grassmannian", "GrassmannianCanonicalMetric"), "no sfumato space for Grassmannian"),
+        (Hypersphere(2, intrinsic=True), "are angles; make it with intrinsic=False"),
+        (PreShapeSpace(5, 2), "and give its quotient"),
+        (shapes(5, 3), "ambient_dim=3"),
+        (with_metric(SPDMatrices(3), SPDLogEuclideanMetric), "no sfumato space for SPDMatrices with SPDLogEuc"),
+        (with_metric(Euclidean(3), EuclideanMetric), "no sfumato space for Euclidean with EuclideanMetric"),
+        (Euclidean(3, equip=False), "for Euclidean with no metric; known: Euclidean with CanonicalEuclideanMetric"),
+        (Grassmannian(3, 2), "no sfumato space for Grassmannian"),
         (sf.Euclidean(dim=3), "no sfumato space for Euclidean with str"),
         (3, "no sfumato space for int"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_other_spaces_are_refused_with_the_reason(theirs, reason):
     with pytest.raises(ValueError, match=reason):
         from_geomstats(theirs)
 
 
-def test_distances_are_those_of_geomstats():
-    pytest.importorskip("geomstats", exc_type=ImportError)
-    from geomstats.geometry.euclidean import Euclidean
-    from geomstats.geometry.hypersphere import Hypersphere
-    from geomstats.geometry.pre_shape import PreShapeSpace
-    from geomstats.geometry.spd_matrices import SPDMatrices
+@pytest.mark.parametrize(
+    ("peer", "case"),
+    [("geomstats", case) for case in CASES] + [("pyRiemann", case) for case in CASES if case.kind == "spd"],
+    ids=lambda value: getattr(value, "name", value),
+)
+def test_means_are_those_of_the_peers(peer, case):
+    data, space = case.data(), space_of(case.kind, case.size)
+    theirs = space.validate(SOLVERS[peer](case.kind, case.size, data, TOLERANCE)()[None])
+    ours = space.validate(sf.frechet_mean(space, data).point[None])
+    assert space.distance(ours, theirs)[0] <= LIMIT
+    without_one = space.validate(sf.frechet_mean(space, data[1:]).point[None])
+    assert space.distance(without_one, theirs)[0] > LIMIT
 
-    preshapes = PreShapeSpace(5, 2)
-    preshapes.equip_with_group_action("rotations")
-    preshapes.equip_with_quotient()
-    for theirs in (Euclidean(3), Hypersphere(3), SPDMatrices(3), preshapes.quotient):
-        a, b = theirs.random_point(10), theirs.random_point(10)
-        ours = from_geomstats(theirs)
-        assert ours.distance(ours.validate(a), ours.validate(b)) == pytest.approx(theirs.metric.dist(a, b), abs=1e-6)
-    with pytest.raises(ValueError, match="give its quotient"):
-        from_geomstats(preshapes)
+
+def test_recordings_of_mne_go_through_pyriemann_to_us(rng):
+    """Epochs of MNE, covariances of pyRiemann, a private reference of ours: tangent vectors as pyRiemann has them there."""
+    signals = rng.standard_normal((40, 3, 200)) * np.array([1.0, 1.2, 0.8])[:, None]
+    epochs = mne.EpochsArray(signals, mne.create_info(3, 200.0, "eeg"), verbose="error")
+    matrices = Covariances("scm").fit_transform(epochs.get_data(copy=True))
+    ours = sf.PrivateTangentSpace(center=1.0, radius=1.5, epsilon=5.0).fit(matrices)
+    theirs = TangentSpace(metric="riemann").fit(matrices)
+    assert (
+        np.abs(ours.transform(matrices) - theirs.transform(matrices)).max() > 1e-3
+    )  # the exact mean is another reference
+    theirs.reference_ = ours.reference_
+    assert ours.transform(matrices) == pytest.approx(theirs.transform(matrices), abs=1e-10)
 
 
 # -- OpenDP -----------------------------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.linalg
+import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -171,21 +172,22 @@ def test_scikit_learn_checks(estimator, check):
 @pytest.mark.parametrize(
     "check",
     [
-        estimator_checks.check_estimator_cloneable,
-        estimator_checks.check_estimator_repr,
-        estimator_checks.check_estimator_tags_renamed,
-        estimator_checks.check_valid_tag_types,
-        estimator_checks.check_mixin_order,
-        estimator_checks.check_no_attributes_set_in_init,
-        estimator_checks.check_do_not_raise_errors_in_init_or_set_params,
-        estimator_checks.check_parameters_default_constructible,
-        estimator_checks.check_get_params_invariance,
-        estimator_checks.check_set_params,
+        "check_estimator_cloneable",
+        "check_estimator_repr",
+        "check_estimator_tags_renamed",
+        "check_valid_tag_types",
+        "check_mixin_order",
+        "check_no_attributes_set_in_init",
+        "check_do_not_raise_errors_in_init_or_set_params",
+        "check_parameters_default_constructible",
+        "check_get_params_invariance",
+        "check_set_params",
     ],
-    ids=lambda check: check.__name__,
 )
 def test_scikit_learn_checks_of_the_tangent_space(check):
-    check("PrivateTangentSpace", tangent_space())
+    if not hasattr(estimator_checks, check):
+        pytest.skip(f"{check} came after scikit-learn {sklearn.__version__}")
+    getattr(estimator_checks, check)("PrivateTangentSpace", tangent_space())
 
 
 # -- the tangent space ------------------------------------------------------------------------------------------------------

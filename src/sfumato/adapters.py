@@ -33,10 +33,8 @@ def from_geomstats(space: Any) -> Space:
     Takes ``Euclidean``, ``Hypersphere``, ``SPDMatrices`` with the affine-invariant metric, and Kendall's planar shapes:
     the quotient of a ``PreShapeSpace`` of ambient dimension 2.  Spaces are known by the names of their classes.
 
-    >>> class HypersphereMetric: ...
-    >>> class Hypersphere:                                        # in place of geomstats.geometry.hypersphere.Hypersphere
-    ...     dim, intrinsic, metric = 2, False, HypersphereMetric()
-    >>> from_geomstats(Hypersphere())
+    >>> from geomstats.geometry.hypersphere import Hypersphere
+    >>> from_geomstats(Hypersphere(2))
     Sphere(dim=2, curvature=1.0)
     """
     kind = type(space).__name__

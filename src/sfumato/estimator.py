@@ -8,13 +8,20 @@ by every one of them, also by clones.
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_array, check_is_fitted, validate_data
+from sklearn.utils.validation import check_array, check_is_fitted
+
+try:
+    from sklearn.utils.validation import validate_data
+except ImportError:  # scikit-learn 1.5
+
+    def validate_data(estimator: Any, X: ArrayLike, *, ensure_all_finite: bool, **options: Any) -> Array:
+        return np.asarray(estimator._validate_data(X, force_all_finite=ensure_all_finite, **options))
+
 
 from .ball import Ball
 from .mechanisms.base import Budget
@@ -22,6 +29,9 @@ from .mechanisms.choice import private_mean
 from .release import Release
 from .spaces import SPD, Space
 from .spaces.base import Array
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
 
 
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
@@ -32,6 +42,9 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         tags.non_deterministic = True  # a release takes no seed
         tags.input_tags.three_d_array = True
         return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # the same, for scikit-learn 1.5
+        return {"non_deterministic": True, "X_types": ["2darray", "3darray"]}
 
     def _require(self, *names: str) -> list[Any]:
         """Parameters without a default: scikit-learn makes estimators without any, so they are asked for here."""

@@ -54,7 +54,7 @@ def bit_statistics(values: Array) -> Array:
     whole = np.abs(mantissa * 2.0**53).astype(np.int64)
     last = np.where(whole > 0, np.frexp((whole & -whole).astype(np.float64))[1] - 1, 2000)
     place = np.where(whole > 0, exponent - 53 + last, 2000)
-    return np.concatenate([place, exponent - place, whole & 7], axis=1).astype(np.float64)
+    return np.concatenate([place, exponent - place, whole & 7], axis=1, dtype=np.float64)
 
 
 def norm_residuals(space: Space, values: Array) -> Array:

@@ -70,7 +70,8 @@ def epsilon_bound(hits: ArrayLike, misses: ArrayLike, size: int, alpha: float, d
     """
     p, q = clopper_pearson(hits, size, alpha / 2)[0], clopper_pearson(misses, size, alpha / 2)[1]
     with np.errstate(divide="ignore"):
-        return np.maximum(np.log(np.maximum(p - delta, 0.0) / q), 0.0)
+        bound: Array = np.maximum(np.log(np.maximum(p - delta, 0.0) / q), 0.0)
+    return bound
 
 
 # -- what is looked at in an output -------------------------------------------------------------------------------------

@@ -77,8 +77,8 @@ def _array(content: bytes) -> NDArray[Any]:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # headers from Python 2
-            version = np.lib.format.read_magic(file)
-            header = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}[version]
+            npy: Any = np.lib.format  # whose types NumPy tells since 2.4
+            header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
             shape, fortran, dtype = header(file)
     except Exception as error:  # a damaged header raises whatever its parsers raise
         raise FileError(f"the NPY header is damaged, cut or of an unknown version: {shown(str(error))}") from None

@@ -143,7 +143,8 @@ class Space(ABC):
 
     def norm(self, base: Points, vectors: Points) -> Array:
         """Riemannian length of tangent vectors."""
-        return np.sqrt(np.maximum(self.inner(base, vectors, vectors), 0.0))
+        lengths: Array = np.sqrt(np.maximum(self.inner(base, vectors, vectors), 0.0))
+        return lengths
 
     @abstractmethod
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
