@@ -38,9 +38,9 @@ def test_geomstats_spaces_have_their_twin(theirs, ours):
     [
         (
             stand_in("Hypersphere", "HypersphereMetric", dim=2, intrinsic=True),
-            "are angles; make it with intrinsic=False",
+            "are angles; create it with intrinsic=False",
         ),
-        (stand_in("PreShapeSpace", "PreShapeMetric", k_landmarks=5, ambient_dim=2), "and give its quotient"),
+        (stand_in("PreShapeSpace", "PreShapeMetric", k_landmarks=5, ambient_dim=2), "then pass its quotient"),
         (stand_in("PreShapeSpace", "KendallShapeMetric", k_landmarks=5, ambient_dim=3), "ambient_dim=3"),
         (stand_in("SPDMatrices", "SPDLogEuclideanMetric", n=3), "no sfumato space for SPDMatrices with SPDLogEuc"),
         (stand_in("Euclidean", "EuclideanMetric", dim=3), "no sfumato space for Euclidean with EuclideanMetric"),
@@ -69,7 +69,7 @@ def test_distances_are_those_of_geomstats():
         a, b = theirs.random_point(10), theirs.random_point(10)
         ours = from_geomstats(theirs)
         assert ours.distance(ours.validate(a), ours.validate(b)) == pytest.approx(theirs.metric.dist(a, b), abs=1e-6)
-    with pytest.raises(ValueError, match="give its quotient"):
+    with pytest.raises(ValueError, match="pass its quotient"):
         from_geomstats(preshapes)
 
 
@@ -124,7 +124,7 @@ def test_a_stated_size_is_the_only_one(dp):
     assert measurement(POINTS).shape == (2, 2)
     assert measurement.input_domain.member(POINTS)
     assert not measurement.input_domain.member(POINTS[:59])
-    with pytest.raises(dp.OpenDPException, match="59 records where the public size is 60"):
+    with pytest.raises(dp.OpenDPException, match="there are 59 records, but the public size is 60"):
         measurement(POINTS[:59])
 
 
