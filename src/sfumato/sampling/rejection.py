@@ -127,8 +127,8 @@ class Target:
             kept.append(proposals.x[np.flatnonzero(accepted)[:missing]])
             missing -= len(kept[-1])
         raise RuntimeError(
-            f"only {size - missing} of {proposed} proposals were accepted: the noise is wider than the ball. Use a larger epsilon "
-            "or more records"
+            f"only {size - missing} of {proposed} proposals were accepted: the noise is wider than the ball. Use more records "
+            "or a larger epsilon"
         )
 
     def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array | None:
