@@ -1,6 +1,7 @@
-"""For mkdocstrings: docstrings as they are written in sfumato, set as Markdown.
+"""For mkdocstrings: docstrings of sfumato as Markdown.
 
-Examples become blocks of code, and roles such as :func:`name` become `name`.
+Roles such as :func:`name` become `name`.  Sections are in numpydoc form and are parsed by mkdocstrings; examples in
+docstrings without an Examples section become blocks of code.
 """
 
 from __future__ import annotations
@@ -18,4 +19,6 @@ class Docstrings(Extension):
     def on_object(self, *, obj: Object, **kwargs: Any) -> None:
         if obj.docstring is not None:
             text = ROLE.sub(r"`\1`", obj.docstring.value)
-            obj.docstring.value = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
+            if not re.search(r"^Examples\n-+$", text, re.MULTILINE):
+                text = EXAMPLE.sub(lambda found: f"```pycon\n{found[0].rstrip()}\n```\n", text)
+            obj.docstring.value = text

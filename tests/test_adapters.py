@@ -55,8 +55,8 @@ def test_distances_are_those_of_geomstats(theirs, ours):
 @pytest.mark.parametrize(
     ("theirs", "reason"),
     [
-        (Hypersphere(2, intrinsic=True), "are angles; make it with intrinsic=False"),
-        (PreShapeSpace(5, 2), "and give its quotient"),
+        (Hypersphere(2, intrinsic=True), "are angles; create it with intrinsic=False"),
+        (PreShapeSpace(5, 2), "then pass its quotient"),
         (shapes(5, 3), "ambient_dim=3"),
         (with_metric(SPDMatrices(3), SPDLogEuclideanMetric), "no sfumato space for SPDMatrices with SPDLogEuc"),
         (with_metric(Euclidean(3), EuclideanMetric), "no sfumato space for Euclidean with EuclideanMetric"),
@@ -151,7 +151,7 @@ def test_a_stated_size_is_the_only_one(dp):
     assert measurement(POINTS).shape == (2, 2)
     assert measurement.input_domain.member(POINTS)
     assert not measurement.input_domain.member(POINTS[:59])
-    with pytest.raises(dp.OpenDPException, match="59 records where the public size is 60"):
+    with pytest.raises(dp.OpenDPException, match="there are 59 records, but the public size is 60"):
         measurement(POINTS[:59])
 
 

@@ -465,10 +465,10 @@ def test_a_repeated_subject_column_is_refused_until_the_unit_is_said(sfumato, tr
     for unit, words in [
         ([], "the column 'subject' has 12 values for 480 records"),
         ([], "--unit-column subject"),
-        (["--unit", "subject"], "unit 'subject' is the name of a column, and words group nothing"),
+        (["--unit", "subject"], "unit 'subject' is the name of a column, but a unit in words groups nothing"),
         (["--unit", "one subject"], "the column 'subject' has 12 values for 480 records"),
         (["--unit", "subject_id"], "looks like the name of a column"),
-        (["--unit", " "], "must say what one record stands for"),
+        (["--unit", " "], "the unit is empty: say what one record stands for"),
         (["--unit-column", "Subject"], "no column 'Subject'"),
     ]:
         code, _, err = sfumato(*paid, *unit)

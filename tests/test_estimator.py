@@ -89,7 +89,7 @@ def test_every_parameter_reaches_the_release(rng):
 
 @pytest.mark.parametrize("missing", ["space", "center", "radius", "epsilon"])
 def test_what_is_public_must_be_given(missing, rng):
-    with pytest.raises(ValueError, match=f"PrivateFrechetMean needs {missing}: public knowledge"):
+    with pytest.raises(ValueError, match=f"PrivateFrechetMean needs {missing}: give public knowledge"):
         estimator_for(sf.Euclidean(dim=3), **{missing: None}).fit(rng.normal(size=(20, 3)))
     with pytest.raises(ValueError, match="needs space and center and radius and epsilon"):
         PrivateFrechetMean().fit(rng.normal(size=(20, 3)))
@@ -218,7 +218,7 @@ def test_the_reference_is_the_only_release_and_takes_its_centre_from_no_data(rng
     by_number.transform(matrices)
     assert by_number.release_ is release
     for missing in ("center", "radius", "epsilon"):
-        with pytest.raises(ValueError, match=f"PrivateTangentSpace needs {missing}: public knowledge"):
+        with pytest.raises(ValueError, match=f"PrivateTangentSpace needs {missing}: give public knowledge"):
             tangent_space(**{missing: None}).fit(matrices)
 
 

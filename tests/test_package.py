@@ -65,3 +65,12 @@ def test_demo_refuses_a_bad_budget_in_words(monkeypatch, capsys, tmp_path):
     assert caught.value.code == 2
     assert "epsilon must be a positive number, between 1e-100 and 1e100, not -1.0" in capsys.readouterr().err
     assert not (tmp_path / "out").exists()
+
+
+def test_the_version_is_the_same_everywhere(pytestconfig):
+    import tomllib
+
+    root = pytestconfig.rootpath
+    assert tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == sf.__version__
+    assert f"\nversion: {sf.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\n## {sf.__version__} - " in (root / "CHANGELOG.md").read_text(encoding="utf-8")

@@ -210,7 +210,7 @@ def test_what_parts_cannot_do_is_said_before_anything_is_charged():
     points = da.from_array(case.points(), chunks=(1000, 3))
     with pytest.raises(ValueError, match="first reduce the records of each person to one"):
         sf.private_mean(points, ball, 1.0, unit=np.arange(3000), budget=ledger)
-    with pytest.raises(ValueError, match="weights go with points in memory"):
+    with pytest.raises(ValueError, match="weights need points in memory"):
         sf.frechet_mean(space, points, np.ones(3000))
     custom = sf.Objective(lambda x, p: x, lambda n: 1.0, lambda p: p[0], lambda r, p: r)
     with pytest.raises(ValueError, match="needs all records in memory at once"):

@@ -1,5 +1,7 @@
 """sfumato: differentially private means of shapes, covariance matrices and directions, on their own manifold.
 
+Examples
+--------
 >>> import numpy as np
 >>> import sfumato as sf
 >>> space = sf.SPD(size=2)
@@ -109,7 +111,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Names are imported when they are first used, so that ``import sfumato`` itself is quick."""
+    """Import a public name when it is first used, so that ``import sfumato`` itself is quick."""
     from importlib import import_module
 
     if name not in _WHERE:

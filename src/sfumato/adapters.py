@@ -1,4 +1,4 @@
-"""To and from other packages: spaces of geomstats, measurements of OpenDP.  Neither is needed to import this."""
+"""Adapters for geomstats and OpenDP.  Neither package is needed to import this module."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from .mechanisms import Mechanism
 
-# by the names of the class and of its metric: a space is a set with a metric, and another metric has another mean
+# by the names of the class and of its metric, because another metric has another mean
 _GEOMSTATS: dict[tuple[str, str], Callable[[Any], Space]] = {
     ("Euclidean", "CanonicalEuclideanMetric"): lambda space: Euclidean(dim=space.dim),
     ("Hypersphere", "HypersphereMetric"): lambda space: Sphere(dim=space.dim),
@@ -28,11 +28,26 @@ _GEOMSTATS: dict[tuple[str, str], Callable[[Any], Space]] = {
 
 
 def from_geomstats(space: Any) -> Space:
-    """The sfumato space of a geomstats one; its points are then the same arrays in both packages.
+    """The sfumato space that corresponds to a geomstats space.  Points are the same arrays in both packages.
 
-    Takes ``Euclidean``, ``Hypersphere``, ``SPDMatrices`` with the affine-invariant metric, and Kendall's planar shapes:
-    the quotient of a ``PreShapeSpace`` of ambient dimension 2.  Spaces are known by the names of their classes.
+    Parameters
+    ----------
+    space : geomstats space
+        ``Euclidean``, ``Hypersphere``, ``SPDMatrices`` with the affine-invariant metric, or Kendall's planar shapes: the
+        quotient of a ``PreShapeSpace`` of ambient dimension 2.  It is recognised by the names of its class and metric.
 
+    Returns
+    -------
+    Space
+        The corresponding space.
+
+    Raises
+    ------
+    ValueError
+        If sfumato has no such space.
+
+    Examples
+    --------
     >>> from geomstats.geometry.hypersphere import Hypersphere
     >>> from_geomstats(Hypersphere(2))
     Sphere(dim=2, curvature=1.0)
@@ -40,11 +55,11 @@ def from_geomstats(space: Any) -> Space:
     kind = type(space).__name__
     metric = type(space.metric).__name__ if hasattr(space, "metric") else "no metric"
     if kind == "Hypersphere" and space.intrinsic:
-        raise ValueError("from_geomstats: points of this Hypersphere are angles; make it with intrinsic=False")
+        raise ValueError("from_geomstats: points of this Hypersphere are angles; create it with intrinsic=False")
     if kind == "PreShapeSpace" and metric == "PreShapeMetric":
         raise ValueError(
-            "from_geomstats: this PreShapeSpace tells rotated copies of a shape apart; call its "
-            "equip_with_group_action('rotations') and equip_with_quotient(), and give its quotient"
+            "from_geomstats: this PreShapeSpace distinguishes rotated copies of a shape; call its "
+            "equip_with_group_action('rotations') and equip_with_quotient(), then pass its quotient"
         )
     if kind == "PreShapeSpace" and space.ambient_dim != 2:
         raise ValueError(f"from_geomstats: shapes must lie in the plane, these have ambient_dim={space.ambient_dim}")
@@ -57,14 +72,37 @@ def from_geomstats(space: Any) -> Space:
 def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
     """The mechanism as an OpenDP measurement, to be composed and accounted for there.
 
-    Data are arrays of records; the result is the released value.  The input metric is OpenDP's Hamming distance, the number
-    of rows in which two data sets of one size differ; d_in rows cost d_in·ε of max-divergence (group privacy).  Change-one
-    distance also ignores the order of rows, which floating point does not quite.  ``size``, the public number of records,
-    narrows the domain to it; without it, data sets of different sizes are at no finite distance and nothing is said of them.
+    The measurement takes an array of records and returns the released value.  Its input metric is OpenDP's Hamming distance:
+    the number of rows in which two data sets of the same size differ.  It is not the change-one distance, which also ignores
+    the order of rows, because floating-point sums depend slightly on the order.  The output measure is max-divergence:
+    d_in rows cost d_in·ε (group privacy).  It has no place for the small δ of a release (``numerical_delta``).
 
-    The map is that of the ideal sampler: what rounding adds (``numerical_delta`` and ``numerical_epsilon`` of a release) has
-    no place in it.  OpenDP cannot check a measurement of others, so you have to tell it that you trust this one:
+    Parameters
+    ----------
+    mechanism : Mechanism
+        A mechanism such as :class:`~sfumato.KNG`.
+    size : int, optional
+        The public number of records.  Data sets of another size are then outside the domain.  Without it, nothing is
+        promised about data sets of different sizes.
 
+    Returns
+    -------
+    opendp.mod.Measurement
+        The measurement.
+
+    Raises
+    ------
+    ImportError
+        If OpenDP is not installed.
+    ValueError
+        If the mechanism's calibration is ``"as run"``, which is not proven.
+
+    Notes
+    -----
+    OpenDP cannot check measurements that it did not make, so you have to declare that you trust this one, as below.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> import opendp.prelude as dp
     >>> from sfumato import KNG, SPD, Ball
@@ -93,7 +131,7 @@ def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
     def release(points: ArrayLike) -> Array:
         n = len(np.asarray(points))
         if size not in (None, n):
-            raise ValueError(f"as_opendp: {n} records where the public size is {size}")
+            raise ValueError(f"as_opendp: there are {n} records, but the public size is {size}")
         return mechanism.release(points).value
 
     def privacy_map(rows: int) -> float:

@@ -1,4 +1,4 @@
-"""Ball: what is publicly known about where the data lie."""
+"""The ball that the data are publicly known to lie in."""
 
 from __future__ import annotations
 
@@ -15,8 +15,26 @@ INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against round
 
 @dataclass(frozen=True, eq=False)
 class Ball:
-    """All points within ``radius`` of ``center``.  Both are public: chosen before the data are seen, never from them.
+    """All points within ``radius`` of ``center``.
 
+    Both are public: choose them before you see the data, and never compute them from the data.
+
+    Parameters
+    ----------
+    space : Space
+        The space that the records are points of.
+    center : array_like
+        One point of the space, such as a published template.
+    radius : float
+        The largest distance from the centre.  Records farther away are clipped, and the noise grows with it.
+
+    Raises
+    ------
+    ValueError
+        If the centre is not a point of the space, or the radius is not a positive number.
+
+    Examples
+    --------
     >>> from sfumato import Sphere
     >>> ball = Ball(Sphere(dim=2), center=[0.0, 0.0, 1.0], radius=0.5)
     >>> clipped = ball.clip([[1.0, 0.0, 0.0]])
@@ -46,10 +64,25 @@ class Ball:
         object.__setattr__(self, "radius", float(radius))
 
     def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Canonical points, those outside moved along the geodesic towards the centre onto the boundary.
+        """Move points outside the ball along the geodesic towards the centre, onto the boundary.
 
-        ``invalid="raise"`` raises for a record that is not a point of the space, with its row; ``"center"`` puts the
-        public centre in its place.
+        Parameters
+        ----------
+        points : array_like
+            Records, one in each row.
+        invalid : {"raise", "center"}
+            What to do with a record that is not a point of the space: raise an error that names its row, or replace it by
+            the public centre.
+
+        Returns
+        -------
+        numpy.ndarray
+            The points in the space's own representation, all in the ball.
+
+        Raises
+        ------
+        InvalidPointError
+            If a record is not a point of the space and ``invalid`` is ``"raise"``.
         """
         check_invalid(invalid)
         canonical, reasons = self.space.diagnose(points)
@@ -61,11 +94,11 @@ class Ball:
         with np.errstate(over="ignore", invalid="ignore"):
             outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
             beyond = bool(outside.any())
-            # one record is moved for nothing where none lies outside: a clock would tell
+            # if none lies outside, one record is moved all the same, so that the running time does not reveal it
             far = canonical[outside] if beyond else canonical[:1]
             shrink = INSIDE * self.radius / np.maximum(self.distances(far), INSIDE * self.radius)
             vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
-        # a record so far away that its direction is lost goes to the centre
+        # a record so far away that its direction overflows is moved to the centre
         lost = ~np.isfinite(vectors).all(axis=tuple(range(1, vectors.ndim))) | ~np.isfinite(shrink)
         vectors[lost] = 0.0
         moved = self.space.exp(self.center, vectors)
@@ -75,11 +108,11 @@ class Ball:
         return canonical
 
     def distances(self, points: Points) -> Array:
-        """Distances of canonical points from the centre."""
+        """Distances from the centre to points in the space's own representation."""
         return self.space.distance(self.center, points)
 
 
 def check_invalid(invalid: str) -> None:
-    """Refuse a word for what to do with bad records that is not one."""
+    """Raise an error unless ``invalid`` is one of the two known words."""
     if invalid not in ("raise", "center"):
         raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")

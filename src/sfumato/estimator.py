@@ -1,8 +1,8 @@
-"""Private means as scikit-learn estimators, to clone, set and pipe like any other.
+"""Private means as scikit-learn estimators, which can be cloned, configured and used in pipelines like any other.
 
-Every ``fit`` is a release and spends ε.  Cross-validation and searches fit many times on the same people: k folds put each
-record into k − 1 training sets, so that together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is charged
-by every one of them, also by clones.
+Every ``fit`` is a release and spends ε.  Cross-validation and parameter searches fit many times on the same people: k folds
+put each record into k − 1 training sets, so together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is
+charged by every fit, including those of clones.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: parameters that must be given, and data in two layouts."""
+    """What the estimators share: required parameters, and data in two layouts."""
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -47,20 +47,20 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return {"non_deterministic": True, "X_types": ["2darray", "3darray"]}
 
     def _require(self, *names: str) -> list[Any]:
-        """Parameters without a default: scikit-learn makes estimators without any, so they are asked for here."""
+        """The values of required parameters.  scikit-learn constructs estimators without any, so ``fit`` checks for them."""
         values = [getattr(self, name) for name in names]
         missing = [name for name, value in zip(names, values, strict=True) if value is None]
         if missing:
             raise ValueError(
-                f"{type(self).__name__} needs {' and '.join(missing)}: public knowledge, chosen before the data are seen "
+                f"{type(self).__name__} needs {' and '.join(missing)}: give public knowledge, chosen before the data are seen "
                 "and never computed from them"
             )
         return values
 
     def _records(self, X: ArrayLike, space: Space, *, reset: bool) -> Array:
-        """Records as (n, ...) of a space, from that layout or flattened to scikit-learn's (n, features).
+        """Records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
 
-        NaN passes here, for the space to name the row.
+        NaN is let through here: the space then names the row.
         """
         shape = space.present(space.origin()).shape
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
@@ -70,7 +70,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             (),
             shape,
             (width,),
-        ):  # nothing, or one axis: scikit-learn says it below
+        ):  # scikit-learn reports empty and one-dimensional input below
             layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
             raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
         if len(given) > 2:
@@ -82,10 +82,36 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 class PrivateFrechetMean(_PrivateEstimator):
     """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
 
-    ``space``, ``center``, ``radius`` and ``epsilon`` must be given; ``mechanism``, ``unit``, ``invalid`` and ``budget`` are
-    those of :func:`sfumato.private_mean`.  X is (n, ...) as the space has it, or flattened to (n, features).  After ``fit``:
-    ``mean_`` is the released value, ``release_`` its record, ``n_features_in_`` the length of a flattened record.
+    Parameters
+    ----------
+    space : Space
+        The space of the records.  Required.
+    center : array_like
+        The public centre of the ball.  Required.
+    radius : float
+        The public radius of the ball.  Required.
+    epsilon : float
+        The privacy loss of each ``fit``.  Required.
+    mechanism : str
+        ``"auto"``, or the name of a mechanism.
+    unit : str or array_like
+        What one row stands for, in words; or a label for each row, which says whom it belongs to.
+    invalid : {"raise", "center"}
+        What to do with a row that is not a point of the space: raise an error, or replace it by the public centre.
+    budget : Ledger, optional
+        Charged before the data are used.
 
+    Attributes
+    ----------
+    mean_ : numpy.ndarray
+        The released value.
+    release_ : Release
+        Its record.
+    n_features_in_ : int
+        The length of a flattened record.
+
+    Examples
+    --------
     >>> from sfumato import SPD
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> estimator = PrivateFrechetMean(space=SPD(size=2), center=np.eye(2), radius=1.5, epsilon=1.0).fit(matrices)
@@ -119,7 +145,20 @@ class PrivateFrechetMean(_PrivateEstimator):
         self.budget = budget
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Release the mean; y is ignored."""
+        """Release the mean.
+
+        Parameters
+        ----------
+        X : array_like
+            Records, (n, ...) in the layout of the space or flattened to (n, features).
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        PrivateFrechetMean
+            The estimator itself.
+        """
         space, center, radius, epsilon = self._require("space", "center", "radius", "epsilon")
         ball = Ball(space, center, radius)
         records = self._records(X, space, reset=True)
@@ -133,15 +172,38 @@ class PrivateFrechetMean(_PrivateEstimator):
 class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
     """Positive definite matrices as vectors, in the tangent space at a private mean M.
 
-    Takes the place of pyRiemann's ``TangentSpace(metric="riemann")``: the vector of a matrix X is the upper triangle, row
+    A replacement for pyRiemann's ``TangentSpace(metric="riemann")``: the vector of a matrix X is the upper triangle, row
     by row, of log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.
 
     **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
     one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
 
-    ``center`` (a matrix, or a number c for c times the identity), ``radius`` and ``epsilon`` must be given; a ``budget`` is
-    charged for M.  After ``fit``: ``reference_`` is M, ``release_`` its record.  X is (n, k, k) or flattened to (n, k·k).
+    Parameters
+    ----------
+    center : array_like or float
+        The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
+    radius : float
+        The public radius of the ball.  Required.
+    epsilon : float
+        The privacy loss of each ``fit``.  Required.
+    mechanism : str
+        ``"auto"``, or the name of a mechanism.
+    unit : str or array_like
+        What one row stands for, in words; or a label for each row, which says whom it belongs to.
+    budget : Ledger, optional
+        Charged for M before the data are used.
 
+    Attributes
+    ----------
+    reference_ : numpy.ndarray
+        The released reference M.
+    release_ : Release
+        Its record.
+    n_features_in_ : int
+        The length of a flattened record, k·k.
+
+    Examples
+    --------
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> tangent = PrivateTangentSpace(center=1.0, radius=1.5, epsilon=1.0).fit(matrices)
     >>> vectors = tangent.transform(matrices)
@@ -171,7 +233,20 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         self.budget = budget
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Release the reference; y is ignored."""
+        """Release the reference.
+
+        Parameters
+        ----------
+        X : array_like
+            Matrices, (n, k, k) or flattened to (n, k·k).
+        y : object
+            Ignored.
+
+        Returns
+        -------
+        PrivateTangentSpace
+            The estimator itself.
+        """
         center, radius, epsilon = self._require("center", "radius", "epsilon")
         if np.ndim(center) == 0:
             center = center * np.eye(max(1, math.isqrt(math.prod(np.shape(X)[1:]))))
@@ -182,7 +257,18 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Vectors (n, k(k+1)/2); not private."""
+        """Map matrices to tangent vectors.  The result is not private.
+
+        Parameters
+        ----------
+        X : array_like
+            Matrices, (n, k, k) or flattened to (n, k·k).
+
+        Returns
+        -------
+        numpy.ndarray
+            Vectors, (n, k(k+1)/2).
+        """
         check_is_fitted(self)
         space = self._space
         points = space.validate(self._records(X, space, reset=False))
@@ -191,7 +277,18 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         return np.asarray((whiten @ space.log(self.reference_, points) @ whiten)[:, rows, columns] * self._weights)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """The matrices (n, k, k) of the vectors."""
+        """Map tangent vectors back to matrices.
+
+        Parameters
+        ----------
+        X : array_like
+            Vectors, (n, k(k+1)/2).
+
+        Returns
+        -------
+        numpy.ndarray
+            Matrices, (n, k, k).
+        """
         check_is_fitted(self)
         vectors, space = check_array(X, dtype=np.float64), self._space
         if vectors.shape[1] != space.dim:
@@ -208,7 +305,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 
     @property
     def _weights(self) -> Array:
-        """1 on the diagonal and √2 off it, which makes the map an isometry."""
+        """1 on the diagonal and √2 off it: with these weights the map is an isometry."""
         rows, columns = np.triu_indices(self._space.size)
         return np.where(rows == columns, 1.0, np.sqrt(2))
 

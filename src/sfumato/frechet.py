@@ -1,4 +1,4 @@
-"""The Fréchet mean: the point of least mean squared distance.  Not private."""
+"""The Fréchet mean: the point with the smallest mean squared distance to the data.  Not private."""
 
 from __future__ import annotations
 
@@ -17,18 +17,35 @@ from .records import Records, one_thread
 from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
 MAX_ITERATIONS = 500
-ENOUGH = 1e-8  # of the spread: a larger gradient where the solver ends is worth a warning
-STEADY, CHEAP = 10, 1 << 16  # passes that a release makes at least, over data of at most so many numbers
+ENOUGH = 1e-8  # times the spread: warn if the final gradient is larger
+STEADY, CHEAP = 10, 1 << 16  # a release makes at least STEADY passes over data of at most CHEAP numbers
 
 
 class ConvergenceWarning(UserWarning):
-    """The solver stopped before its tolerance."""
+    """The solver of the Fréchet mean stopped before it reached its tolerance."""
 
 
 @dataclass(frozen=True)
 class FrechetMean:
-    """A mean, a bound on the length of the gradient of ½·(mean squared distance) that is left there, the steps it took, and
-    how often the data were read."""
+    """A Fréchet mean and how it was found.  Not private.
+
+    Attributes
+    ----------
+    point : numpy.ndarray
+        The mean.
+    gradient_norm : float
+        An upper bound on the norm of the gradient of ½·(mean squared distance) at the mean.
+    iterations : int
+        Number of steps of the solver.
+    passes : int
+        How often the data were read.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean, frechet_mean
+    >>> frechet_mean(Euclidean(dim=1), [[1.0], [3.0]]).point.tolist()
+    [2.0]
+    """
 
     point: Array
     gradient_norm: float
@@ -38,8 +55,8 @@ class FrechetMean:
 
 @dataclass(frozen=True)
 class Solution:
-    """A canonical point, the gradient left there, the steps it took, the tolerance that was aimed at, and the moments of the
-    records there."""
+    """A mean in the space's own representation: its gradient norm, the number of steps, the tolerance, and the moments of
+    the records there."""
 
     point: Points
     gradient_norm: float
@@ -58,23 +75,57 @@ def frechet_mean(
     memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> FrechetMean:
-    """The minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)², by gradient steps scaled with the inverse mean Hessian (Karcher 1977).
+    """The Fréchet mean of points: the minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)².  Not private.
 
-    Stops when ‖∇F‖ ≤ ``tolerance``: 1e-12 times the root mean square distance to the data unless told, or where double
-    precision ends.  Warns with a :class:`ConvergenceWarning` if it does not reach the tolerance, or, where none was given,
-    1e-8 times that distance.  ``workers`` threads share each pass over the data.
+    It is found by gradient steps scaled with the inverse mean Hessian (Karcher 1977).
 
-    Points may also be a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or list of
-    delayed partitions.  They are then read in chunks, anew in each pass, so that about ``memory`` bytes of them are held at
-    a time; ``progress(pass, done, parts)`` is called as the parts of a pass are done.
+    Parameters
+    ----------
+    space : Space
+        The space that the points lie in.
+    points : array_like or data on disk
+        Points, one in each row.  A ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag
+        or list of delayed partitions is read in chunks, once in each pass.
+    weights : array_like, optional
+        A non-negative weight for each point; equal weights by default.
+    tolerance : float, optional
+        Stop when ‖∇F‖ is at most this.  The default is 1e-12 times the root mean square distance to the data, or what
+        double precision allows.
+    workers : int
+        Number of threads that share each pass over the data.
+    memory : int
+        About how many bytes of chunked data to hold at a time.
+    progress : callable, optional
+        Called as ``progress(pass, parts done, parts in all)``.
 
+    Returns
+    -------
+    FrechetMean
+        The mean, and how it was found.
+
+    Warns
+    -----
+    ConvergenceWarning
+        If the tolerance was not reached; without a ``tolerance``, if 1e-8 times the root mean square distance was not.
+
+    Raises
+    ------
+    InvalidPointError
+        If a record is not a point of the space.
+    ValueError
+        If there are no points, or the weights do not fit.
+
+    Examples
+    --------
     >>> from sfumato import Sphere
     >>> mean = frechet_mean(Sphere(dim=2), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     >>> mean.point.round(6).tolist(), mean.gradient_norm < 1e-12
     ([0.707107, 0.707107, 0.0], True)
     """
     if weights is not None and is_lazy(space, points, memory):
-        raise ValueError("weights go with points in memory, not with data that are read in parts: give an array")
+        raise ValueError(
+            "weights need points in memory, but these data are read in parts: load them into an array first"
+        )
     records: Records | None = stream(space, points, space.validate, workers=workers, memory=memory, progress=progress)
     if records is None:
         canonical = space.validate(points)
@@ -95,8 +146,8 @@ def frechet_mean(
 
 
 def _polished(space: Space, found: Solution) -> Points:
-    """One step more, which needs no pass: means of the same records from different starts then agree to more digits than
-    the tolerance asks for."""
+    """One more step, which needs no pass over the data.  Means of the same records from different starts then agree to more
+    digits than the tolerance asks for."""
     step = space.newton(found.point, found.moments)
     short = float(space.norm(found.point, step)) <= 4 * found.gradient_norm <= 4 * found.tolerance
     return space.retract(found.point, step) if short else found.point
@@ -105,9 +156,9 @@ def _polished(space: Space, found: Solution) -> Points:
 def solve(records: Records, start: Points | None = None, tolerance: float | None = None) -> Solution:
     """The Fréchet mean of records.
 
-    Newton's method, or gradient steps divided by the mean eigenvalue of the Hessian where the space tells no more, halved
-    when the gradient does not shrink.  Logarithms are asked for no more accurately than the next step needs.  Every loop ends
-    after a fixed number of passes.  Where the answer matters for privacy use :func:`mean_in_ball`.
+    Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue.  A step is
+    halved when the gradient does not shrink.  Logarithms are computed only as accurately as the next step needs.  Every loop
+    ends after a fixed number of passes.  Where privacy depends on the answer use :func:`mean_in_ball`.
     """
     with one_thread():
         return _solve(records, start, tolerance)
@@ -122,10 +173,10 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         spread = math.sqrt(max(0.0, here.square))
         floor = 4 * space.rounding_error(x, 0.0)
         goal = max(1e-12 * spread if tolerance is None else tolerance, 1e-2 * floor)
-        ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step, however short, lowers it
+        ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step lowers it, however short
         if norm + here.error <= goal or ended or iteration == MAX_ITERATIONS:
             break
-        if norm <= 2 * here.error and not exact:  # what is left may be the series' error: look once more
+        if norm <= 2 * here.error and not exact:  # the rest may be the error of the series: compute it again, exactly
             here, exact = records.moments(x, goal / 10), True
             norm = float(space.norm(x, here.logs))
             continue
@@ -136,26 +187,26 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
             x, here, norm, damping, exact = candidate, there, there_norm, min(1.0, 2 * damping), False
         else:
             damping /= 2
-    if tolerance is None:  # where double precision ends the mean is known to fewer digits than asked for
+    if tolerance is None:  # double precision may not reach the tolerance that was asked for
         goal = max(goal, ENOUGH * spread, floor)
     return Solution(x, norm + here.error, iteration, goal, here)
 
 
 def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
     """The Fréchet mean of clipped records: a point of the ball where the gradient is at most ``tolerance``, which is at least
-    that of the bounds.  In the ball only the mean has so small a gradient (proofs, Result 2b).
+    that of the bounds.  In the ball only points near the mean have so small a gradient (proofs, Result 2b).
 
-    A quick search comes first.  What it finds counts only if it lies in the ball with such a gradient; otherwise steps that
-    are proven to lead to the mean are made.  Should even these end without it, which rounding beyond the stated bounds alone
-    could bring about, the answer is the point with the smallest gradient among them.  So many passes are made at least that a
-    clock does not tell records that coincide, and need no step, from others.
+    A quick search comes first.  Its answer counts only if it lies in the ball with such a gradient; otherwise steps that are
+    proven to lead to the mean are taken.  If even these fail, which only rounding beyond the stated bounds could cause, the
+    answer is the point with the smallest gradient among them.  A least number of passes is always made, so that the running
+    time does not reveal that records coincide.
     """
     space, before = ball.space, records.passes
     try:
         quick = solve(records, tolerance=tolerance)
         inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
         found = quick if inside and quick.gradient_norm <= tolerance else None
-    except np.linalg.LinAlgError:  # it may go anywhere
+    except np.linalg.LinAlgError:  # the quick search may leave the ball
         found = None
     if found is None:
         found = _certain(ball, records, bounds, tolerance)
@@ -168,7 +219,7 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
 
 
 def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
-    """Karcher steps from the centre, as long as they may be and never out of the ball."""
+    """Karcher steps from the centre, each as long as possible without leaving the ball."""
     space, x = ball.space, ball.center
     first = 1.0 if bounds_of(space).curvature[1] > 0 else bounds.step
     best: Solution | None = None

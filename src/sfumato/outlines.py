@@ -1,4 +1,4 @@
-"""Closed outlines after a release: smoothing, which costs no privacy, and whether they cross themselves."""
+"""Closed outlines after a release: smooth them, which costs no privacy, and test whether they cross themselves."""
 
 from __future__ import annotations
 
@@ -27,10 +27,23 @@ def smoothing_matrix(landmarks: int, bandwidth: float) -> Array:
 def smooth_outline(outline: ArrayLike, bandwidth: float | None = None) -> Array:
     """Smooth a closed outline (or several) by local linear regression along it.
 
-    ``bandwidth`` is a fraction of the outline; the default is one and a half landmark spacings.  Smoothing a released shape
-    is post-processing: it costs no privacy, provided that the bandwidth does not come from the data (see
-    :func:`outline_bandwidth`).
+    Smoothing a released shape is post-processing: it costs no privacy, provided that the bandwidth does not come from the
+    data (see :func:`outline_bandwidth`).
 
+    Parameters
+    ----------
+    outline : array_like
+        Landmarks along one outline, (k, 2), or several outlines, (..., k, 2).
+    bandwidth : float, optional
+        A fraction of the outline; the default is one and a half landmark spacings.
+
+    Returns
+    -------
+    numpy.ndarray
+        Smoothed outlines of the same shape.
+
+    Examples
+    --------
     >>> angle = 2 * np.pi * np.arange(40) / 40
     >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     >>> rough = circle + np.random.default_rng(0).normal(0, 0.05, circle.shape)
@@ -46,12 +59,27 @@ def smooth_outline(outline: ArrayLike, bandwidth: float | None = None) -> Array:
 
 
 def outline_bandwidth(reference: ArrayLike, error: float) -> float:
-    """The bandwidth that public numbers suggest: the least expected squared error if the truth looks like the public
-    reference and the noise, of total size ``error`` for an outline of size one, is spread evenly over the landmarks.
+    """A bandwidth for :func:`smooth_outline`, from public numbers only.
 
-    ‖(S − 1)c‖² is what smoothing takes from the reference c, error²·‖S‖²/k what it leaves of the noise.  Of the bandwidths
-    within 5% of the least expected error the widest is taken: it leaves the fewest crossings.
+    It minimises the expected squared error if the true outline looks like the public reference and the noise is spread
+    evenly over the landmarks.  For a smoothing matrix S and a reference c of size one with k landmarks, that error is
+    ‖(S − 1)c‖² (what smoothing removes from the reference) plus error²·‖S‖²/k (what it leaves of the noise).  Of the
+    bandwidths within 5% of the smallest expected error the widest is taken: it leaves the fewest crossings.
 
+    Parameters
+    ----------
+    reference : array_like
+        A public outline, (k, 2).
+    error : float
+        The size of the noise for an outline of size one, such as ``release.error(0.5)``.
+
+    Returns
+    -------
+    float
+        The bandwidth, as a fraction of the outline.
+
+    Examples
+    --------
     >>> from sfumato.data.synthetic import corpus_callosum_template
     >>> round(50 * outline_bandwidth(corpus_callosum_template(50), error=0.07), 1)    # in landmark spacings
     1.1
@@ -59,7 +87,7 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
     c = _outlines(reference)
     if c.ndim != 2 or not isinstance(error, Real) or not 0 < float(error) < np.inf:
         raise ValueError(
-            f"the bandwidth needs one reference outline (k, 2) and a positive error, not {c.shape}, {error!r}"
+            f"expected one reference outline of shape (k, 2) and a positive error, got shape {c.shape} and {error!r}"
         )
     c = c - c.mean(axis=0)
     size = np.linalg.norm(c)
@@ -77,11 +105,23 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
 
 
 def crosses_itself(outlines: ArrayLike) -> Array:
-    """Whether each closed outline (…, k, 2) meets itself other than at its corners: an exact answer for each.
+    """Whether each closed outline meets itself other than at its corners.  The answer is exact.
 
-    Signs of triangle areas are taken from floating point where rounding cannot change them, from rational arithmetic
+    Signs of triangle areas are computed in floating point where rounding cannot change them, and in rational arithmetic
     elsewhere.
 
+    Parameters
+    ----------
+    outlines : array_like
+        Landmarks along one outline, (k, 2), or several outlines, (..., k, 2).
+
+    Returns
+    -------
+    numpy.ndarray of bool
+        One answer for each outline.
+
+    Examples
+    --------
     >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
     >>> bow_tie = [[0, 0], [1, 1], [1, 0], [0, 1]]
     >>> crosses_itself([square, bow_tie]).tolist()
@@ -96,16 +136,16 @@ def crosses_itself(outlines: ArrayLike) -> Array:
     a, b, c, d = (flat[:, index % k] for index in (first, first + 1, second, second + 1))
     sides = [_orientation(a, b, c), _orientation(a, b, d), _orientation(c, d, a), _orientation(c, d, b)]
     meets = (sides[0] * sides[1] <= 0) & (sides[2] * sides[3] <= 0)
-    flat_pair = (sides[0] == 0) & (sides[1] == 0)  # on one line: they meet only if their boxes overlap
+    flat_pair = (sides[0] == 0) & (sides[1] == 0)  # on one line they meet only if their boxes overlap
     overlap = np.all((np.minimum(a, b) <= np.maximum(c, d)) & (np.minimum(c, d) <= np.maximum(a, b)), axis=-1)
     return np.asarray((meets & (~flat_pair | overlap)).any(axis=1).reshape(points.shape[:-2]))
 
 
 def _outlines(values: ArrayLike) -> Array:
-    """Outlines as float64, or a ValueError."""
+    """Outlines as float64; raises a ValueError if they are not outlines."""
     points = as_numbers(values)
     if points.ndim < 2 or points.shape[-1] != 2 or points.shape[-2] < 3 or np.iscomplexobj(points):
-        raise ValueError(f"an outline is a real array of three or more landmarks, (k, 2), not {points.shape}")
+        raise ValueError(f"an outline is a real array of shape (k, 2) with three or more landmarks, not {points.shape}")
     points = np.asarray(points, dtype=np.float64)
     if not np.isfinite(points).all():
         raise ValueError("an outline holds NaN or an infinite number")

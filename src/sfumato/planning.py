@@ -1,4 +1,4 @@
-"""Before anything is spent: what error to expect, and what a wanted error would take.  Touches no data."""
+"""Plan before spending: the error to expect, and the ε or n that a given error needs.  Touches no data."""
 
 from __future__ import annotations
 
@@ -14,14 +14,30 @@ from .release import write_atomically
 
 
 def best_error(ball: Ball, n: int, epsilon: float) -> float:
-    """The smallest predicted 95% error of any mechanism; infinite where none can be used."""
+    """The smallest predicted 95% error of any mechanism; infinite if none can be used."""
     error = forecast(ball, n, epsilon)[0].error_95
     return np.inf if error is None else error
 
 
 def needed_epsilon(ball: Ball, n: int, error: float) -> float | None:
-    """The smallest ε at which n records give this 95% error, to 1%; None if no ε up to 100 does.
+    """The smallest ε at which n records give this 95% error.  Touches no data.
 
+    Parameters
+    ----------
+    ball : Ball
+        The public ball.
+    n : int
+        The number of records.
+    error : float
+        The 95% error that you want, as a distance.
+
+    Returns
+    -------
+    float or None
+        ε to within 1%; None if no ε up to 100 is enough.
+
+    Examples
+    --------
     >>> from sfumato import Sphere
     >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
@@ -32,8 +48,24 @@ def needed_epsilon(ball: Ball, n: int, error: float) -> float | None:
 
 
 def needed_n(ball: Ball, epsilon: float, error: float) -> int | None:
-    """The smallest number of records that gives this 95% error at ε, to 1%; None if 10⁹ do not.
+    """The smallest number of records that gives this 95% error.  Touches no data.
 
+    Parameters
+    ----------
+    ball : Ball
+        The public ball.
+    epsilon : float
+        The privacy loss.
+    error : float
+        The 95% error that you want, as a distance.
+
+    Returns
+    -------
+    int or None
+        The number of records to within 1%; None if 10⁹ are not enough.
+
+    Examples
+    --------
     >>> from sfumato import Sphere
     >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> needed_n(ball, epsilon=1.0, error=0.004) > 900
@@ -46,7 +78,8 @@ def needed_n(ball: Ball, epsilon: float, error: float) -> int | None:
 def _least(
     function: Callable[[float], float], wanted: float, low: float, high: float, tolerance: float
 ) -> float | None:
-    """The least argument at which a function that falls to ``wanted`` gets there (far out, rounding may refuse it again)."""
+    """The smallest argument at which a decreasing function reaches ``wanted``.  The search starts at the small end, because a
+    mechanism may be refused again at the large end, where rounding matters."""
     grid = np.linspace(low, high, round(high - low) + 1)
     reached = next((i for i, x in enumerate(grid) if function(float(x)) <= wanted), None)
     if reached is None:
@@ -59,7 +92,7 @@ def _least(
 
 
 def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
-    """Predicted 95% errors of every mechanism against the number of records, and the wanted one marked."""
+    """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
     import matplotlib
 
     matplotlib.use("Agg")

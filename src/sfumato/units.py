@@ -1,4 +1,4 @@
-"""Units of privacy: many records of one person become one point, so that the promise covers the person."""
+"""Units of privacy: the records of one person become one point, so that the promise covers the person."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .records import Records
 from .spaces.base import Points
 
 RECORD = "one record"
-MANY = 10  # a column of text with so many values, or with values such as S01, may say whose record it is, whatever its name
+MANY = 10  # text with so many values, or with values such as S01, may identify people, whatever the column's name
 WHOSE = frozenset((
     "subject", "subj", "sub", "participant", "patient", "pt", "person", "proband", "individual", "donor", "owner", "volunteer",
     "respondent", "user", "student", "pupil", "child", "mother", "family", "household", "twin", "case", "who", "file", "id",
     "ids", "pid", "sid", "uid", "ptid", "rid", "specimen", "animal", "monkey", "mouse", "rat", "bird",
 ))  # fmt: skip
-UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write where there is no label
+UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write for a missing label
 
 
 def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
-    """One point for each distinct label: the Fréchet mean of that unit's clipped records, which lies in the ball too.
+    """One point for each distinct label: the Fréchet mean of that unit's clipped records, which also lies in the ball.
 
-    Spaces around a label, and ways to write the same letters in Unicode, make no difference.
+    Spaces around a label, and different Unicode spellings of the same letters, make no difference.
 
     >>> from sfumato import Euclidean
     >>> ball = Ball(Euclidean(dim=1), [0.0], 10.0)
@@ -38,7 +38,9 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     """
     names = np.asarray(labels)
     if names.shape != (len(points),):
-        raise ValueError(f"there are {len(points)} records but {names.size} labels of units: each record needs one")
+        raise ValueError(
+            f"there are {len(points)} records but {names.size} labels of units: give one label for each record"
+        )
     if names.dtype.kind == "O":
         names = np.array(["" if name is None or name != name else str(name) for name in names], dtype=np.str_)
     if names.dtype.kind == "U":
@@ -59,7 +61,7 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
 
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
-    """The points themselves and their unit, in words or as labels; words that would promise too much are refused.
+    """The points themselves and their unit, in words or as labels.  Words that would promise too much raise an error.
 
     >>> take_unit([[1.0]], "one person")
     ([[1.0]], 'one person')
@@ -77,21 +79,21 @@ def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | Arr
 
 
 def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
-    """Refuse a unit in words where the record would name what was never grouped.
+    """Raise an error if a unit in words would claim a grouping that was never made.
 
-    That is where nothing was said and a column repeats that may say whose record it is, and where the words are the name of
-    a column, or look like one.  ``repeated`` holds such columns and, in words, how often they repeat.
+    That is so if no unit was given and a column that may identify people repeats, and if the words are the name of a
+    column, or look like one.  ``repeated`` maps such columns to a phrase that says how often they repeat.
 
     >>> check_words("one record", ["subject"], {"subject": "12 values for 480 records"})
     >>> check_words("subject_id", [], {})
     Traceback (most recent call last):
-    ValueError: unit 'subject_id' looks like the name of a column, and words group nothing. ...
+    ValueError: unit 'subject_id' looks like the name of a column, but a unit in words groups nothing. ...
     """
     if unit is None and repeated:
         first = next(iter(repeated))
         held = " and ".join(f"the column {name!r} has {count}" for name, count in repeated.items())
         raise ValueError(
-            f"{held}: if it says whose record it is, hiding one record does not hide a person. Say what is to be protected: "
+            f"{held}: if it says whose record it is, protecting one record does not protect a person. Say what to protect: "
             f"--unit-column {first} (in Python unit=data.labels[{first!r}]) for all records of one {first} together, or "
             f"--unit '{RECORD}' (unit='{RECORD}') for each record by itself"
         )
@@ -100,25 +102,25 @@ def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str,
     words = " ".join(unit.split())
     bare = re.sub(r"^(one|an?|each|every|per) ", "", words, flags=re.I).casefold()
     if not words:
-        raise ValueError(f"the unit must say what one record stands for, such as '{RECORD}' or 'one person'")
+        raise ValueError(f"the unit is empty: say what one record stands for, such as '{RECORD}' or 'one person'")
     column = next((name for name in columns if words.casefold() == name.casefold()), None)
     claimed = next((name for name in repeated if bare in (name.casefold(), _without_id(name))), None)
     if column is None and claimed is not None:
         raise ValueError(
-            f"the unit is said to be {unit!r}, but the column {claimed!r} has {repeated[claimed]}: give --unit-column "
-            f"{claimed} (in Python unit=data.labels[{claimed!r}]) to count each once"
+            f"the unit is {unit!r}, but the column {claimed!r} has {repeated[claimed]}: to count each {claimed} once, give "
+            f"--unit-column {claimed} (in Python unit=data.labels[{claimed!r}])"
         )
     if column is not None or _looks_like_a_column(words):
         which = "is" if column is not None else "looks like"
         raise ValueError(
-            f"unit {unit!r} {which} the name of a column, and words group nothing. To count each of its values once, give "
+            f"unit {unit!r} {which} the name of a column, but a unit in words groups nothing. To count each value once, give "
             f"--unit-column {words} (in Python the labels themselves, one for each record, such as "
             f"unit=data.labels[{words!r}]); if every record stands for itself, say '{RECORD}'"
         )
 
 
 def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """The columns that look as if they said whose record it is, and hold some value twice; how often, in words.
+    """The columns that seem to identify people and hold some value more than once, with a phrase that says how often.
 
     >>> repeated_labels({"subject": np.array([1, 1, 2]), "age": np.array([7, 7, 7]), "sex": np.array(["f", "m", "f"])})
     {'subject': '2 values for 3 records'}
@@ -132,7 +134,7 @@ def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
 
 
 def named_labels(columns: Iterable[str]) -> dict[str, str]:
-    """The same for data that are read in parts, whose columns are known by name alone.
+    """The same for data that are read in parts, of which only the names of the columns are known.
 
     >>> named_labels(["x", "y", "patient_id"])
     {'patient_id': 'values that may repeat (data read in parts are not searched for that)'}
@@ -143,7 +145,7 @@ def named_labels(columns: Iterable[str]) -> dict[str, str]:
 
 
 def says_whose(name: str) -> bool:
-    """Whether a column's name says that it holds people, animals or specimens.
+    """Whether a column's name says that it identifies people, animals or specimens.
 
     >>> [name for name in ("subjectID", "patient", "ID", "width", "trial") if says_whose(name)]
     ['subjectID', 'patient', 'ID']
@@ -160,14 +162,14 @@ def _without_id(name: str) -> str:
 
 
 def _are_codes(distinct: NDArray[Any]) -> bool:
-    """Whether the values of a column are texts, and many, or such as S01, sub-3 and 007."""
+    """Whether the values of a column are text, and either many or codes such as S01, sub-3 and 007."""
     if distinct.dtype.kind != "U":
         return False
     return len(distinct) >= MANY or all(re.fullmatch(r"[A-Za-z]*[-_ .]?\d+", text) for text in distinct.tolist())
 
 
 def _looks_like_a_column(words: str) -> bool:
-    """Whether a text is one word such as no one says: subject_id, subjectID, ID, PTID, sub.1."""
+    """Whether a text is a single word that nobody would say aloud: subject_id, subjectID, ID, PTID, sub.1."""
     if " " in words:
         return False
     odd = re.search(r"[_\d.:$\[\]]|[a-z][A-Z]", words) or (words.isupper() and len(words) > 1)

@@ -33,7 +33,26 @@ INTRINSIC: tuple[type[Mechanism], ...] = (
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a mechanism would do with n records: its scale and error, or why it cannot be used."""
+    """What a mechanism would do with n records: its scale and error, or why it cannot be used.
+
+    Attributes
+    ----------
+    mechanism : str
+        The name of the mechanism.
+    scale : float or None
+        The noise scale.
+    median_error, error_95 : float or None
+        Distances that the error exceeds with probability at most 50% and 5%.
+    refusal : str or None
+        Why the mechanism cannot be used; None if it can.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean, plan
+    >>> best = plan(Euclidean(dim=2), radius=1.0, n=1000, epsilon=1.0)[0]
+    >>> best.median_error < best.error_95, best.refusal is None
+    (True, True)
+    """
 
     mechanism: str
     scale: float | None
@@ -43,7 +62,7 @@ class Forecast:
 
 
 def forecast(ball: Ball, n: int, epsilon: float) -> list[Forecast]:
-    """The mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
+    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
     check_request(n, epsilon)
     rows = []
     for kind in INTRINSIC:
@@ -57,8 +76,26 @@ def forecast(ball: Ball, n: int, epsilon: float) -> list[Forecast]:
 
 
 def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
-    """What each mechanism's error would be, before any budget is spent: touches no data.
+    """Predict each mechanism's error before any budget is spent.  Touches no data.
 
+    Parameters
+    ----------
+    space : Space
+        The space of the records.
+    radius : float
+        The radius of the public ball.
+    n : int
+        The number of records.
+    epsilon : float
+        The privacy loss.
+
+    Returns
+    -------
+    list of Forecast
+        One for each mechanism, the most accurate first.
+
+    Examples
+    --------
     >>> from sfumato import PlanarShapes
     >>> rows = plan(PlanarShapes(landmarks=50), 0.125, n=409, epsilon=1.0)
     >>> [(row.mechanism, round(row.error_95, 4)) for row in rows if row.refusal is None]
@@ -70,7 +107,7 @@ def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
 
 
 def choose(ball: Ball, n: int, epsilon: float, mechanism: str = "auto") -> Mechanism:
-    """The mechanism by its name; "auto" takes the one with the smallest predicted 95% error."""
+    """The mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
     if mechanism == "auto":
         rows = forecast(ball, n, epsilon)
         if rows[0].refusal is not None:
@@ -101,11 +138,54 @@ def private_mean(
 ) -> Release:
     """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
 
-    "auto" takes the mechanism with the smallest predicted 95% error among those that are proven, stay on the manifold and
-    release the Fréchet mean: a choice made of public numbers (space, radius, n, ε).  The points may be what
-    :func:`sfumato.read` gives; what came in degrees is then released in degrees too, beside the value.  The other arguments are
-    as in :meth:`Mechanism.release`.
+    Parameters
+    ----------
+    points : array_like, Dataset or data on disk
+        Records, one in each row; or what :func:`sfumato.read` returns (records in degrees are then released in degrees
+        too).  A ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or list of delayed
+        partitions is read in chunks, once in each pass.
+    ball : Ball
+        Public knowledge about where the records lie.  Records outside are moved to its edge.
+    epsilon : float
+        The privacy loss: one unit changes the probability of any outcome by a factor of at most e^ε.
+    mechanism : str
+        A name, or ``"auto"``: the mechanism with the smallest predicted 95% error among those that are proven, stay on the
+        manifold and release the Fréchet mean.  That choice depends on public numbers only (space, radius, n, ε).
+    unit : str or array_like, optional
+        What one row stands for, in words (``"one record"`` by default); or a label for each row, which says whom it belongs
+        to.  Rows with the same label are first reduced to their own Fréchet mean.  Required if a column of the data, such
+        as "subject", repeats.
+    unit_name : str
+        What a label stands for, in words.
+    invalid : {"raise", "center"}
+        What to do with a record that is not a point of the space: raise an error, or replace it by the public centre.
+    budget : Ledger, optional
+        Charged, durably, after the records were checked and before anything is computed from them.
+    force : bool
+        Allow an ε above 100, which protects nobody.
+    workers : int
+        Number of threads that share each pass over the data.
+    memory : int
+        About how many bytes of chunked data to hold at a time.
+    progress : callable, optional
+        Called as ``progress(pass, parts done, parts in all)``.
 
+    Returns
+    -------
+    Release
+        The private value with its guarantee, its error and every public number behind it.
+
+    Raises
+    ------
+    InvalidPointError
+        If a record is not a point of the space and ``invalid`` is ``"raise"``.  For the curator's eyes only.
+    BudgetExceeded
+        If the budget does not have ε left.
+    ValueError
+        If no mechanism can make this release; the message says why, and how to fix it.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from sfumato import Ball, Sphere
     >>> points = Sphere(dim=2).exp(np.array([0.0, 0.0, 1.0]), np.random.default_rng(0).normal(0, 0.1, (200, 3)) * [1, 1, 0])
@@ -122,11 +202,11 @@ def private_mean(
 
 
 def mechanism_from(record: Mapping[str, Any]) -> Mechanism:
-    """The mechanism that a release record describes."""
+    """The mechanism that a release record describes, ready to predict its error again."""
     name, options = record["mechanism"]["name"], dict(record["mechanism"]["options"])
     if "objective" in options:
         raise ValueError(
-            f"the error of {options['objective']!r} cannot be predicted: nothing public is known of its growth"
+            f"the error of {options['objective']!r} cannot be predicted: nothing public is known about its growth"
         )
     space = space_from(record["space"]["name"], record["space"]["parameters"])
     ball = Ball(space, record["ball"]["center"], record["ball"]["radius"])

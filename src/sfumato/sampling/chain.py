@@ -1,6 +1,6 @@
-"""A correct Metropolis–Hastings chain, for comparison with the exact sampler only.
+"""A correct Metropolis–Hastings chain, only for comparison with the exact sampler.
 
-A finite chain costs a privacy loss that nobody has bounded, so no release is made with it.
+Nobody has bounded what a finite chain adds to the privacy loss, so no release uses it.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ def metropolis(
 ) -> Points:
     """States of a random walk exp_x(step·z), z standard normal in the tangent space at x.
 
-    On spheres, SPD matrices and shapes the density of such a step with respect to volume depends on the two ends in the
-    same way, so the proposal is symmetric and needs no Hastings factor; a rejected step repeats the state.
+    On spheres, SPD matrices and shapes the density of such a step with respect to volume is symmetric in its two ends, so
+    no Hastings factor is needed.  A rejected step repeats the state.
     """
     space, energy = target.space, target.energy
 

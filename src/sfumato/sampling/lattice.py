@@ -1,7 +1,8 @@
 """The public lattice that a release is rounded to (theory, Floating point).
 
-Which doubles exp_x̄(v) can produce depends on x̄, and so would tell of the data.  A release is therefore a function of whole
-numbers alone: the coordinates of the draw in the tangent space at the public centre, divided by a public power of two.
+Which floating-point numbers exp_x̄(v) can produce depends on the mean x̄, and would reveal something about the data.  A
+release is therefore a function of whole numbers alone: the coordinates of the draw in the tangent space at the public
+centre, divided by a public power of two and rounded.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from .precise import whole_numbers
 
 
 def lattice_spacing(sigma: float) -> float:
-    """The power of two at or below a sixteenth of the length that sets the noise.
+    """The largest power of two that is at most a sixteenth of the noise scale.
 
     >>> lattice_spacing(0.1)
     0.00390625

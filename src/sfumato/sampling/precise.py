@@ -1,8 +1,9 @@
 """The last steps of a release in long arithmetic: from the coordinates of a draw at the data's mean to whole numbers.
 
-Doubles carry sixteen digits of a point, not of the noise in it.  So the way from the tangent space at the mean to the one at
-the public centre is computed in fixed point, with whole numbers that count 2^−192: what is left is the rounding of the
-random numbers themselves (proofs, Floating point).  Whole numbers have no rounding modes, threads or instruction sets.
+A double holds sixteen digits of a point, but the noise may only show in the last few of them.  So the map from the tangent
+space at the mean to the one at the public centre is computed in fixed point, with whole numbers in units of 2^−192.  Only
+the rounding of the random numbers themselves is left (proofs, Floating point).  Whole numbers give the same result whatever
+the rounding mode, the number of threads or the processor.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from ..spaces.base import Array, Points, Space
 
 BITS = 192
 ONE = 1 << BITS
-WIDEST = 30.0  # log of the condition number up to which logarithms of matrices are found
+WIDEST = 30.0  # log of the largest condition number for which logarithms of matrices are computed
 
-Fixed = NDArray[Any]  # of Python's whole numbers, in units of 2^−BITS
+Fixed = NDArray[Any]  # Python integers in units of 2^−BITS
 
 
 def is_precise(space: Space, reach: float) -> bool:
-    """Whether draws within ``reach`` of the centre are rounded in long arithmetic: on the spaces of this package, except for
-    matrices with condition numbers beyond e^30.  A subclass may have a geometry of its own, so it does not count."""
+    """Whether draws within ``reach`` of the centre are rounded in long arithmetic.  This is so on the spaces of this package,
+    except for matrices with condition numbers beyond e^30.  It is not so for a subclass, which may have another geometry."""
     return type(space) in _MAPS and not (isinstance(space, SPD) and np.sqrt(2) * reach > WIDEST)
 
 
@@ -65,7 +66,7 @@ def add_exactly(value: Array, noise: Array, spacing: Array | float) -> Array:
 
 
 def coarse(matrix: Array) -> Array:
-    """The matrix with COARSE bits below its largest entry.
+    """The matrix rounded to COARSE bits below its largest entry.
 
     >>> coarse(np.array([[0.5, 1e-9]])).tolist()
     [[0.5, 0.0]]
@@ -78,7 +79,8 @@ def product(vector: Array, matrix: Array) -> Array:
     """vector @ matrix for a :func:`coarse` matrix, with each entry rounded once, so that no error adds up (unless terms cancel
     to less than 2^−70 of the largest one).
 
-    The vector is cut into pieces of so few bits that doubles hold their products with the matrix; always as many pieces.
+    The vector is divided into pieces with so few bits that their products with the matrix are exact in doubles.  The number
+    of pieces does not depend on the vector.
 
     >>> product(np.array([1.0, 1e-17, -1.0]), np.ones((3, 1))).tolist()
     [1e-17]
@@ -142,7 +144,7 @@ def _cos_sin(t: int) -> tuple[int, int]:
 
 
 def _angle(sine: int, cosine: int) -> int:
-    """atan2 in doubles, set right: z = sin(θ − θ₀) is below 1e-15, and θ = θ₀ + z + z³/6 beyond BITS."""
+    """atan2 in doubles, then corrected: z = sin(θ − θ₀) is below 1e-15, so θ = θ₀ + z + z³/6 is exact to more than BITS."""
     start = int(fixed(atan2(sine / ONE, cosine / ONE)).item())
     c, s = _cos_sin(start)
     z = (sine * c - cosine * s) >> BITS
@@ -192,7 +194,7 @@ def _shapes(space: Space, base: Points, coordinates: Array, center: Points) -> t
     v = _complex_reflect(middle, _pad(_complex_reflect(mirror, _pad(fixed(coordinates).reshape(2, -1)))))
     v = v - _complex_times(
         _complex_dot(x, v), x
-    )  # the turn of the mirror is a double: horizontal to 1e-16 before, now truly
+    )  # the phase of the reflection is a double, so v was horizontal to 1e-16 only; now it is exact
     y = _end(x, v)
     turn = _complex_dot(p, y)
     y = _complex_times(_unit(turn * np.array([1, -1], dtype=object)), y)
@@ -201,8 +203,8 @@ def _shapes(space: Space, base: Points, coordinates: Array, center: Points) -> t
 
 
 def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixed]:
-    """A point put on the manifold, and the space's own two mirrors there.  The turn of the second is taken from the space:
-    where it hardly matters it is all rounding error."""
+    """A point projected to the manifold, and the two reflections that the space uses there.  The phase of the second one is
+    taken from the space, in doubles: where it hardly matters, it consists of rounding errors only."""
     k = space.landmarks
     pair = np.stack([fixed(point.real), fixed(point.imag)])
     x = _unit(pair - np.sum(pair, axis=1, keepdims=True) // k)
@@ -215,7 +217,7 @@ def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixe
 
 @lru_cache(maxsize=16)
 def _middle(k: int) -> Fixed:
-    """The first mirror, the same at every point."""
+    """The first reflection, which is the same at every point."""
     middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
     middle[0, 0] += ONE
     return _unit(middle)
@@ -223,7 +225,7 @@ def _middle(k: int) -> Fixed:
 
 @lru_cache(maxsize=16)
 def _public_shape_frame(space: PlanarShapes, center: bytes) -> tuple[Fixed, Fixed, Fixed]:
-    """That of the public centre, which many releases share."""
+    """The frame at the public centre, which many releases share."""
     return _shape_frame(space, np.frombuffer(center, dtype=np.complex128))
 
 
@@ -251,7 +253,7 @@ def _spd(space: Space, base: Points, coordinates: Array, center: Points) -> tupl
     rows, columns = np.triu_indices(k, 1)
     units = (
         np.frexp(np.diagonal(center))[1] // 2
-    )  # rows and columns in units of powers of two, which change no coordinate
+    )  # rescale rows and columns by powers of two, which changes no coordinate
     low, factor = (_cholesky(fixed(np.ldexp(m, -units[:, None] - units))) for m in (center, base))
     half = isqrt(ONE * ONE // 2)
     c = fixed(coordinates)
@@ -296,8 +298,8 @@ def _matrix_exp(m: Fixed) -> Fixed:
 
 def _matrix_log(w: Fixed) -> Fixed:
     """Newton's method for e^x = w: the residual in fixed point, the correction in doubles, by divided differences in the
-    eigenbasis of x (Daleckii and Krein).  Each step gains the digits that doubles have, less those of the condition number;
-    the last one leaves an error below 1e-25."""
+    eigenbasis of x (Daleckii and Krein).  Each step gains sixteen digits, less those of the condition number; after the last
+    one the error is below 1e-25."""
     values, vectors = np.linalg.eigh(_float(w))
     x = fixed(_symmetric((vectors * np.log(np.maximum(values, values[-1] * 1e-20))) @ vectors.T))
     for _ in range(50):
@@ -312,7 +314,7 @@ def _matrix_log(w: Fixed) -> Fixed:
         size = float(np.abs(step).max())
         if size * (size + 1e-13) * np.exp(np.ptp(values)) < 1e-25:
             return x
-    return 0 * x  # a draw far beyond the condition numbers that is_precise admits: the way out is the public centre
+    return 0 * x  # the public centre, for a draw far beyond the condition numbers that is_precise admits
 
 
 def _symmetric(m: Array) -> Array:

@@ -13,16 +13,17 @@ from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
 from .precise import product
 
-PATIENCE = 2000  # batches of proposals, after which a sampler gives up
+PATIENCE = 2000  # batches of proposals before the sampler gives up
 
 
 class EnvelopeError(RuntimeError):
-    """The radial envelope was above the energy somewhere: a draw would not be exact.  Nothing was released."""
+    """The radial envelope was above the energy somewhere, so a draw would not be exact.  Nothing was released."""
 
 
 @dataclass(frozen=True)
 class Proposals:
-    """What was drawn, proposed points and their coordinates at the base, the log of J/V, and the envelope at them."""
+    """The vectors that were drawn, the proposed points and their coordinates at the base, and the log of J/V and the envelope
+    at these points."""
 
     drawn: Array
     coordinates: Array
@@ -33,7 +34,7 @@ class Proposals:
 
 @dataclass(frozen=True)
 class Draws:
-    """Exact draws and how often the energy was evaluated for them."""
+    """Exact draws, and how often the energy was evaluated for them."""
 
     points: Points
     evaluations: int
@@ -48,11 +49,11 @@ class Target:
     exp(−(energy − envelope))·J/V, and only inside the region.  Accepted points follow the target exactly.
 
     With a ``shape`` H⁻¹, a matrix in the coordinates at the base, the law is that of ‖w‖ for proposals H⁻¹w.  ``squeeze``
-    gives bounds below and above the energy from the coordinates of a proposal at the base alone.  Where they settle whether
-    it is accepted the data need not be asked: the draw is the same.
+    gives a lower and an upper bound on the energy from the coordinates of a proposal alone.  If they decide whether it is
+    accepted, the data are not asked; the draw is the same.
 
-    With ``doubted`` an envelope above the energy raises: nobody has proven it.  Otherwise rounding alone could bring it about,
-    and an exception would tell of the data, so the energy is then taken to be the envelope.
+    With ``doubted`` the envelope is not proven, and one above the energy raises an error.  Otherwise only rounding could
+    cause it, and an exception would reveal something about the data, so the energy is then taken to be the envelope.
     """
 
     space: Space
@@ -83,19 +84,19 @@ class Target:
         return Proposals(drawn, coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
 
     def log_acceptance(self, x: Points, envelope: Array) -> Array:
-        """−(energy − envelope), which is not positive beyond rounding."""
+        """−(energy − envelope), which is at most zero."""
         if self.energy is None:
             return np.zeros(len(x))
         excess = self.energy(x) - envelope
         if self.doubted and not (excess >= -1e-6).all():
             raise EnvelopeError(
-                "the lower envelope of the gradient norm exceeds it at a proposal; nothing was released. Check that "
-                "envelope(radius) of your objective never exceeds the norm of its gradient"
+                "the lower envelope of your objective exceeds the norm of its gradient at a proposal; nothing was released. "
+                "Check that envelope(radius) never exceeds the norm of the gradient"
             )
         return -np.maximum(excess, 0.0)
 
     def _settle(self, proposals: Proposals, slack: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which proposals the squeeze accepts, and for which it cannot tell; ``slack`` is log u − log J/V."""
+        """Which proposals the squeeze accepts, and which it cannot decide; ``slack`` is log u − log J/V."""
         open_ = slack <= 0
         if self.energy is None:
             return open_, np.zeros_like(open_)
@@ -106,13 +107,13 @@ class Target:
         return accepted, ~accepted & (slack <= -np.maximum(low - proposals.envelope, 0.0))
 
     def draw(self, size: int, rng: np.random.Generator) -> Draws:
-        """Many draws, evaluating the energy only where the volume, the region and the squeeze leave a doubt."""
+        """Many draws.  The energy is evaluated only where the volume, the region and the squeeze do not decide."""
         kept: list[Points] = []
         missing, evaluations, proposed = size, 0, 0
         for _ in range(PATIENCE):
             if missing == 0:
                 return Draws(np.concatenate(kept), evaluations)
-            # as many as are missing, then what the share accepted so far suggests
+            # first as many as are missing, then as many as the acceptance rate so far suggests
             rate = (size - missing + 1) / (proposed + 1)
             count = min(1 << 18, int(np.ceil(missing / max(rate, 1e-3))))
             proposed += count
@@ -126,21 +127,24 @@ class Target:
             kept.append(proposals.x[np.flatnonzero(accepted)[:missing]])
             missing -= len(kept[-1])
         raise RuntimeError(
-            f"of {proposed} proposals only {size - missing} were accepted: the noise is wider than the ball"
+            f"only {size - missing} of {proposed} proposals were accepted: the noise is wider than the ball. Use more records "
+            "or a larger epsilon"
         )
 
     def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array | None:
-        """The coordinates at the base of one draw, with a fixed amount of work: a whole batch is proposed, the data are asked
-        about ``asks`` of them (all, unless told) whatever happens, and the first accepted one is kept.  That more must be
-        asked, or a second batch is needed, is a rare event; see ``clock_delta`` in a record.  None if none of very many
-        proposals is accepted."""
+        """The coordinates at the base of one draw, with a fixed amount of work.
+
+        A whole batch is proposed, the data are always asked about ``asks`` of the proposals (all by default), and the first
+        accepted one is kept.  It is rare that the data must be asked about more, or that a second batch is needed; see
+        ``clock_delta`` in a record.  None if none of very many proposals is accepted.
+        """
         asks = batch if asks is None else asks
         for _ in range(PATIENCE):
             proposals = self.propose(batch, rng)
             slack = -rng.standard_exponential(batch) - proposals.log_ratio
             accepted, unsettled = self._settle(proposals, slack)
             if self.energy is not None:
-                first = np.argsort(~unsettled, kind="stable")  # those in doubt, then others to make up the number
+                first = np.argsort(~unsettled, kind="stable")  # the undecided ones, then others to make up the number
                 for some in np.split(first, range(asks, batch, max(1, asks)))[: 1 if asks >= unsettled.sum() else None]:
                     exact = slack[some] <= self.log_acceptance(proposals.x[some], proposals.envelope[some])
                     accepted[some] = np.where(unsettled[some], exact, accepted[some])

@@ -10,7 +10,7 @@ GENERATOR = "ChaCha20 keyed with 256 bits from the operating system"
 
 
 def secure_generator() -> np.random.Generator:
-    """A cryptographic generator with a fresh key; one is made for each release, so no two processes share a stream.
+    """A cryptographic generator with a fresh key.  Each release makes its own, so no two processes share a stream.
 
     >>> bool(secure_generator().random() != secure_generator().random())
     True

@@ -23,7 +23,7 @@ SHOWN = 6
 
 @dataclass(frozen=True)
 class Callosa:
-    """Outlines, the public reference that stands for the centre, and where both come from."""
+    """Outlines, the public reference that is the centre, and where both come from."""
 
     outlines: Array
     reference: Array
@@ -85,7 +85,7 @@ class Callosa:
 
     # -- what a person sees ---------------------------------------------------------------------------------------------
     def _placed(self, outlines: Array) -> Array:
-        """Turned to the reference, for the eye."""
+        """Outlines rotated to match the reference, for pictures."""
         return self.space.present(self.space.align(self.reference, outlines))
 
     def figures(self, store: Store, rng: np.random.Generator) -> None:
@@ -146,7 +146,7 @@ class Callosa:
             f"the mean {distance.mean():.3f} on average, {distance.max():.3f} at most; {outside} outlines outside the ball are "
             f"clipped. {draws} draws of each mechanism. Smoothing: bandwidth {self.bandwidth() * space.landmarks:.2f} landmark "
             "spacings, from the reference outline and the predicted error. 'as run, not private' takes centre and radius from "
-            "the data, as the paper did: its ε is void."
+            "the data, as the paper did: the stated ε does not hold."
         )
         quantities = [
             f"{q}{s}"
@@ -179,7 +179,7 @@ def _coloured(axes: Any, outline: Array, size: float = 2) -> None:
 
 
 def synthetic(rng: np.random.Generator) -> Callosa:
-    """The default data: 409 synthetic outlines; the template that they vary is the public reference."""
+    """The default data: 409 synthetic outlines.  The template that they were made from is the public reference."""
     return Callosa(corpus_callosa(409, 50, rng=rng), corpus_callosum_template(50), "Synthetic corpus callosa")
 
 
@@ -188,7 +188,7 @@ def from_outlines(outlines: Array, source: str) -> Callosa:
     space = PlanarShapes(landmarks=outlines.shape[1])
     mean = frechet_mean(space, outlines).point
     note = (
-        f"{source} (their own mean stands in for a public reference: a study, not a release; keep this report, its figures "
-        "and its tables as closely as the data)"
+        f"{source} (their own mean stands in for a public reference: a study, not a release; protect this report, its figures "
+        "and its tables as carefully as the data)"
     )
     return Callosa(np.asarray(outlines, dtype=np.float64), mean, note)

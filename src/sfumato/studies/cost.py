@@ -15,7 +15,7 @@ from ..spaces import SPD, PlanarShapes, Space, Sphere
 
 @dataclass(frozen=True)
 class Case:
-    """A space, a public radius, a number of records, and the cost that we hold ourselves to."""
+    """A space, a public radius, a number of records, and the largest cost that the tests allow."""
 
     space: Space
     radius: float
@@ -31,7 +31,7 @@ CASES = [
 
 
 def evaluations_per_draw(case: Case, size: int, rng: np.random.Generator) -> float:
-    """Mean gradients per draw for records uniform in direction and radius up to half of the ball's."""
+    """Mean number of gradients per draw, for records uniform in direction and in radius up to half the ball's radius."""
     space, center = case.space, case.space.origin()
     lengths = (case.radius / 2 * rng.random(case.n)).reshape(-1, *(1,) * len(space.point_shape))
     points = space.exp(center, space.random_directions(center, case.n, rng) * lengths)

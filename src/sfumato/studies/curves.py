@@ -21,7 +21,7 @@ DRAWS = 400  # draws for each data set; a run of N replicates uses N/400 data se
 
 @dataclass(frozen=True)
 class Curves:
-    """One panel: a space, a public ball, how data arise, the sample sizes, and the distance."""
+    """One panel: a public ball in a space, how data are generated, the sample sizes, and the distance."""
 
     name: str
     title: str

@@ -34,8 +34,8 @@ def reproduce(
 ) -> Path:
     """Run a study (or "all"), write its figures, results.csv and REPORT.md into ``out``, and return the report's path.
 
-    ``quick`` runs a tenth of the replicates at fewer sample sizes.  A run that was interrupted resumes where it stopped, if
-    it is called again with the same settings.
+    ``quick`` runs a tenth of the replicates at fewer sample sizes.  An interrupted run continues where it stopped when it is
+    called again with the same settings.
     """
     import matplotlib
 
@@ -44,7 +44,7 @@ def reproduce(
     if unknown := set(chosen) - set(STUDIES):
         raise ValueError(f"unknown study {unknown.pop()!r}; known: {', '.join(STUDIES)}, all")
     if replicates < 100:
-        raise ValueError(f"a study needs at least 100 replicates, not {replicates}")
+        raise ValueError(f"a study needs at least 100 replicates, got {replicates}")
     if quick:
         replicates = min(replicates, REPLICATES // 10)
     draws = DRAWS

@@ -1,4 +1,4 @@
-"""Results of a study: tidy rows that survive an interruption, and tables and figures made of them."""
+"""Results of a study: rows that survive an interruption, and the tables and figures made from them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Row:
 
 @dataclass
 class Store:
-    """The rows of a run, kept cell by cell in a file beside the figures: a cell that was finished is not run again.
+    """The rows of a run, saved cell by cell in a file beside the figures.  A finished cell is not run again.
 
     A cell's random numbers come from the seed and the cell's own name, so an interrupted run that resumes gives the same
     numbers as one that was never interrupted.
@@ -54,15 +54,13 @@ class Store:
         if lines and _parsed(lines[0]) == {"settings": self.settings}:
             for line in lines[1:]:
                 cell = _parsed(line)
-                if (
-                    cell is not None
-                ):  # the last line of an interrupted run may be cut short; a damaged cell is run again
+                if cell is not None:  # the last line of an interrupted run may be cut off; a damaged cell is run again
                     self._done[cell["cell"]] = [Row(**row) for row in cell["rows"]]
         kept = [json.dumps({"settings": self.settings})] + [_line(name, rows) for name, rows in self._done.items()]
         write_atomically(self._path, "\n".join(kept) + "\n")
 
     def cell(self, name: str, compute: Callable[[np.random.Generator], list[Row]]) -> list[Row]:
-        """The rows of a cell: remembered, or computed and written down."""
+        """The rows of a cell: loaded if it was finished, otherwise computed and saved."""
         if name not in self._done:
             rng = np.random.default_rng([int(self.settings["seed"]), zlib.crc32(name.encode())])
             self._done[name] = compute(rng)
@@ -85,7 +83,8 @@ class Store:
 
 
 def summary(values: Array) -> tuple[float, float]:
-    """Mean and standard error of (data sets, draws): draws of one data set share it, so data sets are what is counted."""
+    """Mean and standard error of values (data sets, draws).  Draws from one data set are dependent, so the standard error
+    counts data sets."""
     groups = values.mean(axis=1)
     if len(groups) > 1:
         return float(groups.mean()), float(groups.std(ddof=1) / np.sqrt(len(groups)))
@@ -94,7 +93,7 @@ def summary(values: Array) -> tuple[float, float]:
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A bar with the time left; yields the function that moves it on."""
+    """A progress bar with the time left; yields the function that advances it."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
@@ -104,7 +103,7 @@ def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
 
 
 def save_figure(figure: Any, folder: Path, name: str) -> None:
-    """PNG to look at, SVG to print."""
+    """Save as PNG for the screen and as SVG for print."""
     for ending in ("png", "svg"):
         image = io.BytesIO()
         figure.savefig(image, dpi=150, format=ending)
@@ -112,7 +111,7 @@ def save_figure(figure: Any, folder: Path, name: str) -> None:
 
 
 def mark_ticks(axes: Any, values: Sequence[float]) -> None:
-    """Plain numbers under a logarithmic axis, at these values only."""
+    """Plain numbers on a logarithmic axis, at these values only."""
     axes.set_xticks(values, [f"{v:g}" for v in values])
     axes.set_xticks([], minor=True)
 
@@ -123,13 +122,13 @@ def markdown_table(header: list[str], body: list[list[str]]) -> str:
 
 
 def _line(name: str, rows: list[Row]) -> str:
-    """A cell as a line of JSON with a checksum: damage to a number would go unseen without."""
+    """A cell as a line of JSON with a checksum, so that damage to a number is noticed."""
     cell = {"cell": name, "rows": [asdict(row) for row in rows]}
     return json.dumps({**cell, "crc32": zlib.crc32(json.dumps(cell).encode())})
 
 
 def _parsed(line: str) -> Any:
-    """The settings or the cell of a line; None if it is cut or damaged."""
+    """The settings or the cell in a line; None if the line is cut off or damaged."""
     try:
         found = json.loads(line)
         if not isinstance(found, dict) or "settings" in found:
