@@ -78,9 +78,9 @@ class Experiment:
 def experiments(quick: bool) -> list[Experiment]:
     """Burn-in and thinning as in the paper's supplement; for shapes it states a burn-in only, so a draw takes one."""
     from sfumato import Ball, PlanarShapes
-    from sfumato.data.synthetic import corpus_callosa, corpus_callosum_template
     from sfumato.studies.callosa import RADIUS
     from sfumato.studies.curves import spd_curves, sphere_curves
+    from sfumato.studies.synthetic import corpus_callosa, corpus_callosum_template
 
     sphere, spd, shapes = sphere_curves(False), spd_curves(False), PlanarShapes(landmarks=50)
     outlines = Ball(shapes, corpus_callosum_template(50), RADIUS)

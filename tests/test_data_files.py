@@ -8,14 +8,13 @@ import io
 import lzma
 import struct
 import zipfile
-import zlib
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.data import FileError, read, write_points
-from sfumato.data.files import allowed
+from sfumato.files import FileError, read, write_points
+from sfumato.files.base import allowed
 
 RNG = np.random.default_rng(20221)
 LANDMARKS = RNG.normal(size=(4, 5, 2))
@@ -686,10 +685,10 @@ def test_malformed_mat(load):
         FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not looked"
     ):
         load(mat(s={"a": 1}))
-    element = struct.pack("<II", 14, 80 << 20) + bytes(80 << 20)
-    packed = zlib.compress(element, 9)
     with pytest.raises(FileError, match="would unpack to more than the limit"):
-        load(content[:128] + struct.pack("<II", 15, len(packed)) + packed)
+        load(mat(True, a=np.zeros(10 << 20)))
+    with pytest.raises(FileError, match="holds two variables named 'a'"):
+        load(content + content[128:])
 
 
 def test_mat73(load):
@@ -1125,7 +1124,7 @@ def test_plausible_numbers_are_not_taken_for_codes(load):
 
 
 def test_remarks_for_the_curator(load):
-    from sfumato.data.missing import remarks
+    from sfumato.files.missing import remarks
 
     pixels = with_code(999, PIXELS * 1.4)
     assert any(
@@ -1141,7 +1140,7 @@ def test_remarks_for_the_curator(load):
 
 def test_unit_vectors_with_few_decimals_are_put_right(load):
     """Record by record: what becomes of one does not depend on the others."""
-    from sfumato.data.missing import remarks
+    from sfumato.files.missing import remarks
 
     data = load(csv("xyz", VECTORS.round(4).tolist()), sf.Sphere)
     points = sf.Sphere(2).validate(data)
@@ -1165,7 +1164,7 @@ def test_a_data_set_is_taken_for_its_points_and_shows_none(load):
     np.testing.assert_array_equal(np.asarray(data), data.points)
     text = "".join(f"{10 + i % 7},{170 + i % 30}\n" for i in range(60))
     data = load("lat,lon\n" + text)
-    release = sf.private_mean(data, sf.Ball(sf.Sphere(2), sf.read(data.path).points[0], 0.5), epsilon=50.0)
+    release = sf.private_mean(data, sf.Ball(sf.Sphere(2), sf.read(data.path).points[0], 0.5), epsilon=10.0)
     degrees = release.record["degrees"]
     up, round_ = np.radians(degrees["lat"]), np.radians(degrees["lon"])
     at = [np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)]
@@ -1174,7 +1173,7 @@ def test_a_data_set_is_taken_for_its_points_and_shows_none(load):
     again = sf.Release.from_json(release.to_json())
     assert again.record["degrees"] == degrees
     assert (
-        "degrees" not in sf.private_mean(data.points, sf.Ball(sf.Sphere(2), data.points[0], 0.5), epsilon=50.0).record
+        "degrees" not in sf.private_mean(data.points, sf.Ball(sf.Sphere(2), data.points[0], 0.5), epsilon=10.0).record
     )
 
 
@@ -1377,7 +1376,7 @@ def test_headers_with_odd_types_and_axes_are_refused(load):
         + bytes(7)
     )
     parts += struct.pack("<II", 9, 8) + bytes(8)
-    with pytest.raises(FileError, match="a variable says 100 axes"):
+    with pytest.raises(FileError, match="the MATLAB file is damaged"):
         load(mat(False, X=np.eye(3))[:128] + struct.pack("<II", 14, len(parts)) + parts)
 
 
@@ -1433,7 +1432,7 @@ def test_a_specimen_too_many(load):
 
 def test_a_file_that_crashes_its_reader_is_refused(load, monkeypatch):
     """HDF5's library can end the process at a damaged file: it reads in one of its own, and the next file gets another."""
-    from sfumato.data import apart
+    from sfumato.files import apart
 
     assert apart.read_apart("apart:one_array", b"ab")["bytes"].tolist() == [97, 98]
     with pytest.raises(FileError, match="the program that reads such files failed"):

@@ -13,7 +13,8 @@ from conftest import cloud, column, typical_radius
 from sfumato.audit.adversary import transport_back
 from sfumato.bounds import bounds_of
 from sfumato.frechet import solve
-from sfumato.records import Records, _blas, one_thread
+from sfumato.records import Records, one_thread
+from sfumato.records.memory import _blas
 from sfumato.spaces import _curvature as curvature
 from sfumato.spaces import base, shapes, spd, sphere
 from sfumato.spaces.base import Space

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.data.synthetic import corpus_callosa, corpus_callosum_template
 from sfumato.outlines import smoothing_matrix
+from sfumato.studies.synthetic import corpus_callosa, corpus_callosum_template
 
 
 def test_smoothing_keeps_constants_and_goes_around():

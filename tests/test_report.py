@@ -10,9 +10,9 @@ import pytest
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato import plots
-from sfumato.data.synthetic import corpus_callosum_template
 from sfumato.plots import plot_release, plot_shape
 from sfumato.report import write_report
+from sfumato.studies.synthetic import corpus_callosum_template
 from test_release import CASES
 
 EXTRA = [

@@ -18,9 +18,8 @@ from benchmarks.peers import space_of
 
 import sfumato as sf
 from sfumato import cli
-from sfumato.data import lazy
 from sfumato.mechanisms import base
-from sfumato.records import Records, add_moments
+from sfumato.records import Records, add_moments, delayed_parts, lazy, on_dask
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of what Dask itself imports
@@ -308,10 +307,10 @@ def test_partitions_that_workers_hold_go_together(client):
     client.wait_for_workers(2, timeout=60)
     with client.as_current():
         expected = sf.frechet_mean(space, points)
-        assert len(lazy._together(client, lazy.parts_of(points, space, 1000))) == 10  # which might not fit together
+        assert len(on_dask.together(client, lazy.parts_of(points, space, 1000))) == 10  # which might not fit together
         held = points.persist()
         distributed.wait(held)
-        groups = lazy._together(client, lazy.parts_of(held, space, 1000))
+        groups = on_dask.together(client, lazy.parts_of(held, space, 1000))
         assert len(groups) == 2
         assert sorted(groups[0] + groups[1]) == list(range(10))
         assert np.array_equal(sf.frechet_mean(space, held).point, expected.point)
@@ -332,7 +331,7 @@ def test_noise_and_charges_are_the_curators(client, monkeypatch, sfumato_set):
 
     monkeypatch.setattr(base, "secure_generator", generator)
     space = ball.space
-    parts = lazy.delayed_parts(ds.dataset([str(file) for file in files]), space, 100)
+    parts = delayed_parts(ds.dataset([str(file) for file in files]), space, 100)
     with client.as_current():
         release = sf.private_mean(parts, ball, 1.0, "kng", budget=ledger)
     assert drawn == [os.getpid()]

@@ -9,7 +9,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.data import Dataset
+from sfumato.files import Dataset
 from sfumato.units import reduce_to_units, repeated_labels
 
 

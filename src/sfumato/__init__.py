@@ -22,8 +22,8 @@ if TYPE_CHECKING:
     from .adapters import as_opendp, from_geomstats
     from .ball import Ball
     from .calibration import Calibration, PrecisionError, RadiusError, Scale
-    from .data import Dataset, FileError, read, write_points
     from .estimator import PrivateFrechetMean, PrivateTangentSpace
+    from .files import Dataset, FileError, read, write_points
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .ledger import BudgetExceeded, Ledger, LedgerError
     from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
@@ -41,7 +41,7 @@ _HOMES = {
     "calibration": ["Calibration", "PrecisionError", "RadiusError", "Scale"],
     "estimator": ["PrivateFrechetMean", "PrivateTangentSpace"],
     "frechet": ["ConvergenceWarning", "FrechetMean", "frechet_mean"],
-    "data": ["Dataset", "FileError", "read", "write_points"],
+    "files": ["Dataset", "FileError", "read", "write_points"],
     "ledger": ["BudgetExceeded", "Ledger", "LedgerError"],
     "mechanisms": [
         "KNG",

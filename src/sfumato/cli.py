@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from .ball import Ball
-    from .data import Dataset
-    from .data.lazy import Progress
+    from .files import Dataset
     from .ledger import Entry, Ledger
     from .mechanisms import Forecast
+    from .records import Progress
     from .release import Release
     from .spaces import Space
 
@@ -161,7 +161,7 @@ def release(
     Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
     from . import Ball, private_mean
-    from .data.missing import remarks
+    from .files.missing import remarks
     from .spaces import InvalidPointError
 
     inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
@@ -254,7 +254,7 @@ def write_views(
 
             write_report(done, report)
         if value is not None:
-            from .data import write_points
+            from .files import write_points
 
             write_points(value, done.value, kind)
     except (OSError, ValueError) as error:
@@ -362,7 +362,7 @@ def open_parts(
         from distributed import Client
     except ImportError:
         raise ValueError("--scheduler needs the packages dask and distributed: pip install 'sfumato[scale]'") from None
-    from .data.lazy import chunk_rows, delayed_parts
+    from .records import chunk_rows, delayed_parts
 
     stack.enter_context(Client(scheduler, set_as_default=True, timeout="10s"))
     return delayed_parts(found, space, chunk_rows(space, memory, workers))
@@ -523,8 +523,8 @@ def load(
     **choice: Any,
 ) -> tuple[Dataset, Space]:
     """The records of a file or several, or the first few, and the space that their shape and the options say."""
-    from .data import read
-    from .data.tables import read_first
+    from .files import read
+    from .files.parquet import read_first
     from .spaces import SPD, Euclidean, PlanarShapes, Sphere
 
     classes: dict[SpaceName, Any] = {
@@ -547,7 +547,7 @@ def listed(words: list[str], most: int = 5) -> list[str]:
 
 def load_center(text: str, space: Space) -> Any:
     """The public centre: a word, or the only record of a file."""
-    from .data import read
+    from .files import read
     from .spaces import SPD, PlanarShapes, Sphere
 
     if text == "origin" and isinstance(space, PlanarShapes | Sphere):
@@ -693,8 +693,8 @@ def inspect(
     """
     import numpy as np
 
-    from .data import read
-    from .data.missing import remarks
+    from .files import read
+    from .files.missing import remarks
     from .units import RECORD, repeated_labels
 
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}

@@ -34,7 +34,7 @@ def wings() -> tuple[Array, Array]:
 
 def run(out: Path, epsilon: float) -> Release:
     """Release the mean wing, and write mean.json and mean.png; the wings go to wings.tps and reference.tps."""
-    from .data import write_points
+    from .files import write_points
     from .plots import plot_shape
 
     data, reference = wings()

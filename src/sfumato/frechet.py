@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike
 from .ball import Ball
 from .bounds import bounds_of
 from .calibration.mean import MeanBounds
-from .data.lazy import MEMORY, Progress, is_lazy, stream
-from .records import Records, one_thread
+from .records import MEMORY, Progress, Records, is_lazy, one_thread, stream
 from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
 MAX_ITERATIONS = 500

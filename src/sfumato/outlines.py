@@ -80,7 +80,7 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
 
     Examples
     --------
-    >>> from sfumato.data.synthetic import corpus_callosum_template
+    >>> from sfumato.studies.synthetic import corpus_callosum_template
     >>> round(50 * outline_bandwidth(corpus_callosum_template(50), error=0.07), 1)    # in landmark spacings
     1.1
     """

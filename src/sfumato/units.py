@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .ball import Ball
-from .data.files import Dataset
+from .files import Dataset
 from .frechet import solve
 from .records import Records
 from .spaces.base import Points

@@ -234,7 +234,7 @@ def _damage_release(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
 
 
 def _points(folder: Path) -> None:
-    from ..data import write_points
+    from ..files import write_points
 
     for name in ("mean.csv", "mean.tps", "mean.npy"):
         write_points(folder / name, _release().value, "landmarks")
@@ -242,7 +242,7 @@ def _points(folder: Path) -> None:
 
 def _damage_points(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
     """The NPY file: TPS and CSV have no sum, so that a flipped digit cannot be noticed in them."""
-    from ..data import FileError, read
+    from ..files import FileError, read
 
     path = folder / "mean.npy"
     before = path.read_bytes()
@@ -278,7 +278,7 @@ def _picture(folder: Path) -> None:
 
 
 def _cli_prepare(folder: Path) -> None:
-    from ..data import write_points
+    from ..files import write_points
 
     _budget(folder)
     (folder / "wings.tps").write_text("".join(f"LM=3\n0 0\n1 0\n0.3 1\nID={i}\n" for i in range(20)))

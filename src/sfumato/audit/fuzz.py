@@ -699,7 +699,7 @@ def _open_data(path: Path, index: int) -> None:
     """Read, and see that what came out is whole."""
     import numpy as np
 
-    from ..data import read
+    from ..files import read
 
     spaces = _spaces()
     data = read(path, spaces[index % len(spaces)])
@@ -732,7 +732,7 @@ def _open_ledger(path: Path, index: int) -> None:
 
 
 def _file_error() -> tuple[type[Exception], ...]:
-    from ..data import FileError
+    from ..files import FileError
 
     return (FileError,)
 
@@ -925,7 +925,7 @@ def _guided(target: Target, seconds: int, seed: int, out: Path) -> None:
     """Hand this process over to atheris; the corpus begins with the sound files and is thrown away."""
     import atheris
 
-    with atheris.instrument_imports(include=["sfumato.data", "sfumato.release", "sfumato.ledger", "rdata"]):
+    with atheris.instrument_imports(include=["sfumato.files", "sfumato.release", "sfumato.ledger", "rdata"]):
         hostile, seeds = _stock(target.name)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"file{target.suffix}")

@@ -32,9 +32,8 @@ from ..calibration.rounding import (
     stretch_at_cut_locus,
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
-from ..data.files import Dataset
-from ..data.lazy import MEMORY, Progress, chunk_rows, is_lazy, stream
-from ..records import Records, one_thread
+from ..files import Dataset
+from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, one_thread, stream
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
 from ..spaces.base import Array, Space

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..ball import Ball
 from ..calibration.scale import check_request
-from ..data.files import Dataset
-from ..data.lazy import MEMORY, Progress
+from ..files import Dataset
+from ..records import MEMORY, Progress
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace

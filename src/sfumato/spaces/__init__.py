@@ -18,6 +18,7 @@ def register(kind: type[Space]) -> None:
 
 for _kind in (Euclidean, Sphere, SPD, PlanarShapes):
     register(_kind)
+GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 
 
 def space_from(name: str, parameters: dict[str, Any]) -> Space:
@@ -28,6 +29,7 @@ def space_from(name: str, parameters: dict[str, Any]) -> Space:
 
 
 __all__ = [
+    "GLOBE",
     "SPACES",
     "SPD",
     "Euclidean",

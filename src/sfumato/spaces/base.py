@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike, NDArray
 Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
 T = TypeVar("T")
+Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2), symmetric (k, k), (m,), any other shape
 
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
@@ -74,6 +75,7 @@ class Space(ABC):
 
     name: ClassVar[str]
     metric: ClassVar[str]
+    kind: ClassVar[Kind] = "vectors"  # what one point is as users type it
 
     # -- what it is ---------------------------------------------------------------------------------------------
     dim: int  # dimension d of the manifold
@@ -109,6 +111,15 @@ class Space(ABC):
     def present(self, points: Points) -> Array:
         """Canonical points in the layout that users read and write."""
         return np.asarray(points, dtype=np.float64)
+
+    def corrections(self, points: Array) -> list[str]:
+        """What :meth:`diagnose` will put right in such points, in words for the curator."""
+        return []
+
+    @property
+    def from_degrees(self) -> Callable[[Array, Array], Array] | None:
+        """Points from latitudes and longitudes in degrees, where points have these."""
+        return None
 
     def _real_batch(self, points: ArrayLike) -> Array:
         """A batch of real points as float64; not a copy where it is that already."""

@@ -21,6 +21,7 @@ from .base import (
     CACHE,
     MANY,
     Array,
+    Kind,
     Moments,
     Points,
     Space,
@@ -56,6 +57,7 @@ class PlanarShapes(Space):
     dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "shapes"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
+    kind: ClassVar[Kind] = "landmarks"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "landmarks", whole_number("PlanarShapes", "landmarks", self.landmarks, 3))

@@ -19,6 +19,7 @@ from .base import (
     MANY,
     RUN,
     Array,
+    Kind,
     Moments,
     Points,
     Space,
@@ -50,6 +51,7 @@ class SPD(Space):
     dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "spd"
     metric: ClassVar[str] = "affine-invariant"
+    kind: ClassVar[Kind] = "matrices"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("SPD", "size", self.size, 1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -96,6 +97,24 @@ class Sphere(Space):
             )
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
+
+    def corrections(self, points: Array) -> list[str]:
+        drift = np.abs(np.linalg.norm(points, axis=1) * self._q - 1)
+        moved = drift[(drift > 1e-6) & (drift <= DRIFT)]
+        if not len(moved):
+            return []
+        count = f"{len(moved)} of {len(points)} records are not quite of the right length"
+        return [f"{count}, by up to {moved.max():.1g} of it; each is divided by its length"]
+
+    @property
+    def from_degrees(self) -> Callable[[Array, Array], Array] | None:
+        return self._from_degrees if self.dim == 2 else None
+
+    def _from_degrees(self, latitude: Array, longitude: Array) -> Array:
+        """(cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature: the inverse of :func:`degrees_of`."""
+        up, round_ = np.radians(latitude), np.radians(longitude)
+        units = [np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)]
+        return np.asarray(np.stack(units, axis=-1) * (1 / np.sqrt(self.curvature)))
 
     def _is_canonical(self, array: Array) -> bool:
         """Whether every norm is right to the last digits."""

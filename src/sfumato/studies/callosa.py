@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from ..ball import Ball
-from ..data.synthetic import corpus_callosa, corpus_callosum_template
 from ..frechet import frechet_mean
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, PointwiseLaplace
 from ..outlines import crosses_itself, outline_bandwidth, smooth_outline
 from ..spaces import PlanarShapes
 from ..spaces.base import Array
 from .store import Row, Store, markdown_table, save_figure
+from .synthetic import corpus_callosa, corpus_callosum_template
 
 RADIUS, EPSILON = 0.125, 1.0
 SHOWN = 6

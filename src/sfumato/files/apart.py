@@ -23,12 +23,12 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from .files import FileError, allowed
+from .base import FileError, allowed
 
 Arrays = dict[str, NDArray[Any]]
 
 PATIENCE = 60.0  # seconds, and one more for every ten megabytes
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from sfumato.data.apart import serve; serve()"
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from sfumato.files.apart import serve; serve()"
 _lock = threading.Lock()
 _server: tuple[int, subprocess.Popen[bytes]] | None = None  # with the process that it belongs to: a fork takes its own
 

@@ -7,22 +7,28 @@ import lzma
 import math
 import warnings
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .files import UNSAID, Choice, FileError, Labels, Records, Wanted, allowed, package, shown
-from .layout import AmbiguousError, strings
-from .tables import Table, pick
+from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Labels, Wanted, allowed, damaged, package
+from .labels import strings
+from .several import pick
+from .table import Table
 
 _ONE_OBJECT = (b"X\n", b"A\n")
 DEEPEST = 6  # lists within each other
 _WORKSPACE = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
+_PACKED: dict[bytes, Callable[[], Any]] = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
+    b"BZh": bz2.BZ2Decompressor,
+    b"\xfd7zXZ\x00": lambda: lzma.LZMADecompressor(memlimit=1 << 30),
+}
 
 
-def read_r(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Records:
+def read_r(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
     """Arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
@@ -41,24 +47,22 @@ def read_r(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Rec
     return pick(held, space, choice, records_last=True, ids=ids)
 
 
+R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"))
+
+
 def _plain(data: bytes, room: int) -> tuple[dict[str, Any], Labels]:
     """What R wrote, in NumPy's terms: arrays and tables by name, and the names of the records of each."""
     parser = package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
     held: dict[str, Any] = {}
     ids: Labels = {}
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            sequences = _bounded(parser.DEFAULT_ALTREP_MAP, room)
-            root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
+    with damaged("the R file is damaged, cut or of an unknown kind"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        sequences = _bounded(parser.DEFAULT_ALTREP_MAP, room)
+        root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
         objects = list(_pairs(root)) if extension == ".rda" else [("", root)]
         for name, item in objects:
             _collect(name if len(objects) > 1 or not _is_list(item) else "", item, held, ids, 0)
-    except FileError:
-        raise
-    except Exception as error:  # rdata checks little, and a damaged file fails anywhere
-        raise FileError(f"the R file is damaged, cut or of an unknown kind: {shown(repr(error))}") from None
     return held, ids
 
 
@@ -107,24 +111,19 @@ def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
 
 def _unpack(content: bytes) -> bytes:
     """The serialised bytes, after gzip, bzip2 or xz, at most as many as are allowed."""
-    unpacker: Any = None
-    if content.startswith(b"\x1f\x8b"):
-        unpacker = zlib.decompressobj(wbits=31)
-    elif content.startswith(b"BZh"):
-        unpacker = bz2.BZ2Decompressor()
-    elif content.startswith(b"\xfd7zXZ\x00"):
-        unpacker = lzma.LZMADecompressor(memlimit=1 << 30)
-    if unpacker is not None:
-        limit = allowed(len(content))
-        try:
-            data: bytes = unpacker.decompress(content, limit + 1)
-        except (zlib.error, OSError, EOFError, lzma.LZMAError, MemoryError) as error:
-            raise FileError(f"the compressed file is damaged: {error}") from None
-        if len(data) > limit:
-            raise FileError(f"would unpack to more than the limit of {limit} bytes")
-        if not unpacker.eof or unpacker.unused_data:
-            raise FileError("the compressed file is cut, or followed by something else")
-        content = data
+    for magic, unpacker_of in _PACKED.items():
+        if content.startswith(magic):
+            unpacker, limit = unpacker_of(), allowed(len(content))
+            try:
+                data: bytes = unpacker.decompress(content, limit + 1)
+            except (zlib.error, OSError, EOFError, lzma.LZMAError, MemoryError) as error:
+                raise FileError(f"the compressed file is damaged: {error}") from None
+            if len(data) > limit:
+                raise FileError(f"would unpack to more than the limit of {limit} bytes")
+            if not unpacker.eof or unpacker.unused_data:
+                raise FileError("the compressed file is cut, or followed by something else")
+            content = data
+            break
     if not content.startswith(_ONE_OBJECT + _WORKSPACE):
         raise FileError("a compressed file that R did not write; unpack it first")
     return content

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Array, Space, named_entry
-from ..spaces.sphere import DRIFT, Sphere, degrees_of
-
-if TYPE_CHECKING:
-    from .files import Dataset
+from ..spaces.sphere import degrees_of
+from .base import Dataset
 
 _NINES = [float(f"{'9' * whole}{part}") for whole in (2, 3, 4, 5, 6) for part in ("", ".9", ".99")]
 CODES = np.array(
@@ -93,7 +91,6 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
 
     >>> from pathlib import Path
     >>> from sfumato import Sphere
-    >>> from sfumato.data import Dataset
     >>> remarks(Dataset(np.array([[0.6, 0.8001]]), "vectors", "CSV", {}, Path("a")), Sphere(1))
     ['1 of 1 records are not quite of the right length, by up to 8e-05 of it; each is divided by its length']
     """
@@ -107,14 +104,7 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
                 f"{data.where(row)}: landmark {landmark + 1} is (0, 0), and {len(some) - 1} others are, where no other "
                 "number is zero or negative; if these were not found on the specimen, write NA for them"
             )
-    if isinstance(space, Sphere):
-        drift = np.abs(np.linalg.norm(data.points, axis=1) * np.sqrt(space.curvature) - 1)
-        moved = (drift > 1e-6) & (drift <= DRIFT)
-        if moved.any():
-            found.append(
-                f"{moved.sum()} of {len(data)} records are not quite of the right length, by up to "
-                f"{drift[moved].max():.1g} of it; each is divided by its length"
-            )
+    found += space.corrections(data.points)
     if data.degrees is not None and len(data) >= ENOUGH:
         latitude, longitude = np.abs(degrees_of(data.points)).T
         if not (latitude > np.pi / 2).any() and not (longitude > np.pi).any():

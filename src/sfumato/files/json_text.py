@@ -7,14 +7,15 @@ from typing import Any
 
 import numpy as np
 
-from .files import UNSAID, Choice, FileError, Records, Wanted
-from .layout import AmbiguousError, strings
-from .tables import Table, pick
+from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Wanted
+from .labels import as_float, column, is_number, strings
+from .several import pick
+from .table import Table
 
 DEEPEST = 8  # lists and objects within each other
 
 
-def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Records:
+def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found:
     """An array as nested lists; or several by name, of which one holds the records; or a list of rows.
 
     >>> read_json('[{"lat": 90, "lon": 0, "mag": 5.1}, {"lat": 0, "lon": 0, "mag": 4}]').points.round(9).tolist()
@@ -31,6 +32,9 @@ def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Recor
     held: dict[str, Any] = {}
     _collect("", document, held, 0)
     return pick(held, space, choice)
+
+
+JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[", "{"))
 
 
 def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
@@ -71,17 +75,10 @@ def _feature(feature: Any) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    """Rows of named values: numbers where all are, texts elsewhere; what is nested is left out."""
-    columns: dict[str, Any] = {}
-    for name in dict.fromkeys(key for row in rows for key in row):
-        values = [row.get(name) for row in rows]
-        if any(isinstance(value, dict | list) for value in values):
-            continue
-        if all(value is None or _is_number(value) for value in values):
-            columns[str(name)] = np.array([np.nan if value is None else _float(value) for value in values])
-        else:
-            columns[str(name)] = strings(str(name), ["" if value is None else str(value) for value in values])
-    return Table(columns)
+    """Rows of named values; what is nested is left out."""
+    values = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
+    nested = {name for name, some in values.items() if any(isinstance(value, dict | list) for value in some)}
+    return Table({name: column(name, some) for name, some in values.items() if name not in nested})
 
 
 def _array(item: list[Any]) -> Any:
@@ -93,21 +90,10 @@ def _array(item: list[Any]) -> Any:
     while level and len(sizes) < DEEPEST and all(isinstance(one, list) for one in level):
         sizes.append({len(one) for one in level})
         level = [inner for one in level for inner in one]
-    if not all(one is None or _is_number(one) for one in level):
+    if not all(one is None or is_number(one) for one in level):
         return None
     if any(len(some) > 1 for some in sizes):
         few, many = min(min(sizes[0]), min(sizes[-1])), max(max(sizes[0]), max(sizes[-1]))
         return AmbiguousError(f"lists of different lengths, {few} to {many}; every record needs as many numbers")
     shape = (len(item), *(next(iter(some)) for some in sizes))
-    return np.array([np.nan if one is None else _float(one) for one in level]).reshape(shape)
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def _float(value: float) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return float("inf")
+    return np.array([as_float(one) for one in level]).reshape(shape)

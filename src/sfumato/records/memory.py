@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from .spaces.base import RUN, Array, Moments, Points, Space, add_each, in_pairs
+from ..spaces.base import RUN, Array, Moments, Points, Space, add_each, in_pairs
 
 T = TypeVar("T")
 SAMPLE = 1 << 18  # records that the solver's first guess is made from
@@ -24,7 +24,7 @@ class Records:
     """Canonical points in memory, with weights or without.
 
     Everything that a mechanism asks of the data is a sum over records, so it is all one method, :meth:`reduce`; data
-    elsewhere (``sfumato.data.lazy``) come as a subclass with another one.
+    elsewhere (``lazy.py``) come as a subclass with another one.
     """
 
     def __init__(self, space: Space, points: Points, weights: Array | None = None, workers: int = 1) -> None:
@@ -59,8 +59,12 @@ class Records:
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Mean logarithm, mean Hessian and mean square at a point."""
-        total = self.reduce(partial(_moments, self.space, base, accuracy), add_moments)
+        total = self.reduce(partial(self._moments, self.space, base, accuracy), add_moments)
         return total * (1 / total.weight)
+
+    @staticmethod
+    def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
+        return space.moments(base, points, weights, accuracy)
 
     def mean_log(self, bases: Points) -> Points:
         """The mean of log at each base."""
@@ -75,10 +79,6 @@ class Records:
     def mean(self, function: Callable[[Points], Array]) -> Array:
         """The mean over records of a function's rows; without weights."""
         return self.reduce(partial(_row_sums, function)) / self.n
-
-
-def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
-    return space.moments(base, points, weights, accuracy)
 
 
 def _log_sums(space: Space, bases: Points, points: Points, weights: Array | None) -> tuple[Points, float]:

@@ -1,0 +1,173 @@
+"""What the readers of all formats share: what they are asked, what they hand back, how they refuse, and their limits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.base import Array, Kind, Space
+
+Labels = dict[str, NDArray[Any]]
+Wanted = Space | type[Space] | None  # a space, or its class alone where the file tells the size
+
+LARGEST = 4 << 30  # bytes that a compressed file may unpack to
+
+
+class FileError(ValueError):
+    """A file that cannot be read whole.  Lines count from 1, records from 0 as in an array; for the curator's eyes only."""
+
+
+class AmbiguousError(FileError):
+    """Records that could be read in two ways."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Dataset:
+    """The records of one file.
+
+    ``points`` is float64, batch first: landmarks (n, k, 2), matrices (n, k, k), directions or vectors (n, m).  ``labels``
+    holds what else the file says of each record (ID, subject, scale), strings or numbers, each of length n.  ``source`` says
+    in words which array or columns became the points; ``degrees`` are the names of latitude and longitude, where the points
+    came as such.  NumPy takes a data set for its points, and so does everything that asks for points.
+    """
+
+    points: Array
+    kind: Kind
+    format: str
+    labels: Labels
+    path: Path
+    source: str = ""
+    names: tuple[str, ...] = ()
+    lines: tuple[int, ...] = ()
+    degrees: tuple[str, str] | None = None
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        return np.array(self.points, dtype=dtype) if copy else np.asarray(self.points, dtype=dtype)
+
+    def __repr__(self) -> str:
+        """No record of it: what is printed is seen by others."""
+        shape = " x ".join(map(str, self.points.shape[1:]))
+        beside = f"; beside them: {', '.join(self.labels)}" if self.labels else ""
+        said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
+        return f"<Dataset {self.path.name}: {said}{beside}>"
+
+    def where(self, row: int) -> str:
+        """A record in the file's own words, for the curator: its line and ID, and which of its numbers are not there."""
+        found = [f"line {self.lines[row]}"] if self.lines else []
+        keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
+        found += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
+        bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel())
+        if len(bad) and self.names:
+            each = len(self.names) == self.points[row].size
+            found.append(f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}")
+        return f"record {row}" + (f" ({'; '.join(found)})" if found else "")
+
+
+class Found(NamedTuple):
+    """What a reader of one format hands back."""
+
+    points: Array
+    kind: Kind
+    labels: Labels
+    source: str = ""
+    names: tuple[str, ...] = ()  # of the columns: of each number of a point, or of all together
+    lines: tuple[int, ...] = ()  # of a text, where the records begin
+    degrees: tuple[str, str] | None = None
+    sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
+
+    def dataset(self, format: str, path: Path) -> Dataset:
+        """The data set of a file."""
+        points = np.ascontiguousarray(self.points, dtype=np.float64)
+        return Dataset(points, self.kind, format, self.labels, path, *self[3:7])
+
+
+class Choice(NamedTuple):
+    """What the user says of a file beside the space."""
+
+    columns: tuple[str, ...] = ()
+    array: str | None = None
+    missing: tuple[float, ...] | None = None  # None: not said
+
+    def filled(self, values: Array) -> Array:
+        """NaN in place of the codes for missing values."""
+        return np.where(np.isin(values, self.missing), np.nan, values) if self.missing else values
+
+
+UNSAID = Choice()
+
+
+class Format(NamedTuple):
+    """A format: its reader, of bytes that begin with ``magic``, or of a text of which ``looks`` knows the first words."""
+
+    name: str
+    read: Callable[[Any, Wanted, Choice], Found]
+    magic: tuple[bytes, ...] = ()
+    looks: Callable[[str], object] | None = None
+    suffixes: tuple[str, ...] = ()  # that decide where the words do not
+    choosable: bool = True  # whether it has columns or arrays to choose from
+
+
+def allowed(compressed: int) -> int:
+    """Bytes that so many compressed bytes may unpack to: real data shrink a hundredfold at most.
+
+    >>> allowed(1000)
+    67208864
+    """
+    return min(LARGEST, 100 * compressed + (64 << 20))
+
+
+def package(name: str, purpose: str) -> Any:
+    """A package that only some formats need, imported when one is met.
+
+    >>> package("json", "reading JSON").dumps(1)
+    '1'
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        raise FileError(f"{purpose} needs the package {name.split('.')[0]}: pip install {name.split('.')[0]}") from None
+
+
+@contextmanager
+def damaged(what: str) -> Iterator[None]:
+    """Whatever a library raises at a damaged file, as a FileError: they raise many kinds.
+
+    >>> with damaged("the file is damaged"):
+    ...     {}["x"]
+    Traceback (most recent call last):
+    sfumato.files.base.FileError: the file is damaged: 'x'
+    """
+    try:
+        yield
+    except (FileError, MemoryError):
+        raise
+    except Exception as error:
+        raise FileError(f"{what}: {str(error)[:200] or type(error).__name__}") from None
+
+
+def shown(text: str) -> str:
+    """A piece of a file for a message: quoted, and not a page long.
+
+    >>> shown("x" * 99)
+    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
+    """
+    return repr(text if len(text) <= 40 else text[:40] + "…")
+
+
+def listed(names: Any, most: int = 6) -> str:
+    """Some of the names, for a message.
+
+    >>> listed(["a", "b", "c"], 2)
+    'a, b, …'
+    """
+    return ", ".join([*names][:most]) + (", …" if len(names) > most else "") or "none"

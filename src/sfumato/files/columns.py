@@ -1,0 +1,138 @@
+"""Columns whose names say that they are landmarks or the entries of matrices."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.base import Array, Space
+from .base import FileError, Found, Wanted, shown
+from .layout import landmarks, shape_of
+from .table import Table
+
+_LANDMARK = [
+    re.compile(r"(?P<axis>[xyz])[._ -]?(?P<name>[0-9]+)"),  # x1, y1; X.1
+    re.compile(r"(lm|landmark|point|pt|p)?[._ -]?(?P<name>[0-9]+)[._ -]?(?P<axis>[xyz])"),  # 1.X, lm1_x
+    re.compile(r"(?P<name>.+)[._ -](?P<axis>[xyz])"),  # nose_x
+]
+_TENSOR = re.compile(r"d?[._ -]?(?P<row>[xyz])(?P<column>[xyz])")  # Dxx, Dxy
+_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9]+)[._ -](?P<column>[0-9]+)")  # m1_2
+_SHORT_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9])(?P<column>[0-9])")  # c12: only if the space says matrices
+SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
+_POINT = re.compile(r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index")
+
+
+def wide(table: Table, space: Wanted) -> Found | None:
+    """One row a specimen, columns such as x1, y1."""
+    if space is not None and space.kind != "landmarks":
+        return None
+    for pattern in _LANDMARK:
+        found: dict[str, dict[str, str]] = {}
+        matches = [(name, match) for name in table.columns if (match := pattern.fullmatch(name.lower()))]
+        for name, match in matches:
+            found.setdefault(match["name"], {})[match["axis"]] = name
+        # an x without a y may be any column, as an x in a table of regressors; three pairs are landmarks
+        if sum({"x", "y"} <= set(axes) for axes in found.values()) >= 3:
+            break
+    else:
+        return None
+    if any("z" in axes for axes in found.values()):
+        raise FileError("the columns hold landmarks in three dimensions; sfumato reads planar ones")
+    if sum(map(len, found.values())) != len(matches):
+        raise FileError("two columns hold the same coordinate, their names alike but for capitals or dots")
+    for axes in found.values():
+        if len(axes) != 2:
+            (axis, name), *_ = axes.items()
+            raise FileError(f"column {name!r} has no {'y' if axis == 'x' else 'x'} beside it")
+    by_number = all(re.fullmatch(r"[0-9]{1,18}", name) for name in found)
+    names = sorted(found, key=int) if by_number else list(found)
+    used = [found[name][axis] for name in names for axis in "xy"]
+    points = table.stacked(used).reshape(len(table), len(names), 2)
+    return landmarks(points, table.labels(used), space, **table.told(used))
+
+
+def long(table: Table, space: Wanted) -> Found | None:
+    """One row a landmark: columns specimen, landmark, x, y."""
+    if space is not None and space.kind != "landmarks":
+        return None
+    by_name = {name.lower(): name for name in table.columns}
+    specimen = next((by_name[name] for name in by_name if name and SPECIMEN.fullmatch(name)), None)
+    point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
+    if specimen is None or not {"x", "y"} <= set(by_name):
+        return None
+    names, first, group = np.unique(table.columns[specimen], return_index=True, return_inverse=True)
+    if point is None and len(names) == len(table):
+        return None  # one point each: vectors
+    if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all():
+        raise FileError(
+            "the table holds landmarks in three dimensions; sfumato reads planar ones (vectors? give the space)"
+        )
+    order = np.argsort(first)  # specimens as they come
+    rank = np.argsort(order)[group]
+    counts = np.bincount(rank)
+    if (counts != counts[0]).any():
+        other = int(np.flatnonzero(counts != counts[0])[0])
+        raise FileError(
+            f"record {other} ({table.where(int(first[order[other]]))}): specimen {shown(str(names[order[other]]))} has "
+            f"{counts[other]} landmarks, but specimen {shown(str(names[order[0]]))} has {counts[0]}"
+        )
+    place = np.zeros(len(table)) if point is None else _places(table, point)
+    rows = np.lexsort((np.arange(len(table)), place, rank)).reshape(len(names), counts[0])
+    if point is not None:
+        _check_places(table, place[rows], rows, table.columns[point])
+    used = [by_name["x"], by_name["y"], *([point] if point is not None else [])]
+    points = np.stack([table.numbers(name)[rows] for name in used[:2]], axis=-1)
+    constant = {name for name, column in table.columns.items() if (column[rows] == column[rows[:, :1]]).all()}
+    labels = table.labels([*used, *(set(table.columns) - constant)], rows[:, 0])
+    source = f"the columns {', '.join([specimen, *used])}, a row for each of {counts[0]} landmarks"
+    lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
+    return landmarks(points, labels, space, source, lines=lines)
+
+
+def _places(table: Table, point: str) -> Array:
+    """Where a landmark comes in its specimen: by number, or by name in the order of the file."""
+    if table.is_numeric(point):
+        return table.numbers(point)
+    _, first, group = np.unique(table.columns[point], return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[group].astype(np.float64)
+
+
+def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: NDArray[Any]) -> None:
+    twice = np.argwhere(places[:, 1:] == places[:, :-1])
+    if len(twice):
+        i, j = twice[0]
+        row = int(rows[i, j + 1])
+        raise FileError(f"{table.where(row)}: a second landmark {shown(str(names[row]))} in one specimen (record {i})")
+    odd = np.argwhere(places != places[0])
+    if len(odd):
+        i, j = odd[0]
+        row = int(rows[i, j])
+        raise FileError(
+            f"{table.where(row)}: record {i} has landmark {shown(str(names[row]))} where the first specimen has "
+            f"{shown(str(names[rows[0, j]]))}"
+        )
+
+
+def entries(table: Table, space: Wanted) -> Found | None:
+    """Columns named by the row and column of a matrix; half of a symmetric matrix is enough."""
+    if space is not None and space.kind != "matrices":
+        return None
+    for pattern in [_TENSOR, _ENTRY, *([_SHORT_ENTRY] if space is not None else [])]:
+        matches = {name: pattern.fullmatch(name.lower()) for name in table.columns}
+        found = {(match["row"], match["column"]): name for name, match in matches.items() if match}
+        indices = sorted({index for pair in found for index in pair}, key=lambda index: (len(index), index))
+        complete = all((i, j) in found or (j, i) in found for i in indices for j in indices)
+        if len(indices) >= 2 and complete:
+            break
+    else:
+        return None
+    used = [found.get((i, j), found.get((j, i), "")) for i in indices for j in indices]
+    if len(set(used)) != len(found):
+        return None  # two names for one entry
+    matrices = table.stacked(used).reshape(len(table), len(indices), len(indices))
+    if isinstance(space, Space) and shape_of(space) != matrices.shape[1:]:
+        raise FileError(f"holds matrices {matrices.shape[1:]}; {space} needs {shape_of(space)}")
+    return Found(matrices, "matrices", table.labels(used), **table.told(used))

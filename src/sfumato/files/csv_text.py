@@ -1,0 +1,82 @@
+"""Tables as text: CSV, TSV, and what separates values by semicolons or blanks."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections import Counter
+
+from .base import UNSAID, Choice, FileError, Format, Found, Wanted, shown
+from .labels import text_columns
+from .table import Table, is_number
+from .tables import read_table
+
+
+def read_csv(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+    """Values separated by commas, semicolons, tabs or blanks; with semicolons or tabs, decimal commas are understood.
+
+    >>> read_csv("id,x1,y1,x2,y2,x3,y3\\na,0,0,1,0,0,1\\nb,0,0,2,0,0,1\\n").points.shape
+    (2, 3, 2)
+    """
+    mark = delimiter(text)
+    rows, lines = _rows(text, mark)
+    if not rows:
+        raise FileError("holds no records")
+    header = [name.strip() for name in rows[0]]
+    if all(re.fullmatch(r"[+-]?[0-9.].*", name) and is_number(name, mark in ";\t") for name in header):
+        header = [f"column {i}" for i in range(1, len(header) + 1)]
+    else:
+        rows, lines = rows[1:], lines[1:]
+        if rows and len(rows[0]) == len(header) + 1:
+            header = ["", *header]  # R's write.table names no column of row names
+    if not rows:
+        raise FileError("holds a header and no records")
+    repeated = {name for name, count in Counter(header).items() if count > 1}
+    if repeated:
+        raise FileError(f"two columns are named {shown(min(repeated))}")
+    for row, line in zip(rows, lines, strict=True):
+        if len(row) != len(header):
+            raise FileError(f"line {line}: {len(row)} values in a table of {len(header)} columns")
+    columns = text_columns({name: list(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)})
+    return read_table(Table(columns, lines, mark in ";\t", choice), space)
+
+
+def delimiter(text: str) -> str:
+    """What separates the values of the first line that is not a comment.
+
+    >>> delimiter("x;y\\n1,5;2\\n")
+    ';'
+    """
+    first = next((line for line in re.split(r"[\r\n]+", text) if line.strip() and not line.startswith("#")), "")
+    for mark in "\t;,":
+        if mark in first:
+            return mark
+    return " " if " " in first.strip() else ","
+
+
+def _rows(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
+    """Rows with their lines.  Blank lines are passed over, except where one may be a missing value."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    blank = 0
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=mark, strict=True, skipinitialspace=True)
+    try:
+        for row in reader:
+            cells = [cell for cell in row if cell] if mark == " " else row
+            if len(cells) <= 1 and not "".join(cells).strip():
+                blank = reader.line_num if rows else 0
+            elif rows or not row[0].startswith("#"):
+                if blank and len(cells) == 1:
+                    raise FileError(
+                        f"line {blank}: a blank line in a table of one column; write NA for a missing value"
+                    )
+                rows.append(cells)
+                lines.append(reader.line_num)
+    except csv.Error as error:
+        raise FileError(f"line {reader.line_num}: {error}") from None
+    return rows, lines
+
+
+TSV = Format("TSV", read_csv, looks=lambda words: delimiter(words) == "\t")
+CSV = Format("CSV", read_csv, looks=lambda words: True)  # whatever is left

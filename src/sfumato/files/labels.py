@@ -1,0 +1,95 @@
+"""Labels: what a file says of each record beside its point."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import FileError, Labels, allowed
+
+WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
+
+
+def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
+    """The arrays that say one thing of each of n records.
+
+    >>> per_record({"y": np.array([[1], [2]]), "wireframe": np.zeros((7, 2))}, 2)
+    {'y': array([1, 2])}
+    """
+    labels = {}
+    for name, array in arrays.items():
+        if array.size == n == max(array.shape, default=0) and array.dtype.kind in "biufSU":
+            flat = array.reshape(n)
+            labels[name] = np.char.decode(flat, "utf-8", "replace") if array.dtype.kind == "S" else flat
+    return labels
+
+
+def texts(name: str, values: list[str]) -> NDArray[Any]:
+    """A column of labels: whole numbers or numbers if all are written as such, otherwise text ("007" is text).
+
+    >>> texts("age", ["7", "12"]).dtype.kind, texts("id", ["007", "12"]).dtype.kind
+    ('i', 'U')
+    """
+    if all(re.fullmatch(r"0|-?[1-9][0-9]{0,17}", value) for value in values):
+        return np.array(values, dtype=np.int64)
+    if all(re.fullmatch(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?", value) for value in values):
+        return np.array(values, dtype=np.float64)
+    return strings(name, values)
+
+
+def strings(name: str, values: list[str]) -> NDArray[Any]:
+    """A column of labels that is text even where all of it is digits: an ID is a name.
+
+    >>> strings("id", ["7", "12"]).tolist()
+    ['7', '12']
+    """
+    return text_columns({name: values})[name]
+
+
+def text_columns(columns: dict[str, list[str]]) -> Labels:
+    """Columns of text, unless they would fill the memory: an array gives every text the room of the longest of its column.
+
+    >>> text_columns({"id": ["7", "12"]})["id"].tolist()
+    ['7', '12']
+    """
+    longest = {name: max(map(len, values), default=0) for name, values in columns.items()}
+    room = min(WIDEST, allowed(sum(len(value) for values in columns.values() for value in values)))
+    if sum(4 * longest[name] * len(values) for name, values in columns.items()) > room:
+        widest = max(longest, key=lambda name: longest[name] * len(columns[name]))
+        raise FileError(f"column {widest!r} holds a text of {longest[widest]} characters; leave the column out")
+    return {name: np.array(values, dtype=np.str_) for name, values in columns.items()}
+
+
+def column(name: str, values: list[Any]) -> NDArray[Any]:
+    """A column of values of Python: numbers where all are, with NaN for None, else texts.
+
+    >>> column("a", [1, None]).tolist(), column("b", ["x", None]).tolist()
+    ([1.0, nan], ['x', ''])
+    """
+    if all(value is None or is_number(value) for value in values):
+        return np.array([as_float(value) for value in values])
+    return strings(name, ["" if value is None else str(value) for value in values])
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value of Python is a number; True and False are none.
+
+    >>> is_number(1), is_number(True)
+    (True, False)
+    """
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def as_float(value: float | None) -> float:
+    """A number of Python in double precision; NaN for None.
+
+    >>> as_float(10**400), as_float(None)
+    (inf, nan)
+    """
+    try:
+        return np.nan if value is None else float(value)
+    except OverflowError:
+        return np.inf

@@ -1,0 +1,62 @@
+"""Lines of text, and the numbers in them."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from .base import FileError, shown
+
+# Patterns here meet hostile text: in none can two neighbouring parts match the same characters, so none takes long to fail.
+_NUMBER = re.compile(r"[+-]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([eE][+-]?[0-9]+)?|[+-]?inf(inity)?", re.IGNORECASE)
+_MISSING = {"na", "nan", "n/a", "null", "?"}
+
+
+class Line(NamedTuple):
+    number: int
+    text: str
+
+
+def number(token: str) -> float:
+    """A number as people write it; NaN for a missing one.  Unlike ``float``, no underscores.
+
+    >>> number("-1.5e3"), number("NA")
+    (-1500.0, nan)
+    """
+    if _NUMBER.fullmatch(token):
+        return float(token)
+    if token.lower() in _MISSING:
+        return np.nan
+    if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", token):
+        raise ValueError(f"{shown(token)} has a decimal comma; write {token.replace(',', '.')}")
+    raise ValueError(f"{shown(token)} is not a number")
+
+
+def lines_of(text: str) -> list[Line]:
+    """The lines that are not blank, with their numbers."""
+    numbered = enumerate(re.split(r"\r\n|\r|\n", text), start=1)
+    return [Line(i, line.strip()) for i, line in numbered if line.strip()]
+
+
+def count(text: str, line: int, what: str) -> int:
+    if not re.fullmatch(r"[0-9]{1,18}", text):
+        raise FileError(f"line {line}: {what}={shown(text)} is not a count")
+    return int(text)
+
+
+def numbers(tokens: list[str], line: int) -> list[float]:
+    try:
+        return [number(token) for token in tokens]
+    except ValueError as error:
+        raise FileError(f"line {line}: {error}") from None
+
+
+def planar(line: Line) -> list[float]:
+    tokens = line.text.split()
+    if len(tokens) == 3:
+        raise FileError(f"line {line.number}: three coordinates, {shown(line.text)}; sfumato reads planar landmarks")
+    if len(tokens) != 2:
+        raise FileError(f"line {line.number}: expected two coordinates, found {shown(line.text)}")
+    return numbers(tokens, line.number)

@@ -1,0 +1,153 @@
+"""MATLAB's files: version 5 (``save``), read by SciPy, and version 7.3, which is HDF5 (``save -v7.3``), by h5py.
+
+Both libraries can crash at a damaged file, and take all memory at a swollen one: they run apart, within limits.
+"""
+
+from __future__ import annotations
+
+import io
+import math
+import struct
+from collections import Counter
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .apart import Arrays, read_apart
+from .base import UNSAID, Choice, FileError, Format, Found, Wanted, allowed, damaged, package
+from .labels import strings
+from .several import pick
+
+_NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
+_SIZES = {name: int("".join(filter(str.isdigit, name)) or 64) // 8 for name in _NUMERIC} | {"single": 4, "logical": 1}
+_MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
+_COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4", ">f8", ">f4")]
+_FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
+
+
+def read_mat(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+    """Version 5: one numeric array of records; other variables of their length are labels.
+
+    >>> from scipy.io import savemat
+    >>> buffer = io.BytesIO()
+    >>> savemat(buffer, {"landmarks": np.zeros((12, 2, 40))})
+    >>> read_mat(buffer.getvalue()).points.shape
+    (40, 12, 2)
+    """
+    _check_elements(content)
+    return pick(read_apart("matlab:mat_arrays", content), space, choice, records_last=True)
+
+
+def read_mat73(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+    """Version 7.3.  Links to other files, and data kept in other files, are refused.
+
+    The axes are reversed against HDF5's, as MATLAB writes columns first.
+
+    >>> import h5py
+    >>> buffer = io.BytesIO()
+    >>> with h5py.File(buffer, "w", userblock_size=512) as file:
+    ...     file["landmarks"] = np.zeros((40, 2, 12))
+    >>> read_mat73(buffer.getvalue()).points.shape
+    (40, 12, 2)
+    """
+    package("h5py", "reading MATLAB 7.3 files")
+    return pick(read_apart("matlab:hdf5_arrays", content), space, choice, records_last=True)
+
+
+MATLAB = Format("MATLAB", read_mat, magic=(b"MATLAB 5.0 MAT-file",))
+MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",))
+
+
+# -- version 5 -------------------------------------------------------------------------------------------------------------
+def _check_elements(content: bytes) -> None:
+    """That the file is made of whole variables: SciPy does not notice every cut."""
+    order, position = {b"IM": "<", b"MI": ">"}.get(content[126:128]), 128
+    if order is None:
+        raise FileError("the MATLAB header is damaged or cut")
+    while position < len(content):
+        if position + 8 > len(content):
+            raise FileError(f"cut within the element at byte {position}")
+        kind, size = struct.unpack_from(f"{order}II", content, position)
+        if kind not in (_MATRIX, _COMPRESSED):
+            raise FileError(f"the element at byte {position} is of kind {kind}, not a variable; the file is damaged")
+        if position + 8 + size > len(content):
+            raise FileError(f"the element at byte {position} says {size} bytes, more than follow; is the file cut?")
+        position += 8 + size
+
+
+def mat_arrays(content: bytes) -> Arrays:
+    """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not looked into.
+
+    >>> mat_arrays(b"MATLAB 5.0 MAT-file".ljust(126) + b"IM")
+    {}
+    """
+    from scipy.io import loadmat, whosmat
+
+    limit = allowed(len(content))
+    with damaged("the MATLAB file is damaged or cut"):
+        listed = whosmat(io.BytesIO(content))
+        for name, count in Counter(name for name, _, _ in listed).items():
+            if count > 1:
+                raise FileError(f"holds two variables named {name!r}")
+        if sum(math.prod(shape) * _SIZES.get(kind, 1) for _, shape, kind in listed) > limit:
+            raise FileError(f"would unpack to more than the limit of {limit} bytes")
+        names = [name for name, _, kind in listed if kind in _NUMERIC or kind in ("char", "cell")]
+        held = loadmat(io.BytesIO(content), variable_names=names) if names else {}
+        arrays = {name: _plain(held[name]) for name in names}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _plain(array: NDArray[Any]) -> NDArray[Any] | None:
+    """Numbers as they are, the rows of a matrix of letters, and a cell array in which every cell is a line of text."""
+    if array.dtype.kind == "O":
+        if not all(isinstance(cell, np.ndarray) and cell.dtype.kind == "U" and cell.size == 1 for cell in array.flat):
+            return None
+        array = strings("of cells", [str(cell.item()) for cell in array.ravel(order="F")])
+    if array.size == 0:
+        return None
+    if array.dtype.kind == "U":
+        return np.strings.rstrip(array) if array.ndim == 1 else None
+    return array.astype(array.dtype.newbyteorder("="))
+
+
+# -- version 7.3 -----------------------------------------------------------------------------------------------------------
+def hdf5_arrays(content: bytes) -> Arrays:
+    """The numeric variables of a version 7.3 file.
+
+    >>> hdf5_arrays(b"")
+    Traceback (most recent call last):
+    sfumato.files.base.FileError: the MATLAB 7.3 file is damaged or cut: ...
+    """
+    import h5py
+
+    with damaged("the MATLAB 7.3 file is damaged or cut"), h5py.File(io.BytesIO(content), "r") as file:
+        names = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
+        found = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
+        arrays = {name: _dataset(dataset, allowed(len(content))) for name, dataset in found.items()}
+    return {name: array for name, array in arrays.items() if array is not None}
+
+
+def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
+    """A numeric variable; None for text, cells and structures."""
+    if dataset.external or dataset.is_virtual:
+        raise FileError(f"variable {dataset.name!r} keeps its data in other files, which are not read")
+    matlab_class = dataset.attrs.get("MATLAB_class", b"double")
+    if (matlab_class.decode() if isinstance(matlab_class, bytes) else str(matlab_class)) not in _NUMERIC:
+        return None
+    if dataset.attrs.get("MATLAB_empty", 0):
+        return None
+    if dataset.dtype.kind not in "biuf" and dataset.dtype not in _COMPLEX:
+        return None  # also texts of any length, many of which can be one in the file
+    plan = dataset.id.get_create_plist()
+    filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
+    if filters - _FILTERS:
+        raise FileError(
+            f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})"
+        )
+    if max(dataset.size, math.prod(dataset.chunks or ())) * dataset.dtype.itemsize > limit:
+        raise FileError(f"variable {dataset.name!r} says {dataset.shape} values, over the limit of {limit} bytes")
+    array = np.asarray(dataset[()])
+    if array.dtype.names:
+        array = array["real"] + 1j * array["imag"]
+    return array.T

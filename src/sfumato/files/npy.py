@@ -1,0 +1,99 @@
+"""NumPy's files.  Nothing is ever unpickled, and a header is believed only if it accounts for every byte."""
+
+from __future__ import annotations
+
+import io
+import math
+import warnings
+import zipfile
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .base import UNSAID, Choice, FileError, Format, Found, Wanted, allowed, damaged, shown
+from .layout import MOST_AXES
+from .several import pick
+
+
+def read_npy(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+    """One array.
+
+    >>> buffer = io.BytesIO()
+    >>> np.save(buffer, np.zeros((4, 3, 3)))
+    >>> read_npy(buffer.getvalue()).kind
+    'matrices'
+    """
+    return pick({"": _array(content)}, space, choice)
+
+
+def read_npz(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+    """An archive: one array of records, and arrays of their length as labels.
+
+    >>> buffer = io.BytesIO()
+    >>> np.savez(buffer, landmarks=np.zeros((2, 5, 2)), subject=["a", "b"])
+    >>> read_npz(buffer.getvalue()).labels["subject"].tolist()
+    ['a', 'b']
+    """
+    return pick(_members(content), space, choice)
+
+
+NPY = Format("NPY", read_npy, magic=(b"\x93NUMPY",))
+NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
+
+
+def _members(content: bytes) -> dict[str, NDArray[Any]]:
+    # zipfile lets errors of every compressor through
+    with damaged("the archive is damaged or cut"), zipfile.ZipFile(io.BytesIO(content)) as archive:
+        entries = archive.infolist()
+        _check_entries(entries, allowed(len(content)))
+        members = [entry for entry in entries if entry.filename.endswith(".npy")]
+        # zipfile reads no more than the size that was checked, and then checks the sum
+        contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
+    arrays = {}
+    for name, member in contents.items():
+        try:
+            arrays[name] = _array(member)
+        except FileError as error:
+            raise FileError(f"array {shown(name)}: {error}") from None
+    return arrays
+
+
+def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:
+    names, size = {entry.filename for entry in entries}, sum(entry.file_size for entry in entries)
+    if len(names) != len(entries):
+        raise FileError("the archive holds two arrays of one name")
+    if names & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
+        raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")
+    if not any(name.endswith(".npy") for name in names):
+        raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")
+    if size > limit:
+        raise FileError(f"the archive would unpack to {size} bytes, over the limit of {limit}; save it unpacked, .npy")
+    if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
+        raise FileError("the archive is packed in a way that NumPy does not use; save it again with NumPy")
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """The array of an NPY file, after its header has been held against its length."""
+    file = io.BytesIO(content)
+    with damaged("the NPY header is damaged, cut or of an unknown version"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # headers from Python 2
+        npy: Any = np.lib.format  # whose types NumPy tells since 2.4
+        header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
+        shape, fortran, dtype = header(file)
+    if dtype.hasobject or dtype.names or dtype.subdtype:
+        raise FileError(
+            f"holds Python objects or structures ({shown(str(dtype))}), which are not read; save plain numbers"
+        )
+    present = len(content) - file.tell()
+    if len(shape) > MOST_AXES or any(isinstance(size, bool) for size in shape):
+        raise FileError(f"the header says {len(shape)} axes, {shown(str(shape))}; records have two or three")
+    if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != present:
+        raise FileError(
+            f"the header says {shape} values of {dtype.itemsize} bytes, but {present} bytes follow; is it cut?"
+        )
+    if present == 0:
+        raise FileError(f"holds no records: the array has shape {shape}")
+    flat = np.frombuffer(content, dtype=dtype, offset=file.tell())
+    array = flat.reshape(shape, order="F" if fortran else "C")
+    return array.astype(dtype.newbyteorder("="))

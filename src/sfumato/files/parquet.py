@@ -1,0 +1,138 @@
+"""Parquet and tables of Arrow."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.base import Array, Space
+from .apart import read_apart
+from .base import UNSAID, Choice, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
+from .labels import WIDEST, strings
+from .table import Table
+from .tables import read_table
+
+
+def read_parquet(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+    """Parquet, with a column for each coordinate.
+
+    >>> import pyarrow.parquet
+    >>> buffer = io.BytesIO()
+    >>> pyarrow.parquet.write_table(pyarrow.table({"Dxx": [2.0], "Dxy": [0.5], "Dyy": [1.0], "site": ["a"]}), buffer)
+    >>> read_parquet(buffer.getvalue()).points.tolist()
+    [[[2.0, 0.5], [0.5, 1.0]]]
+    """
+    package("pyarrow", "reading Parquet")
+    return read_table(Table(read_apart("parquet:parquet_columns", content), choice=choice), space)
+
+
+def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
+    """The columns of a Parquet file.  What its pages unpack to is known only when they are: so this runs apart.
+
+    >>> parquet_columns(b"PAR1")
+    Traceback (most recent call last):
+    sfumato.files.base.FileError: the Parquet file is damaged or cut: ...
+    """
+    import pyarrow as arrow
+    import pyarrow.compute
+    import pyarrow.parquet as parquet
+
+    with damaged("the Parquet file is damaged or cut"):
+        file = parquet.ParquetFile(arrow.BufferReader(content))
+        held, limit = file.metadata, allowed(len(content))
+        groups = [held.row_group(i) for i in range(held.num_row_groups)]
+        size = max(sum(group.total_byte_size for group in groups), 8 * held.num_rows * held.num_columns)
+        if size > limit:
+            raise FileError(f"would unpack to {size} bytes, over the limit of {limit}")
+        if sum(group.num_rows for group in groups) != held.num_rows:
+            raise FileError(f"says {held.num_rows} rows, but its groups hold another number; the file is damaged")
+        # texts stay as references to their dictionary until their length is known
+        words = [field.name for field in file.schema_arrow if _is_text(arrow, field.type)]
+        table = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=words).read()
+        return _columns(table)
+
+
+PARQUET = Format("Parquet", read_parquet, magic=(b"PAR1",))
+
+
+def read_head(batch: Any, space: Wanted = None) -> tuple[Found, list[str]]:
+    """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too.
+
+    >>> import pyarrow
+    >>> from sfumato import Sphere
+    >>> batch = pyarrow.record_batch({"id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
+    >>> read_head(batch, Sphere(dim=1))[1]
+    ['x', 'y']
+    """
+    columns = _columns(batch)
+    found = read_table(Table(columns), space)
+    if len(found.points) != batch.num_rows:
+        raise FileError("has a row for each landmark; to be read in parts a table needs a row for each record")
+    return found, [name for name in columns if (name or "row") not in found.labels]
+
+
+def read_first(path: Path, space: Wanted = None) -> Dataset:
+    """The first records of a Parquet file, to learn from them what the file holds."""
+    from ..records.sources import table_head
+
+    parquet = package("pyarrow.parquet", "reading Parquet")
+    try:
+        with damaged("the Parquet file is damaged or cut"):
+            with parquet.ParquetFile(path) as file:
+                head = table_head(file, 1000)
+            if head is None:
+                raise FileError("holds no records")
+            return read_head(head, space)[0].dataset("Parquet", path)
+    except FileError as error:
+        raise FileError(f"{path}: {error}") from None
+
+
+def read_batch(batch: Any, space: Space) -> Array:
+    """The points of some rows of an Arrow table, reduced to the columns that hold them.
+
+    >>> import pyarrow
+    >>> from sfumato import Sphere
+    >>> read_batch(pyarrow.record_batch({"x": [float("nan"), 0.0], "y": [0.0, 1.0]}), Sphere(dim=1)).tolist()
+    [[nan, 0.0], [0.0, 1.0]]
+    """
+    return read_table(Table(_columns(batch), chosen=True, settled=True), space).points
+
+
+def _columns(table: Any) -> dict[str, NDArray[Any]]:
+    arrow = package("pyarrow", "reading Arrow tables")
+    return {name: _arrow_column(arrow, name, table.column(name)) for name in table.schema.names}
+
+
+def _arrow_column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
+    kind = column.type
+    if arrow.types.is_nested(kind):
+        raise FileError(f"column {name!r} holds {kind}; write one column for each coordinate")
+    if arrow.types.is_dictionary(kind):
+        column = _spelt_out(arrow, name, column)
+        kind = column.type
+    if column.null_count == 0 and (arrow.types.is_integer(kind) or arrow.types.is_boolean(kind)):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind):  # what is missing comes as NaN
+        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
+    if arrow.types.is_boolean(kind):
+        return np.array([np.nan if value is None else value for value in column.to_pylist()], dtype=np.float64)
+    return strings(name, ["" if value is None else str(value) for value in column.to_pylist()])
+
+
+def _is_text(arrow: Any, kind: Any) -> bool:
+    t = arrow.types
+    return bool(t.is_string(kind) or t.is_binary(kind) or t.is_large_string(kind) or t.is_large_binary(kind))
+
+
+def _spelt_out(arrow: Any, name: str, column: Any) -> Any:
+    """A column with its values in place of references to them: a few bytes can refer to one long text many times."""
+    longest = 0
+    for chunk in column.chunks if _is_text(arrow, column.type.value_type) else []:
+        lengths = arrow.compute.binary_length(chunk.dictionary)
+        longest = max(longest, arrow.compute.max(lengths).as_py() or 0)
+    if 4 * longest * len(column) > WIDEST:
+        raise FileError(f"column {name!r} holds a text of {longest} characters; leave the column out")
+    return arrow.chunked_array([chunk.dictionary_decode() for chunk in column.chunks], type=column.type.value_type)

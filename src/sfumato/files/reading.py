@@ -1,0 +1,143 @@
+"""Reading a file of records, whatever its format.
+
+A file is judged by its content before its name, is read once, and comes out whole or not at all: a cut, damaged or
+swollen file raises a :class:`FileError`.  No path that a file mentions is ever followed.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from .base import Choice, Dataset, FileError, Labels, Wanted
+from .frames import is_frame, read_frame
+from .missing import codes, suspects
+from .registry import decode, recognise
+
+
+def read(
+    path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any,
+    space: Wanted = None,
+    *,
+    columns: str | Sequence[str] | None = None,
+    array: str | None = None,
+    missing: float | Sequence[float] | Literal["none"] | None = None,
+) -> Dataset:
+    """The records of a file: TPS, NTS, Morphologika, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
+
+    Several files, or a folder of them, are read one after another, each with one record or more; the label "file" says
+    which a record came from.  A data frame of pandas or polars, or a data set of xarray, is read as a file of such columns or
+    arrays would be.
+
+    ``space`` says what the records are, where the file does not: a space such as ``Sphere(2)``, or its class alone,
+    ``Sphere``.  ``columns`` of a table, or ``array`` by its name in a file that holds several, says where the points are;
+    ``columns="lat=theta, lon=phi"`` gives columns the names that are meant.  What could be read in two ways is refused
+    until one of these settles it, and ``source`` of the result says what was taken.
+
+    - Landmarks: arrays (n, k, 2), R's (k, 2, n), MATLAB's (2, k, n), complex (n, k), flat (n, 2k) in the order x1, y1, x2,
+      y2; lists of matrices; tables with a row for each specimen (x1, y1, …; 1.X, 1.Y, …; nose_x, nose_y, …) or for each
+      landmark (specimen, landmark, x, y).  Curves and outlines of a TPS file follow its landmarks.  SCALE is a label:
+      shapes have no scale.
+    - Matrices: arrays (n, k, k), (k, k, n) from R and MATLAB, flat (n, k·k) or (n, k(k+1)/2).  Columns named by their
+      indices (Dxx, Dxy, …; c1_2, …) go where the names say, so FSL's order (Dxx, Dxy, Dxz, Dyy, Dyz, Dzz) and DIPY's
+      (Dxx, Dxy, Dyy, Dxz, Dyz, Dzz) are both right.  Without such names the order is FSL's, the rows of the upper triangle.
+    - Directions: columns lat and lon, in degrees, become unit vectors; columns x, y, z are taken as they are.
+    - Missing values come as NaN, so that the check of the space names the record.  A number that many programs write for a
+      missing value (−999, 9999, …) and that stands apart from all others is refused until ``missing`` says that it is one
+      (``missing=-999``) or that there are none (``missing="none"``).
+
+    The last line of a text needs no end.  TPS and CSV files do not say how many records they hold: a cut between two
+    records, or within the very last number, cannot be noticed in them, so know the number that you expect.
+
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     file = Path(folder, "triangles.txt")
+    ...     _ = file.write_text("LM=3\\n0 0\\n1 0\\n0 1\\nID=a\\n" "LM=3\\n0 0\\n2 0\\n0 1\\nID=b\\n")
+    ...     data = read(file)
+    >>> data
+    <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; beside them: ID>
+    >>> data.format, data.kind, data.points.shape, data.labels["ID"].tolist()
+    ('TPS', 'landmarks', (2, 3, 2), ['a', 'b'])
+    """
+    names = [columns] if isinstance(columns, str) else columns or []
+    choice = Choice(tuple(part.strip() for name in names for part in name.split(",")), array, codes(missing))
+    if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
+        data = _read(path, space, choice)
+    elif isinstance(path, str | os.PathLike):
+        data = replace(_together([_read(one, space, choice) for one in files_of(Path(path))]), path=Path(path))
+    else:
+        data = _together([_read(one, space, choice) for one in path])
+    if choice.missing is None and (found := suspects(data)):
+        more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
+        raise FileError(f"{data.path}: {_sentence(found[0] + more)}")
+    return data
+
+
+def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
+    frame = is_frame(source)
+    path = Path(type(source).__name__ if frame else source)
+    if not frame and path.exists() and not path.is_file():
+        raise FileError(f"{path}: not a regular file; give a file of records, or a folder of such files")
+    content = b"" if frame else path.read_bytes()
+    try:
+        with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
+            data = read_frame(source, space, choice) if frame else _parse(content, path, space, choice)
+            return replace(data, points=choice.filled(data.points))
+    except FileError as error:
+        raise FileError(f"{path}: {_sentence(str(error))}") from None
+
+
+def _parse(content: bytes, path: Path, space: Wanted, choice: Choice) -> Dataset:
+    format = recognise(content, path.suffix.lower())
+    if not format.choosable and (choice.columns or choice.array is not None):
+        raise FileError("a file of landmarks alone, without columns or arrays to choose from")
+    held = content if format.looks is None else decode(content).rstrip(" \t\x1a")  # DOS ended files with a Ctrl-Z
+    return format.read(held, space, choice).dataset(format.name, path)
+
+
+def files_of(folder: Path) -> list[Path]:
+    """The files of a folder, number 2 before number 10; they must be of one ending.
+
+    >>> files_of(Path(__file__).parent / "none")
+    Traceback (most recent call last):
+    sfumato.files.base.FileError: ...none: an empty folder; give a file of records, or a folder of such files
+    """
+    files = [path for path in folder.glob("*") if path.is_file() and not path.name.startswith(".")]
+    endings = Counter(path.suffix.lower() for path in files)
+    if not files:
+        raise FileError(f"{folder}: an empty folder; give a file of records, or a folder of such files")
+    if len(endings) > 1:
+        held = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in endings.most_common(6))
+        raise FileError(f"{folder}: a folder of several kinds of files ({held}); give the files, as {folder}/*.tps")
+    return sorted(files, key=lambda path: [int(s) if s.isdecimal() else s for s in re.split("([0-9]+)", path.name)])
+
+
+def _together(parts: list[Dataset]) -> Dataset:
+    """The records of several files."""
+    if not parts:
+        raise FileError("no file was given")
+    first = parts[0]
+    for part in parts:
+        if part.kind != first.kind or part.points.shape[1:] != first.points.shape[1:] or part.degrees != first.degrees:
+            raise FileError(
+                f"{part.path}: holds {part.kind} of shape {part.points.shape[1:]} from {part.source}, but {first.path} "
+                f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same"
+            )
+    common = [name for name in first.labels if all(name in part.labels for part in parts)]
+    labels: Labels = {name: np.concatenate([part.labels[name] for part in parts]) for name in common}
+    labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])
+    source = first.source if len(parts) == 1 else f"{first.source}, of each of {len(parts)} files"
+    points = np.concatenate([part.points for part in parts])
+    return replace(first, points=points, labels=labels, source=source, lines=())
+
+
+def _sentence(text: str) -> str:
+    """A message that any terminal can show: pieces of a damaged file may hold anything, and there may be many."""
+    return "".join(c if c.isprintable() else " " for c in text if c.isprintable() or c.isspace())[:600]

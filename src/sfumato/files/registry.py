@@ -1,0 +1,67 @@
+"""Telling formats apart: by the first bytes, else by the first words, else by the name."""
+
+from __future__ import annotations
+
+from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, tps
+from .base import FileError, Format
+
+FORMATS: tuple[Format, ...] = (  # those of text in the order in which they are asked
+    npy.NPY,
+    npy.NPZ,
+    parquet.PARQUET,
+    matlab.MATLAB,
+    matlab.MATLAB_73,
+    r.R,
+    tps.TPS,
+    morphologika.MORPHOLOGIKA,
+    json_text.JSON,
+    nts.NTS,
+    csv_text.TSV,
+    csv_text.CSV,
+)
+
+_SHEET = "an old spreadsheet or document, which is not read; save the sheet as CSV and give that"
+_PICTURE = "a picture, not records; give the landmarks that were found on it"
+_OTHERS = {
+    b"\x89HDF": "an HDF5 file that MATLAB did not write; save the array as .npy",
+    b"\xd0\xcf\x11\xe0": _SHEET,
+    b"%PDF": "a PDF, which holds no records to read; give the table as CSV",
+    **dict.fromkeys([b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"], _PICTURE),
+}
+
+
+def recognise(content: bytes, suffix: str) -> Format:
+    """The format of a file.
+
+    >>> recognise(b"LM=3", "").name, recognise(b"LM,x", ".txt").name, recognise(b"ID=3", ".tps").name
+    ('TPS', 'CSV', 'TPS')
+    """
+    for format in FORMATS:
+        if format.magic and content.startswith(format.magic):
+            return format
+    if not content.strip():
+        raise FileError("the file is empty")
+    for magic, what in _OTHERS.items():
+        if content.startswith(magic):
+            raise FileError(what)
+    words = decode(content[: 1 << 16])
+    return next(f for f in FORMATS if f.looks is not None and (f.looks(words) or suffix in f.suffixes))
+
+
+def decode(content: bytes) -> str:
+    """Text in UTF-8, in UTF-16 with a mark, or else in the code page of Western Windows, where IDs have accents.
+
+    >>> decode("Größe".encode("cp1252"))
+    'Größe'
+    """
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        return content[: len(content) // 2 * 2].decode("utf-16", errors="replace")
+    if b"\x00" in content or content[:1] in (b"\x93", b"\x89"):
+        known = ", ".join(format.name for format in FORMATS)
+        raise FileError(
+            f"not a file that sfumato reads, or its beginning is damaged; it reads {known} (MATLAB from version 5 on)"
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return content.decode("cp1252", errors="replace")

@@ -1,0 +1,109 @@
+"""Files that hold several things by name: which of them are the records."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .base import AmbiguousError, Choice, FileError, Found, Labels, Wanted, shown
+from .labels import per_record
+from .layout import arrange, needs
+from .table import Table
+from .tables import read_table
+
+# fmt: off
+_MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", "covariances", "shapes", "coo", "x", "data")
+# fmt: on
+
+
+def pick(
+    held: dict[str, Any], space: Wanted, choice: Choice, records_last: bool = False, ids: Labels | None = None
+) -> Found:
+    """The records of a file that holds several things by name: arrays, tables, and why others cannot be read.
+
+    What the layout or the names of columns show to be records wins over what merely has a fitting number of columns, and a
+    telling name over others; what is still undecided is refused, with all that it could be.  Arrays of the length of the
+    records, and the columns of a table of that length, are labels.
+
+    >>> pick({"X": np.zeros((5, 4, 2)), "y": np.zeros(5), "age": Table({"a": np.ones(5)})}, None, Choice()).labels["a"].sum()
+    np.float64(5.0)
+    """
+    if choice.array is not None and choice.array not in held:
+        raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
+    asked = {choice.array: held[choice.array]} if choice.array is not None else held
+    if len(held) > 1 or "" not in held:  # one axis makes a label, unless nothing else is there or it is asked for
+        asked = {name: item for name, item in asked.items() if choice.array is not None or not _is_label(item)}
+    found: dict[str, Found | FileError] = {}
+    for name, item in asked.items():
+        try:
+            found[name] = _one(name, item, space, choice, records_last)
+        except AmbiguousError as error:
+            found[name] = AmbiguousError(f"{shown(name)}: {error}" if name else str(error))
+        except FileError:
+            if len(asked) == 1:
+                raise
+    ranks = {name: _rank(held[name], one) for name, one in found.items()}
+    best = [name for name in found if ranks[name] == min(ranks.values())]
+    best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
+    if not found:
+        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
+        raise FileError(
+            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not "
+            "looked into"
+        )
+    if len(best) != 1:
+        raise FileError(
+            f"more than one array could be the records (it holds {_contents(held)}); say which, as "
+            f"array={shown(next(iter(found)))} (--array)"
+        )
+    (name,) = best
+    records = found[name]
+    if isinstance(records, FileError):
+        raise records
+    n, arrays = len(records.points), {key: item for key, item in held.items() if isinstance(item, np.ndarray)}
+    labels = per_record({key: item for key, item in arrays.items() if key != name}, n)
+    for key, item in held.items():
+        if isinstance(item, Table) and key != name and len(item) == n:
+            labels |= {column: values for column, values in item.labels([]).items() if column not in labels}
+    if ids is not None and len(ids.get(name, ())) == n:
+        labels["ID"] = ids[name]
+    return records._replace(labels={**labels, **records.labels})
+
+
+def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Found:
+    """The records of one of several things in a file."""
+    if isinstance(item, FileError):
+        raise item if space is None or space.kind != "vectors" else FileError(str(item))
+    if isinstance(item, Table):
+        found = read_table(replace(item, choice=choice), space)
+        return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
+    if choice.columns:
+        raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
+    kind, layout, points = arrange(item, space, records_last)
+    source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {layout}"
+    return Found(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
+
+
+def _is_label(item: Any) -> bool:
+    return isinstance(item, np.ndarray) and (item.ndim < 2 - np.iscomplexobj(item) or item.dtype.kind not in "biufc")
+
+
+def _rank(item: Any, found: Found | FileError) -> int:
+    """0 for what is likely to be the records by its layout or names, 1 for what could be, 2 for one row or one column."""
+    if isinstance(found, FileError) or found.sure:
+        return 0
+    return 2 if isinstance(item, np.ndarray) and min(item.shape) == 1 else 1
+
+
+def _contents(held: dict[str, Any]) -> str:
+    words = [
+        f"{name} {item.shape} {item.dtype}"
+        if isinstance(item, np.ndarray)
+        else f"{name}, a table of {len(item)} rows"
+        if isinstance(item, Table)
+        else f"{name}: {item}"
+        for name, item in held.items()
+    ]
+    return ", ".join(words[:12]) + (", …" if len(words) > 12 else "") or "nothing"

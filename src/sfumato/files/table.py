@@ -1,0 +1,100 @@
+"""A table: columns by name."""
+
+from __future__ import annotations
+
+import re
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..spaces.base import Array
+from .base import UNSAID, Choice, FileError, Labels, listed, shown
+from .labels import texts
+from .lines import number
+
+_PLAIN = re.compile(r"[0-9eE+. -]*")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Columns by name, each numbers or texts; ``lines`` are the lines of a text that the rows came from."""
+
+    columns: dict[str, NDArray[Any]]
+    lines: list[int] = field(default_factory=list)
+    decimal_comma: bool = False
+    choice: Choice = UNSAID
+    chosen: bool = False  # whether all columns are coordinates, also one that holds nothing but NaN here
+    settled: bool = False  # whether other rows have shown already what the columns mean
+
+    def __len__(self) -> int:
+        return len(next(iter(self.columns.values()), ()))
+
+    def where(self, row: int) -> str:
+        return f"line {self.lines[row]}" if self.lines else f"record {row}"
+
+    def numbers(self, name: str) -> Array:
+        """A column as numbers, NaN where one is missing, or a FileError that names the first cell that is not one."""
+        return self.choice.filled(self._numbers(name))
+
+    def _numbers(self, name: str) -> Array:
+        column = self.columns[name]
+        if column.dtype.kind in "biuf":
+            return column.astype(np.float64, copy=False)
+        if not self.lines:  # Parquet and R know texts from numbers
+            raise FileError(f"record 0: column {name!r}: the text {shown(str(column[0]))} is not a number")
+        cells = column.tolist()
+        if _PLAIN.fullmatch("".join(cells)):
+            with suppress(ValueError):  # NumPy is quick but cannot say which cell is bad
+                return np.array(cells, dtype=np.float64)
+        values = np.empty(len(cells))
+        for row, cell in enumerate(cells):
+            text = cell.strip()
+            try:
+                values[row] = _number(text, self.decimal_comma) if text else np.nan
+            except ValueError as error:
+                raise FileError(f"{self.where(row)}: column {name!r}: {error}") from None
+        return values
+
+    def is_numeric(self, name: str) -> bool:
+        try:
+            return self.chosen or not np.isnan(self.numbers(name)).all()
+        except FileError:
+            return False
+
+    def stacked(self, names: list[str]) -> Array:
+        """Columns of numbers side by side, (n, len(names))."""
+        columns = {name: self.numbers(name) for name in dict.fromkeys(names)}
+        return np.stack([columns[name] for name in names], axis=1)
+
+    def told(self, used: list[str]) -> dict[str, Any]:
+        """Where the points of a table with a row for each came from."""
+        return {"source": f"the columns {listed(used, 12)}", "names": tuple(used), "lines": tuple(self.lines)}
+
+    def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
+        """The columns that are not used; of a table in long form at the first rows of the specimens."""
+        labels, taken = {}, set(used)
+        for name, column in self.columns.items():
+            if name not in taken:
+                column = column if rows is None else column[rows]
+                labels[name or "row"] = texts(name, column.tolist()) if self.lines else column
+        return labels
+
+
+def _number(text: str, decimal_comma: bool) -> float:
+    return number(text.replace(",", ".") if decimal_comma else text)
+
+
+def is_number(text: str, decimal_comma: bool) -> bool:
+    """Whether a cell is a number, or stands for a missing one.
+
+    >>> is_number("1,5", decimal_comma=True), is_number("x", decimal_comma=True)
+    (True, False)
+    """
+    try:
+        _number(text, decimal_comma)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,17 @@
+"""Data as sums over records: in memory, in chunks from Arrow, Zarr and HDF5, and on the workers of Dask."""
+
+from .lazy import Progress, is_lazy, stream
+from .memory import Records, add_moments, one_thread
+from .sources import MEMORY, chunk_rows, delayed_parts
+
+__all__ = [
+    "MEMORY",
+    "Progress",
+    "Records",
+    "add_moments",
+    "chunk_rows",
+    "delayed_parts",
+    "is_lazy",
+    "one_thread",
+    "stream",
+]

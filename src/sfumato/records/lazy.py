@@ -1,0 +1,218 @@
+"""Records that stay where they are, read anew in every pass.
+
+What a mechanism asks is a sum over records.  Each part of the data is summed where it is read, and the sums are added up
+in the order of the parts, so neither threads, nor workers, nor a task that had to be run again can change the answer.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial, reduce
+from itertools import chain, islice
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..spaces.base import MANY, Array, InvalidPointError, Moments, Points, Space, in_pairs
+from .memory import SAMPLE, Records, one_thread
+from .on_dask import on_dask
+from .sources import COPIES, MEMORY, Part, chunk_rows, parts_of
+
+T = TypeVar("T")
+Progress = Callable[[int, int, int], None]  # the pass, parts done, parts in all
+
+FEW = 3  # dimensions up to which a chunk too small for compiled kernels still tells its whole Hessian
+MOST_LISTED = 10_000  # bad records whose reasons are kept
+
+
+class LazyRecords(Records):
+    """Parts of the data, read anew in every pass.
+
+    ``prepare`` makes canonical points of what is read.  A first pass counts the records and finds those that are not
+    points, unless they are to be replaced.  ``progress(pass, done, parts)`` is told of every part that is done.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        parts: list[Any],
+        prepare: Callable[[Any], Points],
+        *,
+        check: bool = True,
+        workers: int = 1,
+        memory: int = MEMORY,
+        progress: Progress | None = None,
+    ) -> None:
+        self.space, self.parts, self.prepare, self.weights, self.workers = space, parts, prepare, None, workers
+        self.memory, self.progress, self.passes = memory, progress, 0
+        self.rows = chunk_rows(space, memory, workers)
+        self.on_dask = bool(parts) and not isinstance(parts[0], Part)
+        found = self._pass(_as_read, partial(_survey, space, check), _join)
+        self.counts = [0 if one is None else one.value.n for one in found]
+        survey = reduce(_join, (one.value for one in found if one is not None), _Survey(0, 0, {}))
+        self.n = survey.n
+        if survey.reasons:
+            error = InvalidPointError(survey.reasons)
+            error.args = (f"{error}; {survey.bad} in all",) if survey.bad > len(survey.reasons) else error.args
+            raise error
+
+    @property
+    def points(self) -> Points:  # type: ignore[override]
+        raise ValueError("this needs all records in memory at once, not data that are read in parts: give an array")
+
+    def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
+        found = [one for one in self._pass(self.prepare, function, combine) if one is not None]
+        n = sum(one.n for one in found)
+        if n != self.n:
+            raise RuntimeError(
+                f"the data changed while they were read: {self.n} records, then {n}; nothing was released"
+            )
+        return in_pairs(combine, (one.value for one in found))  # type: ignore[no-any-return]
+
+    def start(self) -> Points:
+        """From the first records, as many whatever the parts are."""
+        most = min(SAMPLE, self.n, max(1, self.memory // (COPIES * self.space.origin().nbytes)))
+        enough = int(np.searchsorted(np.cumsum(self.counts), most)) + 1
+        job = partial(_start, self.space, self.prepare, self.rows, most)
+        return self._run(job, [self.parts[:enough]], lambda done: None)[0]
+
+    @staticmethod
+    def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
+        """Also of few points the whole Hessian, where the many others tell it: a trace would be all that is left of both."""
+        found = space.moments(base, points, weights, accuracy)
+        if found.hessian.ndim == 0 and space.dim <= FEW and points.size < MANY:
+            hessian = space.hessian(base, points)
+            return found if hessian is None else replace(found, hessian=hessian)
+        return found
+
+    def _pass(self, prepare: Callable[[Any], Any], function: Callable[..., T], combine: Any) -> list[_Sum | None]:
+        self.passes += 1
+        number, count, progress = self.passes, len(self.parts), self.progress
+        return self._run(
+            partial(_total, self.rows, prepare, function, combine),
+            self.parts,
+            lambda done: progress(number, done, count) if progress is not None else None,
+        )
+
+    def _run(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
+        """The job for each part, in the order of the parts."""
+        if self.on_dask:
+            return on_dask(job, parts, tick)
+        if self.workers == 1:
+            with one_thread():
+                return _counted(map(job, parts), tick)
+        with one_thread(), ThreadPoolExecutor(self.workers) as pool:
+            return _counted(pool.map(job, parts), tick)
+
+
+def stream(
+    space: Space,
+    points: Any,
+    prepare: Callable[[Any], Points],
+    *,
+    workers: int = 1,
+    memory: int = MEMORY,
+    **options: Any,
+) -> LazyRecords | None:
+    """Records of data that are not in memory; None for data that are, or that fit well.  Options are of :class:`LazyRecords`.
+
+    Known are ``numpy.memmap``, HDF5 and Zarr arrays; Arrow tables, datasets and Parquet files; Dask arrays, bags and lists
+    of delayed partitions.
+
+    >>> from sfumato import Euclidean
+    >>> space, delayed = Euclidean(dim=1), __import__("dask").delayed
+    >>> records = stream(space, [delayed(np.array)([[1.0], [2.0]]), delayed(np.array)([[6.0]])], space.validate)
+    >>> records.n, records.mean_log(np.zeros((1, 1))).tolist()
+    (3, [[3.0]])
+    """
+    if type(points) is np.ndarray:
+        return None
+    parts = parts_of(points, space, chunk_rows(space, memory, workers), memory)
+    if parts is None:
+        return None
+    return LazyRecords(space, parts, prepare, workers=workers, memory=memory, **options)
+
+
+def is_lazy(space: Space, points: Any, memory: int = MEMORY) -> bool:
+    """Whether :func:`stream` would read the points in parts.
+
+    >>> from sfumato import Euclidean
+    >>> is_lazy(Euclidean(dim=1), [[1.0], [2.0]])
+    False
+    """
+    return parts_of(points, space, chunk_rows(space, memory, 1), memory) is not None
+
+
+class _Sum(NamedTuple):
+    value: Any
+    n: int
+
+
+class _Survey(NamedTuple):
+    n: int
+    bad: int
+    reasons: dict[int, str]
+
+
+def _pieces(part: Any, rows: int) -> Iterator[Any]:
+    """What a part holds, at most so many records at a time."""
+    if isinstance(part, Part):
+        found: Iterator[Any] = iter(part)
+    elif hasattr(part, "shape"):
+        found = (part[a : a + rows] for a in range(0, len(part), rows))
+    else:
+        records = iter(part)
+        found = iter(lambda: list(islice(records, rows)), [])
+    return (one for one in found if len(one))
+
+
+def _total(rows: int, prepare: Any, function: Any, combine: Any, part: Any) -> _Sum | None:
+    """The function summed over the chunks of a part; None for a part without records."""
+    n = 0
+
+    def of_piece(piece: Any) -> Any:
+        nonlocal n
+        n += len(piece)
+        return function(prepare(piece), None)
+
+    pieces = iter(_pieces(part, rows))
+    if (first := next(pieces, None)) is None:
+        return None
+    return _Sum(in_pairs(combine, map(of_piece, chain([first], pieces))), n)
+
+
+def _start(space: Space, prepare: Any, rows: int, most: int, parts: list[Any]) -> Points:
+    few, held = [], 0
+    for piece in chain.from_iterable(_pieces(part, min(rows, most)) for part in parts):
+        few.append(prepare(piece[: most - held]))
+        held += len(few[-1])
+        if held >= most:
+            break
+    return space.mean_start(np.concatenate(few))
+
+
+def _survey(space: Space, check: bool, raw: Any, _: None) -> _Survey:
+    if not check:
+        return _Survey(len(raw), 0, {})
+    canonical, reasons = space.diagnose(raw)
+    return _Survey(len(canonical), len(reasons), dict(islice(sorted(reasons.items()), MOST_LISTED)))
+
+
+def _join(a: _Survey, b: _Survey) -> _Survey:
+    later = ((a.n + row, reason) for row, reason in b.reasons.items())
+    return _Survey(a.n + b.n, a.bad + b.bad, dict(islice(chain(a.reasons.items(), later), MOST_LISTED)))
+
+
+def _as_read(raw: Any) -> Any:
+    return raw
+
+
+def _counted(results: Iterable[T], tick: Callable[[int], None]) -> list[T]:
+    found = []
+    for result in results:
+        found.append(result)
+        tick(len(found))
+    return found

@@ -1,0 +1,195 @@
+"""Data that stay where they are, cut into parts of bounded size: arrays on disk, and tables of Arrow."""
+
+from __future__ import annotations
+
+import mmap
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ..spaces.base import Array, Space
+from .on_dask import dask_parts
+
+MEMORY = 1 << 28  # bytes, unless told
+COPIES = 6  # of a chunk of records that may be in memory while it is worked on
+MOST_ROWS = 1 << 18  # a larger chunk is no faster
+
+
+class Part:
+    """Some of the records: iterating over it reads them, an array of bounded size at a time."""
+
+    def __iter__(self) -> Iterator[Array]:
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, eq=False)
+class Rows(Part):
+    """Rows of an array on disk."""
+
+    array: Any
+    rows: slice
+
+    def __iter__(self) -> Iterator[Array]:
+        some = self.array[self.rows]
+        if not isinstance(some, np.memmap):
+            yield np.asarray(some)
+            return
+        yield np.array(some)
+        _forget(some)
+
+
+@dataclass(frozen=True, eq=False)
+class Batches(Part):
+    """Rows of a table of Arrow: a table, a Parquet file, a dataset or a fragment of one."""
+
+    source: Any
+    schema: Any
+    columns: list[str]
+    space: Space
+    rows: int
+
+    def __iter__(self) -> Iterator[Array]:
+        from ..files.parquet import read_batch
+
+        for batch in _batches(self.source, self.schema, self.columns, self.rows):
+            if batch.num_rows:
+                yield read_batch(batch, self.space)
+
+
+def chunk_rows(space: Space, memory: int, workers: int) -> int:
+    """How many records are read at once, so that all chunks at work and their copies stay within ``memory`` bytes.
+
+    >>> from sfumato import SPD
+    >>> chunk_rows(SPD(size=50), 1 << 28, workers=2)
+    1118
+    """
+    if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
+        raise ValueError(f"workers must be a whole number of at least 1, not {workers!r}")
+    each = COPIES * workers * int(space.origin().nbytes)
+    if isinstance(memory, bool) or not isinstance(memory, int | np.integer) or memory < each:
+        raise ValueError(
+            f"memory must be a whole number of bytes, at least {each}: one record of {space} and its working copies for "
+            f"each of {workers} workers; not {memory!r}"
+        )
+    return min(MOST_ROWS, int(memory) // each)
+
+
+def parts_of(points: Any, space: Space, rows: int, memory: int = MEMORY) -> list[Any] | None:
+    """The parts of data that are not in memory; None for data that are.
+
+    >>> from sfumato import Euclidean
+    >>> parts_of(np.zeros((5, 1)), Euclidean(dim=1), rows=2) is None
+    True
+    """
+    package = type(points).__module__.split(".")[0]
+    if isinstance(points, np.memmap) or (package in ("h5py", "zarr") and hasattr(points, "shape")):
+        return None if COPIES * points.size * points.dtype.itemsize <= memory else _array_parts(points, rows)
+    if package == "pyarrow":
+        return table_parts(points, space, rows)
+    if package == "dask":
+        return dask_parts(points)
+    if isinstance(points, list | tuple) and points and all(type(one).__module__ == "dask.delayed" for one in points):
+        return list(points)
+    return None
+
+
+def _array_parts(array: Any, rows: int) -> list[Any]:
+    """Rows together, whole chunks of the file where they are not too large."""
+    n, stored = array.shape[0], (getattr(array, "chunks", None) or (1,))[0]
+    step = rows - rows % stored if stored <= rows else rows
+    return [Rows(array, slice(a, min(a + step, n))) for a in range(0, n, step)]
+
+
+def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
+    """The parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk.
+
+    >>> import pyarrow
+    >>> from sfumato import Euclidean
+    >>> parts = table_parts(pyarrow.table({"a": [1.0, 2.0, 3.0]}), Euclidean(dim=1), rows=2)
+    >>> [array.tolist() for part in parts for array in part]
+    [[[1.0], [2.0]], [[3.0]]]
+    """
+    from ..files.parquet import read_head
+
+    head = table_head(source, rows)
+    if head is None:
+        return []
+    schema = getattr(source, "schema_arrow", source.schema)
+    part = Batches(source, schema, read_head(head, space)[1], space, rows)
+    if hasattr(source, "slice"):
+        return [replace(part, source=source.slice(a, rows)) for a in range(0, source.num_rows, rows)]
+    if not hasattr(source, "get_fragments"):
+        return [part]
+    try:
+        fragments = list(source.get_fragments())
+    except ValueError:  # of a dataset with a filter
+        return [part]
+    groups = (group for fragment in fragments for group in _row_groups(fragment, rows))
+    return [replace(part, source=some, rows=even) for some, even in groups]
+
+
+def table_head(source: Any, rows: int) -> Any:
+    """The first rows, or None if there are none."""
+    names = getattr(source, "schema_arrow", source.schema).names
+    return next((batch for batch in _batches(source, source.schema, names, rows) if batch.num_rows), None)
+
+
+def _row_groups(fragment: Any, rows: int) -> Iterator[tuple[Any, int]]:
+    """Row groups of a fragment that together make a chunk, and how many rows to read at once: even parts of a group."""
+    if not hasattr(fragment, "row_groups"):
+        yield fragment, rows
+        return
+    together: list[Any] = []
+    for group in fragment.row_groups:
+        together.append(group)
+        if sum(one.num_rows for one in together) >= rows or group.id == fragment.row_groups[-1].id:
+            largest = max(1, max(one.num_rows for one in together))
+            yield fragment.subset(row_group_ids=[one.id for one in together]), -(-largest // -(-largest // rows))
+            together = []
+
+
+def _batches(source: Any, schema: Any, columns: list[str], rows: int) -> Iterable[Any]:
+    """Record batches of at most so many rows, read no further ahead than one."""
+    if hasattr(source, "iter_batches"):  # a Parquet file
+        return source.iter_batches(batch_size=rows, columns=columns, use_threads=False)  # type: ignore[no-any-return]
+    if hasattr(source, "slice"):  # a table or a record batch
+        chosen = source.select(columns)
+        if not hasattr(chosen, "to_batches"):
+            return (chosen.slice(a, rows) for a in range(0, chosen.num_rows, rows))
+        return chosen.to_batches(max_chunksize=rows)  # type: ignore[no-any-return]
+    from pyarrow.dataset import ParquetFragmentScanOptions
+
+    options: dict[str, Any] = {"batch_size": rows, "use_threads": False, "batch_readahead": 0, "fragment_readahead": 0}
+    if "arquet" in type(getattr(source, "format", None)).__name__:
+        options["fragment_scan_options"] = ParquetFragmentScanOptions(
+            pre_buffer=False, use_buffered_stream=True, buffer_size=1 << 20
+        )
+    if not hasattr(source, "get_fragments"):  # a fragment has the names and types of its own file
+        options["schema"] = schema
+    return source.to_batches(columns=columns, **options)  # type: ignore[no-any-return]
+
+
+def delayed_parts(source: Any, space: Space, rows: int) -> list[Any]:
+    """The parts of a dataset as delayed partitions, to be read by the workers of Dask.
+
+    >>> import pyarrow
+    >>> from sfumato import Euclidean
+    >>> [part] = delayed_parts(pyarrow.table({"a": [1.0, 2.0]}), Euclidean(dim=1), rows=2)
+    >>> [array.tolist() for array in part.compute()]
+    [[[1.0], [2.0]]]
+    """
+    from dask.delayed import delayed
+
+    return [delayed(part, traverse=False) for part in table_parts(source, space, rows)]
+
+
+def _forget(some: Any) -> None:
+    """Give back the pages of a piece of a mapped file: they would count as memory in use for as long as the file is open."""
+    file = some._mmap
+    if file is None or some.mode == "c" or not hasattr(mmap, "MADV_DONTNEED") or not some.flags.c_contiguous:
+        return
+    first = some.ctypes.data - np.frombuffer(file, dtype=np.uint8).ctypes.data
+    page = first // mmap.PAGESIZE * mmap.PAGESIZE
+    file.madvise(mmap.MADV_DONTNEED, page, first + some.nbytes - page)
