@@ -1483,3 +1483,94 @@ def test_a_parquet_file_that_lies_about_its_size_is_refused(load):
         content = content.replace(number, b"\x88" + b"\x80" * (len(number) - 2) + b"\x00")
     with pytest.raises(FileError, match=r"needs more memory than its size explains|failed or gave up"):
         load(content)
+
+
+# -- tables in memory --------------------------------------------------------------------------------------------------------
+def test_a_data_frame_is_read_as_its_file_would_be(load):
+    import pandas
+
+    frame = pandas.DataFrame(
+        {
+            "subject": ["a", None, "b"],
+            "lat": [10.0, 11.0, 12.0],
+            "lon": [1, 2, 3],
+            "age": pandas.array([7, None, 9], "Int64"),
+        }
+    )
+    data, file = read(frame, sf.Sphere(2)), load(frame.to_csv(index=False), sf.Sphere(2))
+    np.testing.assert_array_equal(data.points, file.points)
+    assert (data.degrees, data.labels["subject"].tolist()) == (("lat", "lon"), ["a", "", "b"])
+    np.testing.assert_array_equal(data.labels["age"], [7, np.nan, 9])
+    with pytest.raises(FileError, match=r"DataFrame: there is no column 'depth'"):
+        read(frame, columns="depth")
+    with pytest.raises(FileError, match=r"DataFrame: record 1: column 'lat': 100 is beyond"):
+        read(frame.assign(lat=[10.0, 100.0, 12.0]), sf.Sphere(2))
+    frame = pandas.DataFrame({f"{axis}{i}": LANDMARKS[:, i, j] for i in range(5) for j, axis in enumerate("xy")})
+    np.testing.assert_array_equal(read(frame).points, LANDMARKS)
+
+
+def test_frames_are_taken_for_points():
+    import pandas
+
+    angles = np.random.default_rng(0).normal(0, 5, (200, 2))
+    frame = pandas.DataFrame({"id": np.arange(200), "lon": angles[:, 0], "lat": angles[:, 1]})
+    points = read(frame, sf.Sphere(2)).points
+    np.testing.assert_array_equal(
+        sf.frechet_mean(sf.Sphere(2), frame).point, sf.frechet_mean(sf.Sphere(2), points).point
+    )
+    release = sf.private_mean(frame, sf.Ball(sf.Sphere(2), [1.0, 0.0, 0.0], 0.8), epsilon=1.0, unit="one quake")
+    assert set(release.record["degrees"]) == {"lat", "lon"}
+
+
+def test_polars_is_asked_as_pandas_is():
+    """polars is not among the packages of the tests: a frame with its names and methods stands for it."""
+
+    class Series(list):
+        def to_numpy(self):
+            return np.array(self)
+
+        def to_list(self):
+            return list(self)
+
+    class DataFrame(dict):
+        columns = property(lambda self: list(self))
+
+    DataFrame.__module__ = "polars.dataframe.frame"
+    frame = DataFrame(site=Series(["u", "v"]), lat=Series([0.0, 90.0]), lon=Series([90.0, 0.0]))
+    data = read(frame)
+    np.testing.assert_allclose(data.points, [[0, 1, 0], [0, 0, 1]], atol=1e-12)
+    assert (data.format, data.labels["site"].tolist()) == ("polars", ["u", "v"])
+
+
+def test_xarray():
+    import xarray
+
+    array = xarray.DataArray(MATRICES, dims=("epoch", "row", "column"), name="cov")
+    np.testing.assert_array_equal(sf.SPD(3).validate(array), MATRICES)
+    data = read(xarray.Dataset({"cov": array, "age": ("epoch", np.arange(len(MATRICES)))}))
+    np.testing.assert_array_equal(data.points, MATRICES)
+    assert (data.kind, data.labels["age"].tolist()) == ("matrices", list(range(len(MATRICES))))
+
+
+# -- spaces that files know nothing of -----------------------------------------------------------------------------------------
+class Rotations(sf.Euclidean):
+    """A space of (2, 3) arrays: all that files ask of a space is its kind and the shape of a point."""
+
+    kind = "arrays"
+
+    def present(self, points):
+        return np.asarray(points, dtype=np.float64).reshape(*np.shape(points)[:-1], 2, 3)
+
+
+def test_a_new_space_needs_no_reader_of_its_own(load, tmp_path):
+    space, points = Rotations(6), np.arange(24.0).reshape(4, 2, 3)
+    table = "a,b,c,d,e,f\n" + "".join(",".join(map(str, point.flat)) + "\n" for point in points)
+    for content in (npy(points), npy(points.reshape(4, 6)), table):
+        data = load(content, space)
+        np.testing.assert_array_equal(data.points, points)
+        assert data.kind == "arrays"
+    np.testing.assert_array_equal(load(npy(points[0]), space).points, points[:1])
+    with pytest.raises(FileError, match=r"needs arrays of shape \(2, 3\)"):
+        load(npy(points[:, :, :2]), space)
+    write_points(tmp_path / "value.csv", points[1], "arrays")
+    np.testing.assert_array_equal(read(tmp_path / "value.csv", space).points, points[1:2])

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from .ball import Ball
 from .bounds import bounds_of
 from .calibration.mean import MeanBounds
+from .files import as_data
 from .records import MEMORY, Progress, Records, is_lazy, one_thread, stream
 from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
@@ -121,6 +122,7 @@ def frechet_mean(
     >>> mean.point.round(6).tolist(), mean.gradient_norm < 1e-12
     ([0.707107, 0.707107, 0.0], True)
     """
+    points = as_data(points, space)
     if weights is not None and is_lazy(space, points, memory):
         raise ValueError(
             "weights need points in memory, but these data are read in parts: load them into an array first"

@@ -1,7 +1,7 @@
 """Data from files, and released values to files: one file a format, told apart by content (``registry.py``)."""
 
 from .base import Dataset, FileError
-from .reading import read
+from .reading import as_data, read
 from .writing import write_points
 
-__all__ = ["Dataset", "FileError", "read", "write_points"]
+__all__ = ["Dataset", "FileError", "as_data", "read", "write_points"]

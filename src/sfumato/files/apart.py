@@ -1,8 +1,8 @@
 """A reader that a damaged file can crash runs in a process of its own, within a limit of memory and time.
 
-HDF5's library ends the process at some damaged files, and what the pages of a Parquet file unpack to is known only when they
-are.  Python can neither catch the one nor limit the other, so a second Python reads such files and hands the arrays back; if it
-ends, the file is refused, and the next file gets a new one.  Nothing is pickled on the way.
+HDF5's library ends the process at some damaged files, SciPy's did, and what the pages of a Parquet file unpack to is known only
+when they are.  Python can neither catch the one nor limit the other, so a second Python reads such files and hands the arrays
+back; if it ends, the file is refused, and the next file gets a new one.  Nothing is pickled on the way.
 """
 
 from __future__ import annotations
@@ -11,14 +11,14 @@ import io
 import json
 import os
 import resource
-import struct
+import socket
 import subprocess
 import sys
 import threading
-from collections.abc import Mapping
 from importlib import import_module
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,9 +28,17 @@ from .base import FileError, allowed
 Arrays = dict[str, NDArray[Any]]
 
 PATIENCE = 60.0  # seconds, and one more for every ten megabytes
-_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from sfumato.files.apart import serve; serve()"
+_PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from sfumato.files.apart import serve; serve(int(sys.argv[2]))"
+
+
+class _Server(NamedTuple):
+    owner: int  # the process that it belongs to: a fork takes its own
+    process: subprocess.Popen[bytes]
+    line: Connection
+
+
 _lock = threading.Lock()
-_server: tuple[int, subprocess.Popen[bytes]] | None = None  # with the process that it belongs to: a fork takes its own
+_server: _Server | None = None
 
 
 def read_apart(reader: str, content: bytes) -> Arrays:
@@ -41,20 +49,19 @@ def read_apart(reader: str, content: bytes) -> Arrays:
     """
     with _lock:
         server = _running()
-        timer = threading.Timer(PATIENCE + len(content) / 1e7, server.kill)
-        timer.start()
         try:
-            assert server.stdin is not None and server.stdout is not None  # noqa: PT018
-            _send(server.stdin, reader.encode(), content)
-            answer, body = _receive(server.stdout)
+            server.line.send_bytes(reader.encode())
+            server.line.send_bytes(content)
+            if not server.line.poll(PATIENCE + len(content) / 1e7):
+                raise EOFError
+            answer, body = server.line.recv_bytes(), server.line.recv_bytes()
         except (OSError, EOFError):
             _stop(server)
             raise FileError("the file is damaged: the program that reads such files failed or gave up on it") from None
-        finally:
-            timer.cancel()
     if answer == b"refused":
         raise FileError(body.decode())
-    return unpacked(answer, body)
+    source = io.BytesIO(body)
+    return {str(name): np.load(source, allow_pickle=False) for name in json.loads(answer)}
 
 
 def one_array(content: bytes) -> Arrays:
@@ -66,48 +73,49 @@ def one_array(content: bytes) -> Arrays:
     return {"bytes": np.frombuffer(content, dtype=np.uint8)}
 
 
-def packed(arrays: Mapping[str, NDArray[Any]]) -> tuple[bytes, bytes]:
-    """Names as JSON, and the arrays one after another as NPY.
+def _running() -> _Server:
+    global _server
+    if _server is None or _server.owner != os.getpid() or _server.process.poll() is not None:
+        here, there = socket.socketpair()
+        with there:
+            command = [sys.executable, "-c", _PROGRAM, str(Path(__file__).parents[2]), str(there.fileno())]
+            quiet = subprocess.DEVNULL  # what a library prints is no answer
+            process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=[there.fileno()])
+        _server = _Server(os.getpid(), process, Connection(here.detach()))
+    return _server
 
-    >>> {name: array.tolist() for name, array in unpacked(*packed({"a": np.eye(1)})).items()}
-    {'a': [[1.0]]}
-    """
-    body = io.BytesIO()
-    for array in arrays.values():
-        np.save(body, array, allow_pickle=False)
-    return json.dumps(list(arrays)).encode(), body.getvalue()
 
-
-def unpacked(names: bytes, body: bytes) -> Arrays:
-    """The arrays that :func:`packed` took.
-
-    >>> unpacked(b"[]", b"")
-    {}
-    """
-    source = io.BytesIO(body)
-    return {str(name): np.load(source, allow_pickle=False) for name in json.loads(names)}
+def _stop(server: _Server) -> None:
+    global _server
+    _server = None
+    server.process.kill()
+    server.process.wait()
+    server.line.close()
 
 
 # -- the other process ---------------------------------------------------------------------------------------------------
-def serve() -> None:
-    """Answer requests from standard input until it ends."""
-    source, target = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
-    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # what a library prints is no answer
+def serve(descriptor: int) -> None:
+    """Answer requests until the line is closed: names as JSON, and the arrays one after another as NPY."""
+    line = Connection(descriptor)
     while True:
         try:
-            name, content = _receive(source)
+            name, content = line.recv_bytes().decode(), line.recv_bytes()
         except EOFError:
             return
-        module, _, function = name.decode().partition(":")
+        module, _, function = name.partition(":")
         read = getattr(import_module(f".{module}", __package__), function)
         _limit_memory(4 * allowed(len(content)) + (512 << 20))
+        body = io.BytesIO()
         try:
-            answer = packed(read(content))
-        except FileError as error:
-            answer = b"refused", str(error).encode("utf-8", "replace")
-        except MemoryError:
-            answer = b"refused", b"the file is damaged, or needs more memory than its size explains"
-        _send(target, *answer)
+            arrays: Arrays = read(content)
+            for array in arrays.values():
+                np.save(body, array, allow_pickle=False)
+            line.send_bytes(json.dumps(list(arrays)).encode())
+            line.send_bytes(body.getvalue())
+        except (FileError, MemoryError) as error:
+            swollen = "the file is damaged, or needs more memory than its size explains"
+            line.send_bytes(b"refused")
+            line.send_bytes((str(error) if isinstance(error, FileError) else swollen).encode("utf-8", "replace"))
 
 
 def _limit_memory(room: int) -> None:
@@ -118,44 +126,3 @@ def _limit_memory(room: int) -> None:
     wanted = used + room
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-
-def _running() -> subprocess.Popen[bytes]:
-    global _server
-    if _server is None or _server[0] != os.getpid() or _server[1].poll() is not None:
-        root = str(Path(__file__).parents[2])
-        pipe = subprocess.PIPE
-        command = [sys.executable, "-c", _PROGRAM, root]
-        _server = os.getpid(), subprocess.Popen(command, stdin=pipe, stdout=pipe, stderr=subprocess.DEVNULL)
-    return _server[1]
-
-
-def _stop(server: subprocess.Popen[bytes]) -> None:
-    global _server
-    _server = None
-    server.kill()
-    server.wait()
-    for stream in (server.stdin, server.stdout):
-        if stream is not None:
-            try:
-                stream.close()
-            except OSError:  # what was not yet written is of no use any more
-                continue
-
-
-def _send(stream: Any, first: bytes, second: bytes) -> None:
-    stream.write(struct.pack("<QQ", len(first), len(second)) + first)
-    stream.write(second)
-    stream.flush()
-
-
-def _receive(stream: BinaryIO | Any) -> tuple[bytes, bytes]:
-    first, second = struct.unpack("<QQ", _exactly(stream, 16))
-    return _exactly(stream, first), _exactly(stream, second)
-
-
-def _exactly(stream: BinaryIO | Any, size: int) -> bytes:
-    found: bytes = stream.read(size)
-    if len(found) != size:
-        raise EOFError
-    return found

@@ -79,7 +79,7 @@ def _check_elements(content: bytes) -> None:
 def mat_arrays(content: bytes) -> Arrays:
     """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not looked into.
 
-    >>> mat_arrays(b"MATLAB 5.0 MAT-file".ljust(126) + b"IM")
+    >>> mat_arrays(b"MATLAB 5.0 MAT-file".ljust(124) + b"\\0\\1IM")
     {}
     """
     from scipy.io import loadmat, whosmat

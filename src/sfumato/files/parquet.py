@@ -19,7 +19,7 @@ from .tables import read_table
 def read_parquet(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
     """Parquet, with a column for each coordinate.
 
-    >>> import pyarrow.parquet
+    >>> import io, pyarrow.parquet
     >>> buffer = io.BytesIO()
     >>> pyarrow.parquet.write_table(pyarrow.table({"Dxx": [2.0], "Dxy": [0.5], "Dyy": [1.0], "site": ["a"]}), buffer)
     >>> read_parquet(buffer.getvalue()).points.tolist()

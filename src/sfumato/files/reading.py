@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..spaces.base import Space
 from .base import Choice, Dataset, FileError, Labels, Wanted
 from .frames import is_frame, read_frame
 from .missing import codes, suspects
@@ -78,6 +79,17 @@ def read(
         more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
         raise FileError(f"{data.path}: {_sentence(found[0] + more)}")
     return data
+
+
+def as_data(points: Any, space: Space) -> Any:
+    """What :func:`read` makes of a data frame; anything else as it is.
+
+    >>> import pandas
+    >>> from sfumato import Sphere
+    >>> as_data(pandas.DataFrame({"lat": [90.0], "lon": [0.0]}), Sphere(dim=2)).points.round(9).tolist()
+    [[0.0, 0.0, 1.0]]
+    """
+    return read(points, space) if is_frame(points) else points
 
 
 def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:

@@ -20,6 +20,7 @@ _RULES = (long, wide, entries, latitudes)  # each gives the points, or None wher
 def read_table(table: Table, space: Wanted = None) -> Found:
     """Points by the names of the columns, or else by their number.
 
+    >>> import numpy as np
     >>> columns = {"lon": np.array([90.0, 10.0]), "lat": np.array([0.0, 90.0]), "mag": np.array([5.0, 6.0])}
     >>> read_table(Table(columns)).points.round(9).tolist()
     [[0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]

@@ -32,7 +32,7 @@ from ..calibration.rounding import (
     stretch_at_cut_locus,
 )
 from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
-from ..files import Dataset
+from ..files import Dataset, as_data
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, one_thread, stream
 from ..release import Guarantee, Release
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
@@ -253,10 +253,10 @@ class Mechanism(ABC):
         An epsilon above 100 promises nothing that anyone would call privacy and is refused without ``force``.  ``workers``
         threads share each pass over the data.
 
-        Points may also be a :class:`~sfumato.Dataset`, a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset,
-        or a Dask array, bag or list of delayed partitions.  All but the first are then read in chunks, anew in each pass, so
-        that about ``memory`` bytes of them are held at a time; ``progress(pass, done, parts)`` is called as the parts of a
-        pass are done.
+        Points may also be a :class:`~sfumato.Dataset`, a data frame, a ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table
+        or dataset, or a Dask array, bag or list of delayed partitions.  All but the first two are then read in chunks, anew in
+        each pass, so that about ``memory`` bytes of them are held at a time; ``progress(pass, done, parts)`` is called as the
+        parts of a pass are done.
         """
         if self.calibration == "as run":
             raise ValueError(
@@ -264,6 +264,7 @@ class Mechanism(ABC):
                 "it can be sampled for study, not released"
             )
         check_promise(self.epsilon, force)
+        points = as_data(points, self.space)
         records, words = gather(self.ball, points, unit, unit_name, invalid, workers, memory, progress)
         return self._release(records, words, budget, getattr(points, "degrees", None))
 

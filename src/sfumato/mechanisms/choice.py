@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from ..ball import Ball
 from ..calibration.scale import check_request
-from ..files import Dataset
+from ..files import Dataset, as_data
 from ..records import MEMORY, Progress
 from ..release import Release
 from ..spaces import Space, space_from
@@ -196,6 +196,7 @@ def private_mean(
     if not isinstance(ball, Ball):
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
     check_promise(epsilon, force)
+    points = as_data(points, ball.space)
     records, words = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
     return choose(ball, records.n, epsilon, mechanism)._release(records, words, budget, degrees)
