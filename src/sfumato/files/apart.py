@@ -44,8 +44,8 @@ _server: _Server | None = None
 def read_apart(reader: str, content: bytes) -> Arrays:
     """What ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content.
 
-    >>> read_apart("apart:one_array", b"12")
-    {'bytes': array([49, 50], dtype=uint8)}
+    >>> read_apart("matlab:mat_arrays", b"MATLAB 5.0 MAT-file".ljust(124) + b"\\0\\1IM")
+    {}
     """
     with _lock:
         server = _running()
@@ -62,15 +62,6 @@ def read_apart(reader: str, content: bytes) -> Arrays:
         raise FileError(body.decode())
     source = io.BytesIO(body)
     return {str(name): np.load(source, allow_pickle=False) for name in json.loads(answer)}
-
-
-def one_array(content: bytes) -> Arrays:
-    """The bytes themselves: for tests of the way there and back.
-
-    >>> one_array(b"1")["bytes"].tolist()
-    [49]
-    """
-    return {"bytes": np.frombuffer(content, dtype=np.uint8)}
 
 
 def _running() -> _Server:

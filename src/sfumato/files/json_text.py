@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
-
 from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Wanted
-from .labels import as_float, column, is_number, strings
+from .labels import column, numbers, strings
 from .several import pick
 from .table import Table
 
@@ -90,10 +88,11 @@ def _array(item: list[Any]) -> Any:
     while level and len(sizes) < DEEPEST and all(isinstance(one, list) for one in level):
         sizes.append({len(one) for one in level})
         level = [inner for one in level for inner in one]
-    if not all(one is None or is_number(one) for one in level):
+    flat = numbers(level)
+    if flat is None:
         return None
     if any(len(some) > 1 for some in sizes):
         few, many = min(min(sizes[0]), min(sizes[-1])), max(max(sizes[0]), max(sizes[-1]))
         return AmbiguousError(f"lists of different lengths, {few} to {many}; every record needs as many numbers")
     shape = (len(item), *(next(iter(some)) for some in sizes))
-    return np.array([as_float(one) for one in level]).reshape(shape)
+    return flat.reshape(shape)

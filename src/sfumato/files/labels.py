@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..spaces.base import Array
 from .base import FileError, Labels, allowed
 
 WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
@@ -64,32 +65,22 @@ def text_columns(columns: dict[str, list[str]]) -> Labels:
 
 
 def column(name: str, values: list[Any]) -> NDArray[Any]:
-    """A column of values of Python: numbers where all are, with NaN for None, else texts.
+    """A column of values of Python: numbers where all are, else texts.
 
     >>> column("a", [1, None]).tolist(), column("b", ["x", None]).tolist()
     ([1.0, nan], ['x', ''])
     """
-    if all(value is None or is_number(value) for value in values):
-        return np.array([as_float(value) for value in values])
-    return strings(name, ["" if value is None else str(value) for value in values])
+    found = numbers(values)
+    return strings(name, ["" if value is None else str(value) for value in values]) if found is None else found
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value of Python is a number; True and False are none.
+def numbers(values: list[Any]) -> Array | None:
+    """Numbers of Python, with NaN for None; None if one is no number, as True and False.
 
-    >>> is_number(1), is_number(True)
-    (True, False)
+    >>> numbers([1, None, 10**400]), numbers([1, True])
+    (array([ 1., nan, inf]), None)
     """
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def as_float(value: float | None) -> float:
-    """A number of Python in double precision; NaN for None.
-
-    >>> as_float(10**400), as_float(None)
-    (inf, nan)
-    """
-    try:
-        return np.nan if value is None else float(value)
-    except OverflowError:
-        return np.inf
+    if not all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
+        return None
+    small = [np.inf if isinstance(value, int) and abs(value) >= 1 << 1023 else value for value in values]
+    return np.array(small, dtype=np.float64)

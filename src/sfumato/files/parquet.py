@@ -113,12 +113,9 @@ def _arrow_column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
     if arrow.types.is_dictionary(kind):
         column = _spelt_out(arrow, name, column)
         kind = column.type
-    if column.null_count == 0 and (arrow.types.is_integer(kind) or arrow.types.is_boolean(kind)):
-        return np.asarray(column.to_numpy(zero_copy_only=False))
-    if arrow.types.is_integer(kind) or arrow.types.is_floating(kind):  # what is missing comes as NaN
-        return np.asarray(column.to_numpy(zero_copy_only=False), dtype=np.float64)
-    if arrow.types.is_boolean(kind):
-        return np.array([np.nan if value is None else value for value in column.to_pylist()], dtype=np.float64)
+    if arrow.types.is_integer(kind) or arrow.types.is_boolean(kind) or arrow.types.is_floating(kind):
+        array = np.asarray(column.to_numpy(zero_copy_only=False))
+        return array if array.dtype.kind in "biu" else array.astype(np.float64)  # what is missing comes as NaN
     return strings(name, ["" if value is None else str(value) for value in column.to_pylist()])
 
 

@@ -6,15 +6,13 @@ import re
 from dataclasses import replace
 
 from ..spaces.base import Space
-from .angles import components, globe, latitudes
 from .base import FileError, Found, Wanted, listed, shown
-from .columns import SPECIMEN, entries, long, wide
+from .columns import RULES, SPECIMEN, components, globe
 from .layout import arrange, shape_of, widths
 from .table import Table, is_number
 
 _IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{SPECIMEN.pattern}|.*[._ -]id")
 _PLANE = {("x", "y"), ("column 1", "column 2"), ("v1", "v2")}  # columns that may be all landmarks of one specimen
-_RULES = (long, wide, entries, latitudes)  # each gives the points, or None where the names do not say so
 
 
 def read_table(table: Table, space: Wanted = None) -> Found:
@@ -29,8 +27,8 @@ def read_table(table: Table, space: Wanted = None) -> Found:
         raise FileError("holds no records")
     if table.choice.columns:
         return _chosen(table, space)
-    found = next(filter(None, (rule(table, space) for rule in _RULES)), None)
-    return found or _in_order(table, space)
+    rules = (rule for rule, kind in RULES.items() if space is None or space.kind == kind)
+    return next(filter(None, (rule(table, space) for rule in rules)), None) or _in_order(table, space)
 
 
 def _chosen(table: Table, space: Wanted) -> Found:
