@@ -1110,6 +1110,12 @@ def test_codes_in_tables_name_the_column(load):
     assert np.isnan(load(QUAKES + "-999,-999,5\n", missing=-999).points[2]).all()
 
 
+def test_codes_beside_the_largest_numbers(load):
+    values = [[-999.0, 1e308], *([float(i), 1.5e308] for i in range(12))]
+    with pytest.raises(FileError, match="many programs write this for a missing value"):
+        load(csv(["a", "b"], values))
+
+
 def test_plausible_numbers_are_not_taken_for_codes(load):
     """999 among pixels up to 1200, a depth of −99 among others, a constant, a few numbers: all may have been measured."""
     pixels = with_code(999, PIXELS * 1.4)

@@ -109,19 +109,13 @@ def _places(table: Table, point: str) -> Array:
 
 
 def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: NDArray[Any]) -> None:
-    twice = np.argwhere(places[:, 1:] == places[:, :-1])
-    if len(twice):
-        i, j = twice[0]
+    for i, j in np.argwhere(places[:, 1:] == places[:, :-1]):
         row = int(rows[i, j + 1])
         raise FileError(f"{table.where(row)}: a second landmark {shown(str(names[row]))} in one specimen (record {i})")
-    odd = np.argwhere(places != places[0])
-    if len(odd):
-        i, j = odd[0]
-        row = int(rows[i, j])
-        raise FileError(
-            f"{table.where(row)}: record {i} has landmark {shown(str(names[row]))} where the first specimen has "
-            f"{shown(str(names[rows[0, j]]))}"
-        )
+    for i, j in np.argwhere(places != places[0]):
+        row, other = int(rows[i, j]), shown(str(names[rows[0, j]]))
+        held = f"record {i} has landmark {shown(str(names[row]))}"
+        raise FileError(f"{table.where(row)}: {held} where the first specimen has {other}")
 
 
 def entries(table: Table, space: Wanted) -> Found | None:
@@ -147,14 +141,11 @@ def entries(table: Table, space: Wanted) -> Found | None:
 def latitudes(table: Table, space: Wanted) -> Found | None:
     """Latitude and longitude in degrees, as vectors."""
     place = globe(space)
-    names = _angles(table, space) if place is not None and place.from_degrees is not None else None
-    if place is None or place.from_degrees is None or names is None:
+    if place is None or place.from_degrees is None or (names := _angles(table, space)) is None:
         return None
     values = [table.numbers(name) for name in names]
     for column, name, most in zip(values, names, (90, 360), strict=True):
-        beyond = np.flatnonzero(np.abs(column) > most)
-        if len(beyond):
-            row = int(beyond[0])
+        for row in np.flatnonzero(np.abs(column) > most).tolist():
             raise FileError(
                 f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees; are the two exchanged "
                 f"(--columns lat=…,lon=…), or does it stand for a missing value (--missing {column[row]:g})?"
@@ -179,13 +170,9 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
             match = pattern.fullmatch(name.lower())
             if match and (space is not None or table.is_numeric(name)):
                 pairs.setdefault(match["prefix"], {}).setdefault(what, []).append(name)
-    whole = [
-        (pair["lat"][0], pair["lon"][0])
-        for pair in pairs.values()
-        if set(map(len, pair.values())) == {1} and len(pair) == 2
-    ]
+    whole = [pair for pair in pairs.values() if list(map(len, pair.values())) == [1, 1]]
     if len(whole) == 1:
-        return whole[0]
+        return whole[0]["lat"][0], whole[0]["lon"][0]
     if space is None:
         return None
     others = {name: _ANGLES[name.lower()] for name in table.columns if name.lower() in _ANGLES}

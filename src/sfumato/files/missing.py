@@ -56,13 +56,14 @@ def suspects(data: Dataset, certain: bool = True) -> list[str]:
         coded |= np.repeat((pairs == -1).all(axis=2), 2, axis=1)
     if not coded.any():
         return []
-    with warnings.catch_warnings():
+    with warnings.catch_warnings(), np.errstate(over="ignore"):
         warnings.simplefilter("ignore")  # a column of nothing but codes
         others = np.where(coded, np.nan, flat)
         axis = None if data.kind == "landmarks" else 0
         low, high = (np.broadcast_to(f(others, axis=axis), flat.shape) for f in (np.nanmin, np.nanmax))
+        far = (flat < 2 * low - high) | (flat > 2 * high - low)
     beyond = coded & ((flat < low) | (flat > high)) & (np.isfinite(others).sum(axis=axis) >= ENOUGH)
-    apart = (low >= 0) & (flat < 0) | (flat < 2 * low - high) | (flat > 2 * high - low) | _repeated(flat, coded, axis)
+    apart = (low >= 0) & (flat < 0) | far | _repeated(flat, coded, axis)
     both = np.zeros(flat.shape, dtype=bool) if pairs is None else np.repeat(pairs[..., 0] == pairs[..., 1], 2, axis=1)
     chosen = beyond & apart if certain else beyond & ~apart | coded & ~beyond & both
     chosen[:, 1::2] &= ~both[:, 1::2]  # a landmark is named once

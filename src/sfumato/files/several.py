@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .base import AmbiguousError, Choice, FileError, Found, Labels, Wanted, shown
+from .base import AmbiguousError, Choice, FileError, Found, Labels, Wanted, listed, shown
 from .labels import per_record
 from .layout import arrange, needs
 from .table import Table
@@ -62,11 +62,11 @@ def pick(
     records = found[name]
     if isinstance(records, FileError):
         raise records
-    n, arrays = len(records.points), {key: item for key, item in held.items() if isinstance(item, np.ndarray)}
-    labels = per_record({key: item for key, item in arrays.items() if key != name}, n)
-    for key, item in held.items():
-        if isinstance(item, Table) and key != name and len(item) == n:
-            labels |= {column: values for column, values in item.labels([]).items() if column not in labels}
+    n, others = len(records.points), {key: item for key, item in held.items() if key != name}
+    labels = per_record({key: item for key, item in others.items() if isinstance(item, np.ndarray)}, n)
+    for item in others.values():
+        if isinstance(item, Table) and len(item) == n:
+            labels = {**item.labels([]), **labels}
     if ids is not None and len(ids.get(name, ())) == n:
         labels["ID"] = ids[name]
     return records._replace(labels={**labels, **records.labels})
@@ -98,12 +98,9 @@ def _rank(item: Any, found: Found | FileError) -> int:
 
 
 def _contents(held: dict[str, Any]) -> str:
-    words = [
-        f"{name} {item.shape} {item.dtype}"
-        if isinstance(item, np.ndarray)
-        else f"{name}, a table of {len(item)} rows"
-        if isinstance(item, Table)
-        else f"{name}: {item}"
-        for name, item in held.items()
-    ]
-    return ", ".join(words[:12]) + (", …" if len(words) > 12 else "") or "nothing"
+    def words(item: Any) -> str:
+        if isinstance(item, Table):
+            return f", a table of {len(item)} rows"
+        return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"
+
+    return listed([f"{name}{words(item)}" for name, item in held.items()], 12) if held else "nothing"

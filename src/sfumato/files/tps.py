@@ -118,18 +118,15 @@ def _block(lines: list[Line], start: int, count: int) -> list[list[float]]:
 def _stack(specimens: list[_Specimen]) -> Array:
     first = specimens[0]
     for record, specimen in enumerate(specimens):
+        where, other = f"record {record} (line {specimen.line})", f"but record 0 (line {first.line}) has"
         if not specimen.points:
-            raise FileError(f"record {record} (line {specimen.line}): has no points")
+            raise FileError(f"{where}: has no points")
         if len(specimen.points) != len(first.points):
-            raise FileError(
-                f"record {record} (line {specimen.line}): {len(specimen.points)} points, but record 0 (line {first.line}) "
-                f"has {len(first.points)}; every specimen needs the same landmarks"
-            )
+            held = f"{len(specimen.points)} points, {other} {len(first.points)}"
+            raise FileError(f"{where}: {held}; every specimen needs the same landmarks")
         if specimen.sizes != first.sizes:
-            raise FileError(
-                f"record {record} (line {specimen.line}): landmarks and curves of {specimen.sizes} points, but record 0 "
-                f"(line {first.line}) has {first.sizes}; every specimen needs the same"
-            )
+            held = f"landmarks and curves of {specimen.sizes} points, {other} {first.sizes}"
+            raise FileError(f"{where}: {held}; every specimen needs the same")
     return np.array([specimen.points for specimen in specimens], dtype=np.float64)
 
 

@@ -7,7 +7,7 @@ in the order of the parts, so neither threads, nor workers, nor a task that had 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial, reduce
@@ -101,11 +101,12 @@ class LazyRecords(Records):
         """The job for each part, in the order of the parts."""
         if self.on_dask:
             return on_dask(job, parts, tick)
-        if self.workers == 1:
-            with one_thread():
-                return _counted(map(job, parts), tick)
+        found = []
         with one_thread(), ThreadPoolExecutor(self.workers) as pool:
-            return _counted(pool.map(job, parts), tick)
+            for result in pool.map(job, parts) if self.workers > 1 else map(job, parts):
+                found.append(result)
+                tick(len(found))
+        return found
 
 
 def stream(
@@ -208,11 +209,3 @@ def _join(a: _Survey, b: _Survey) -> _Survey:
 
 def _as_read(raw: Any) -> Any:
     return raw
-
-
-def _counted(results: Iterable[T], tick: Callable[[int], None]) -> list[T]:
-    found = []
-    for result in results:
-        found.append(result)
-        tick(len(found))
-    return found
