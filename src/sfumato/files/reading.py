@@ -20,7 +20,6 @@ from ..spaces.base import Space
 from .base import Choice, Dataset, FileError, Labels, Wanted
 from .frames import is_frame, read_frame
 from .missing import codes, suspects
-from .registry import decode, recognise
 
 
 def read(
@@ -107,6 +106,8 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
 
 
 def _parse(content: bytes, path: Path, space: Wanted, choice: Choice) -> Dataset:
+    from .registry import decode, recognise  # the formats, when a file is met
+
     format = recognise(content, path.suffix.lower())
     if not format.choosable and (choice.columns or choice.array is not None):
         raise FileError("a file of landmarks alone, without columns or arrays to choose from")
