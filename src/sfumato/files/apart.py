@@ -54,7 +54,7 @@ def read_apart(reader: str, content: bytes) -> Arrays:
             server.line.send_bytes(content)
             if not server.line.poll(PATIENCE + len(content) / 1e7):
                 raise EOFError
-            answer, body = server.line.recv_bytes(), server.line.recv_bytes()
+            answer, body = (server.line.recv_bytes(_room(content)) for _ in range(2))
         except (OSError, EOFError):
             _stop(server)
             raise FileError("the file is damaged: the program that reads such files failed or gave up on it") from None
@@ -62,6 +62,11 @@ def read_apart(reader: str, content: bytes) -> Arrays:
         raise FileError(body.decode())
     source = io.BytesIO(body)
     return {str(name): np.load(source, allow_pickle=False) for name in json.loads(answer)}
+
+
+def _room(content: bytes) -> int:
+    """Bytes that reading it may take, and that the answer may have."""
+    return 4 * allowed(len(content)) + (512 << 20)
 
 
 def _running() -> _Server:
@@ -95,7 +100,7 @@ def serve(descriptor: int) -> None:
             return
         module, _, function = name.partition(":")
         read = getattr(import_module(f".{module}", __package__), function)
-        _limit_memory(4 * allowed(len(content)) + (512 << 20))
+        _limit_memory(_room(content))
         body = io.BytesIO()
         try:
             arrays: Arrays = read(content)
