@@ -65,7 +65,7 @@ bench: $(VENV)/installed
 audit: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
 	  || echo "atheris cannot be installed here: the random engine goes on alone"
-	$(BIN)/python -m sfumato.audit --out audit-report
+	$(BIN)/python -m attacks --out audit-report
 
 clean:
 	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-report

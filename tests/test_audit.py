@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import beta, binomtest
 
 import sfumato as sf
+from attacks import adversary
 from conftest import column
 from sfumato.audit import (
     Pair,
-    adversary,
     audit,
     blackbox,
     broken,

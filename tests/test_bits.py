@@ -8,8 +8,8 @@ import pytest
 from threadpoolctl import threadpool_limits
 
 import sfumato as sf
+from attacks.bits import attack, audit, features, lower_bound, textbook_laplace
 from conftest import cloud
-from sfumato.audit.bits import attack, audit, features, lower_bound, textbook_laplace
 from sfumato.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
 from sfumato.mechanisms.base import FAIL
 from sfumato.records import Records
@@ -326,7 +326,7 @@ ATTACKED = [
     ("kind", "space", "radius", "n", "broken"), ATTACKED, ids=lambda x: getattr(x, "__name__", str(x))
 )
 def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, broken, rng):
-    """`python -m sfumato.audit.bits` does this at full strength."""
+    """`python -m attacks.bits` does this at full strength."""
     mechanism = kind(sf.Ball(space, space.present(space.origin()), radius), epsilon=1.0)
     assert audit(mechanism, n, 8000, rng, released=False).epsilon > broken
     assert audit(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit import adversary
+from attacks import adversary
 from sfumato.bounds import bounds_of
 from sfumato.calibration import certificate, kng_scale
 from sfumato.records import Records

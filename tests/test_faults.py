@@ -14,8 +14,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit import __main__ as audit
-from sfumato.audit import faults, fuzz, randomness
+from attacks import __main__ as audit
+from attacks import faults, fuzz, randomness
 from sfumato.audit.rows import Broken, Row, Settings
 
 # -- files ---------------------------------------------------------------------------------------------------------------

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from attacks.adversary import transport_back
 from conftest import cloud, column, typical_radius
-from sfumato.audit.adversary import transport_back
 from sfumato.bounds import bounds_of
 from sfumato.frechet import solve
 from sfumato.records import Records, _blas, one_thread

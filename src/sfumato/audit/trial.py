@@ -1,4 +1,4 @@
-"""The whole trial: every mechanism of ours, every broken one, and the clock.  ``python -m sfumato.audit`` runs it."""
+"""The whole trial: every mechanism of ours, every broken one, and the clock.  ``make audit`` runs it."""
 
 from __future__ import annotations
 

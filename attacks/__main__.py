@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit``: everything that attacks this package, at full strength, and a dated report of it."""
+"""``python -m attacks``: everything that attacks this package, at full strength, and a dated report of it."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from ..release import write_atomically
-from .rows import Row, Settings
+from sfumato.audit.rows import Row, Settings
+from sfumato.release import write_atomically
 
 Section = Callable[[Settings], Iterable[Row]]
 PACKAGES = ("sfumato", "numpy", "scipy", "randomgen", "pyarrow", "h5py", "rdata", "matplotlib", "atheris", "hypothesis")
 COMMANDS = {
-    "adversary": "python -m sfumato.audit.adversary",
-    "randomness": "python -m sfumato.audit.randomness",
-    "faults": "python -m sfumato.audit.faults",
+    "adversary": "python -m attacks.adversary",
+    "randomness": "python -m attacks.randomness",
+    "faults": "python -m attacks.faults",
     "solver": "python -m sfumato.audit.solver",
-    "bits": "python -m sfumato.audit.bits",
+    "bits": "python -m attacks.bits",
     "draws": "sfumato audit, --broken, --timing",
-    "fuzz": "python -m sfumato.audit.fuzz, and --engine atheris",
+    "fuzz": "python -m attacks.fuzz, and --engine atheris",
 }
 
 
 def in_module(name: str) -> Section:
-    """The function ``section`` of a module of this folder, imported when it is run."""
+    """The function ``section`` of a module, imported when it is run."""
 
     def run(settings: Settings) -> Iterable[Row]:
-        section: Section = import_module(f".{name}", __package__).section
+        section: Section = import_module(name).section
         return section(settings)
 
     return run
@@ -42,7 +42,7 @@ def in_module(name: str) -> Section:
 
 def adversary(settings: Settings) -> Iterator[Row]:
     """The search for counterexamples: every ratio must stay below 1, but for the paper's own scale, which must not."""
-    command = [sys.executable, "-m", "sfumato.audit.adversary", "--seed", str(settings.seed)]
+    command = [sys.executable, "-m", "attacks.adversary", "--seed", str(settings.seed)]
     command += ["--restarts", "1" if settings.quick else "3"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as search:
         assert search.stdout is not None
@@ -58,12 +58,12 @@ def adversary(settings: Settings) -> Iterator[Row]:
 
 # one line adds a section: a function from Settings to rows, or the module that holds it as `section`
 SECTIONS: dict[str, Section] = {
-    "randomness": in_module("randomness"),
-    "faults": in_module("faults"),
-    "fuzz": in_module("fuzz"),
-    "solver": in_module("solver"),
-    "bits": in_module("bits"),
-    "draws": in_module("trial"),
+    "randomness": in_module("attacks.randomness"),
+    "faults": in_module("attacks.faults"),
+    "fuzz": in_module("attacks.fuzz"),
+    "solver": in_module("sfumato.audit.solver"),
+    "bits": in_module("attacks.bits"),
+    "draws": in_module("sfumato.audit.trial"),
     "adversary": adversary,
 }
 
@@ -80,7 +80,7 @@ def report(rows: list[Row], settings: Settings, sections: list[str], done: list[
         "",
         f"Begun {begun:%Y-%m-%d %H:%M} UTC; {state}. {len(rows)} rows, {failed} failed.",
         f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. "
-        f"Command: `python -m sfumato.audit --only {','.join(sections)} --seed {settings.seed}{' --quick' * settings.quick}`.",
+        f"Command: `python -m attacks --only {','.join(sections)} --seed {settings.seed}{' --quick' * settings.quick}`.",
         "",
         "Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items()) + ".",
     ]
@@ -109,7 +109,7 @@ def _versions() -> dict[str, str]:
 
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit", description="Attack the package at full strength, and write a dated report."
+        prog="python -m attacks", description="Attack the package at full strength, and write a dated report."
     )
     parser.add_argument("--out", type=Path, default=Path("audit-report"), help="folder (default: audit-report)")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.randomness``: every release draws from the secure generator, and no two share a stream."""
+"""``python -m attacks.randomness``: every release draws from the secure generator, and no two share a stream."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ..bounds import bounds_of
-from .rows import Broken, Row, Settings
+from sfumato.audit.rows import Broken, Row, Settings
+from sfumato.bounds import bounds_of
 
 # everything in numpy.random that gives numbers, but for the class Generator, which the secure generator is wrapped in
 FORBIDDEN = [name for name in dir(np.random) if not name.startswith("_") and callable(getattr(np.random, name))]
@@ -40,7 +40,7 @@ def without_numpy_random() -> Iterator[None]:
 
 def mechanisms() -> Iterator[tuple[str, Any, Any]]:
     """Every mechanism on every space it allows, with records for it."""
-    from .. import (
+    from sfumato import (
         KNG,
         SPD,
         AmbientLaplace,
@@ -106,14 +106,14 @@ def _append(found: list[bytes], draw: Callable[[], bytes]) -> None:
 
 def keys() -> bytes:
     """The first numbers of a release's generator."""
-    from ..sampling import secure_generator
+    from sfumato.sampling import secure_generator
 
     return secure_generator().bytes(16)
 
 
 def released() -> bytes:
     """The value of a release of the same data each time."""
-    from .. import Ball, Euclidean, ManifoldLaplace
+    from sfumato import Ball, Euclidean, ManifoldLaplace
 
     ball = Ball(Euclidean(dim=3), [0.0, 0.0, 0.0], 1.0)
     return np.asarray(ManifoldLaplace(ball, 1.0).release(np.zeros((50, 3))).value).tobytes()
@@ -136,9 +136,7 @@ def section(settings: Settings) -> Iterator[Row]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.randomness", description=(__doc__ or "").split(": ", 1)[1]
-    )
+    parser = argparse.ArgumentParser(prog="python -m attacks.randomness", description=(__doc__ or "").split(": ", 1)[1])
     parser.parse_args()
     rows = list(section(Settings()))
     for row in rows:

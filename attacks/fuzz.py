@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.fuzz``: hostile files against every reader.
+"""``python -m attacks.fuzz``: hostile files against every reader.
 
 Each reader is given files that sfumato or the usual packages wrote and that were then damaged: bits flipped, ends cut, parts
 of two files joined, counts inflated, text put where numbers belong, and the same inside of compressed parts, which are packed
@@ -40,7 +40,7 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from .rows import Broken, Row, Settings, require
+from sfumato.audit.rows import Broken, Row, Settings, require
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
@@ -418,7 +418,7 @@ def _r() -> list[bytes]:
 def _release() -> list[bytes]:
     import numpy as np
 
-    from .. import Ball, PlanarShapes, Release, Sphere, private_mean
+    from sfumato import Ball, PlanarShapes, Release, Sphere, private_mean
 
     sphere = private_mean(np.eye(3)[[0] * 50], Ball(Sphere(dim=2), [1, 0, 0], 0.3), 1.0)
     triangle = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
@@ -433,7 +433,7 @@ def _release() -> list[bytes]:
 def _ledger() -> list[bytes]:
     from unittest.mock import patch
 
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -690,7 +690,7 @@ def _hostile_ledger() -> dict[str, bytes]:
 # -- opening -------------------------------------------------------------------------------------------------------------
 @cache
 def _spaces() -> list[Any]:
-    from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
+    from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
 
     return [None, None, PlanarShapes(5), PlanarShapes(3), SPD(3), SPD(2), Sphere(2), Euclidean(4)]
 
@@ -699,7 +699,7 @@ def _open_data(path: Path, index: int) -> None:
     """Read, and see that what came out is whole."""
     import numpy as np
 
-    from ..data import read
+    from sfumato.data import read
 
     spaces = _spaces()
     data = read(path, spaces[index % len(spaces)])
@@ -715,7 +715,7 @@ def _open_data(path: Path, index: int) -> None:
 
 
 def _open_release(path: Path, index: int) -> None:
-    from ..release import Release
+    from sfumato.release import Release
 
     release = Release.load(path)
     require(
@@ -725,20 +725,20 @@ def _open_release(path: Path, index: int) -> None:
 
 
 def _open_ledger(path: Path, index: int) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     spent = dict(Ledger(path).verify().spent)
     require({name: str(total) for name, total in spent.items()} == {"wings": "2"}, f"the charges are now {spent}")
 
 
 def _file_error() -> tuple[type[Exception], ...]:
-    from ..data import FileError
+    from sfumato.data import FileError
 
     return (FileError,)
 
 
 def _ledger_error() -> tuple[type[Exception], ...]:
-    from ..ledger import LedgerError
+    from sfumato.ledger import LedgerError
 
     return (LedgerError,)
 
@@ -908,7 +908,7 @@ def run_atheris(target: Target, seconds: int, seed: int, out: Path) -> tuple[int
     if not has_atheris():
         raise SystemExit("the engine atheris is not installed: pip install 'sfumato[fuzz]', or use --engine random")
     out.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "sfumato.audit.fuzz", "--engine", "guided", "--reader", target.name]
+    command = [sys.executable, "-m", "attacks.fuzz", "--engine", "guided", "--reader", target.name]
     command += ["--seconds", str(seconds), "--seed", str(seed), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     found = re.search(r"number_of_executed_units: (\d+)", done.stderr)
@@ -980,9 +980,7 @@ def _words(outcome: Outcome) -> str:
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.fuzz", description="Hostile files against every reader."
-    )
+    parser = argparse.ArgumentParser(prog="python -m attacks.fuzz", description="Hostile files against every reader.")
     parser.add_argument("--engine", choices=("random", "atheris", "guided"), default="random", help="default: random")
     parser.add_argument(
         "--reader", default=",".join(TARGETS), help=f"which, by commas (default: all: {', '.join(TARGETS)})"

@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.adversary``: search for data that break the proven bounds.
+"""``python -m attacks.adversary``: search for data that break the proven bounds.
 
 Random restarts with local optimisation look for (1) a larger spread of logarithms than A, (2) a larger divergence than B and
 its localised form, (3) neighbours whose computed means are farther apart than the Laplace's scale allows, (4) on the sphere
@@ -15,16 +15,16 @@ from functools import partial
 
 import numpy as np
 
-from ..ball import Ball
-from ..bounds import bounds_of
-from ..calibration import Calibration, kng_scale
-from ..frechet import solve
-from ..mechanisms import ManifoldLaplace
-from ..records import Records
-from ..spaces import SPD, PlanarShapes, Sphere
-from ..spaces.base import Array, Points, Space
-from .pairs import rows
-from .solver import center_loss, largest_radius
+from sfumato.audit.pairs import rows
+from sfumato.audit.solver import center_loss, largest_radius
+from sfumato.ball import Ball
+from sfumato.bounds import bounds_of
+from sfumato.calibration import Calibration, kng_scale
+from sfumato.frechet import solve
+from sfumato.mechanisms import ManifoldLaplace
+from sfumato.records import Records
+from sfumato.spaces import SPD, PlanarShapes, Sphere
+from sfumato.spaces.base import Array, Points, Space
 
 Objective = Callable[[Array], float]
 
@@ -201,7 +201,7 @@ def loss_ratio(
 
 def main() -> None:
     parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.adversary", description="Search for counterexamples to the proven bounds."
+        prog="python -m attacks.adversary", description="Search for counterexamples to the proven bounds."
     )
     parser.add_argument("--restarts", type=int, default=3, help="random starts for each search (default: 3)")
     parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")

@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.faults``: the ledger and every output under faults.
+"""``python -m attacks.faults``: the ledger and every output under faults.
 
 Each operation that writes is run while something goes wrong: it is killed at each of its steps and at random instants, files
 may not grow, the disk is full, the folder is read-only, others write the same at the same time, the clock goes back; and what
@@ -33,14 +33,13 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from .rows import Broken, Row, Settings, require
+import sfumato
+from sfumato.audit.rows import Broken, Row, Settings, require
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
-SOURCES = {
-    str(Path(__file__).parents[1] / name) for name in ("ledger.py", "release.py", "cli.py", "demo.py", "report.py")
-}
-SOURCES.add(str(Path(__file__).parents[1] / "studies" / "store.py"))
+WRITERS = ("ledger.py", "release.py", "cli.py", "demo.py", "report.py", "studies/store.py")
+SOURCES = {str(Path(sfumato.__file__).parent / name) for name in WRITERS}
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ class Operation:
 def _release(epsilon: float = 1.0) -> Any:
     import numpy as np
 
-    from .. import Ball, PlanarShapes, private_mean
+    from sfumato import Ball, PlanarShapes, private_mean
 
     triangle = [[0.0, 0.0], [1.0, 0.0], [0.3, 1.0]]
     return private_mean(
@@ -120,7 +119,7 @@ def _writes(
 
 
 def _spent(folder: Path) -> Decimal:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     return next(iter(Ledger(folder / "study.ledger").verify().spent.values()))
 
@@ -131,7 +130,7 @@ def _only(folder: Path, ended: Ended, *names: str) -> None:
 
 
 def _budget(folder: Path) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     budget = Ledger.create(folder / "study.ledger", 1000, "wings")
     for _ in range(3):
@@ -139,7 +138,7 @@ def _budget(folder: Path) -> None:
 
 
 def _charge(folder: Path) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     Ledger(folder / "study.ledger").charge("0.5", RECORD)
 
@@ -152,7 +151,7 @@ def _charge_sound(folder: Path, ended: Ended) -> None:
 
 
 def _create(folder: Path) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     path = folder / "study.ledger"
     if not path.exists():
@@ -160,7 +159,7 @@ def _create(folder: Path) -> None:
 
 
 def _create_sound(folder: Path, ended: Ended) -> None:
-    from ..ledger import Ledger, LedgerError
+    from sfumato.ledger import Ledger, LedgerError
 
     _only(folder, ended, "study.ledger")
     path = folder / "study.ledger"
@@ -176,7 +175,7 @@ def _create_sound(folder: Path, ended: Ended) -> None:
 
 
 def _complete(folder: Path) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     budget = Ledger(folder / "study.ledger")
     lines = budget.verify().entries
@@ -185,7 +184,7 @@ def _complete(folder: Path) -> None:
 
 
 def _complete_sound(folder: Path, ended: Ended) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     _only(folder, ended, "study.ledger")
     kinds = [line.kind for line in Ledger(folder / "study.ledger").verify().entries]
@@ -196,7 +195,7 @@ def _complete_sound(folder: Path, ended: Ended) -> None:
 
 
 def _damage_ledger(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
-    from ..ledger import LedgerError
+    from sfumato.ledger import LedgerError
 
     path = folder / "study.ledger"
     before, spent = path.read_bytes(), _spent(folder)
@@ -215,7 +214,7 @@ def _damage_ledger(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
 def _damage_release(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
     import numpy as np
 
-    from ..release import Release
+    from sfumato.release import Release
 
     path = folder / "mean.json"
     before, whole = path.read_bytes(), Release.load(path)
@@ -234,7 +233,7 @@ def _damage_release(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
 
 
 def _points(folder: Path) -> None:
-    from ..data import write_points
+    from sfumato.data import write_points
 
     for name in ("mean.csv", "mean.tps", "mean.npy"):
         write_points(folder / name, _release().value, "landmarks")
@@ -242,7 +241,7 @@ def _points(folder: Path) -> None:
 
 def _damage_points(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
     """The NPY file: TPS and CSV have no sum, so that a flipped digit cannot be noticed in them."""
-    from ..data import FileError, read
+    from sfumato.data import FileError, read
 
     path = folder / "mean.npy"
     before = path.read_bytes()
@@ -260,25 +259,25 @@ def _damage_points(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
 
 
 def _report(folder: Path) -> None:
-    from ..report import write_report
+    from sfumato.report import write_report
 
     write_report(_release(), folder / "mean.html")
 
 
 def _markdown(folder: Path) -> None:
-    from ..report import write_report
+    from sfumato.report import write_report
 
     write_report(_release(), folder / "mean.md")
 
 
 def _picture(folder: Path) -> None:
-    from ..plots import plot_release
+    from sfumato.plots import plot_release
 
     plot_release(_release(), folder / "mean.png")
 
 
 def _cli_prepare(folder: Path) -> None:
-    from ..data import write_points
+    from sfumato.data import write_points
 
     _budget(folder)
     (folder / "wings.tps").write_text("".join(f"LM=3\n0 0\n1 0\n0.3 1\nID={i}\n" for i in range(20)))
@@ -286,7 +285,7 @@ def _cli_prepare(folder: Path) -> None:
 
 
 def _cli(folder: Path) -> None:
-    from .. import cli
+    from sfumato import cli
 
     files = {"--center": "reference.tps", "--out": "mean.json", "--ledger": "study.ledger"}
     sys.argv = [
@@ -310,8 +309,8 @@ def _cli(folder: Path) -> None:
 
 def _cli_sound(folder: Path, ended: Ended) -> None:
     """A release without its charge is what may never be; a charge without a release is waste."""
-    from ..ledger import Ledger
-    from ..release import Release
+    from sfumato.ledger import Ledger
+    from sfumato.release import Release
 
     _only(folder, ended, "study.ledger", "wings.tps", "reference.tps", "mean.json", "printed")
     book = Ledger(folder / "study.ledger").verify()
@@ -327,13 +326,13 @@ def _cli_sound(folder: Path, ended: Ended) -> None:
 
 
 def _demo(folder: Path) -> None:
-    from ..demo import run
+    from sfumato.demo import run
 
     run(folder / "out", 1.0)
 
 
 def _demo_sound(folder: Path, ended: Ended) -> None:
-    from ..release import Release
+    from sfumato.release import Release
 
     _only(folder, ended, "out/mean.json", "out/mean.png")
     if (folder / "out/mean.json").exists():
@@ -344,13 +343,13 @@ def _demo_sound(folder: Path, ended: Ended) -> None:
 
 
 def _rows_of(rng: Any) -> list[Any]:
-    from ..studies.store import Row as Result
+    from sfumato.studies.store import Row as Result
 
     return [Result("x", "a", "m", "q", 1, 1.0, 1, float(rng.random()), 0.0, 1) for _ in range(3)]
 
 
 def _store(folder: Path) -> None:
-    from ..studies.store import Store
+    from sfumato.studies.store import Store
 
     store = Store(folder, {"seed": 3})
     for name in "abc":
@@ -359,13 +358,13 @@ def _store(folder: Path) -> None:
 
 
 def _store_prepare(folder: Path) -> None:
-    from ..studies.store import Store
+    from sfumato.studies.store import Store
 
     Store(folder, {"seed": 3}).cell("a", _rows_of)
 
 
 def _store_sound(folder: Path, ended: Ended) -> None:
-    from ..studies.store import Store
+    from sfumato.studies.store import Store
 
     _only(folder, ended, "cells.jsonl", "results.csv")
     whole, kept = _expected("study store"), Store(folder, {"seed": 3}).rows
@@ -382,7 +381,7 @@ def _damage_store(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
     before = path.read_bytes()
     path.write_bytes(hurt(before))
     try:
-        from ..studies.store import Store
+        from sfumato.studies.store import Store
 
         with _folder() as other:
             (other / "cells.jsonl").write_bytes(before)
@@ -653,8 +652,8 @@ def second_writer(operation: Operation, chance: random.Random, quick: bool) -> t
 def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     if operation.clock:
         return "n/a", operation.clock
-    from .. import ledger
-    from ..mechanisms import base
+    from sfumato import ledger
+    from sfumato.mechanisms import base
 
     class Backwards(datetime):
         steps = itertools.count(1)
@@ -745,7 +744,7 @@ def section(settings: Settings) -> Iterator[Row]:
 
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.faults", description="The ledger and every output under faults."
+        prog="python -m attacks.faults", description="The ledger and every output under faults."
     )
     parser.add_argument(
         "--out", type=Path, default=Path("audit-report"), help="folder for faults.md (default: audit-report)"
@@ -753,7 +752,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="seed of the instants and flips (default: 0)")
     parser.add_argument("--quick", action="store_true", help="fewer instants, sizes and flips")
     options = parser.parse_args(None if arguments is None else list(arguments))
-    from ..release import write_atomically
+    from sfumato.release import write_atomically
 
     rows = []
     for row in section(Settings(options.quick, options.seed, options.out)):

@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.bits``: attacks on the bits of releases.
+"""``python -m attacks.bits``: attacks on the bits of releases.
 
 An attacker who knows both neighbouring data sets, and so both means, looks for an event in the doubles of a release that is
 likelier under one than ε allows: how far a value is from the manifold (norm, symmetry, centring), which bits are set, whether
@@ -16,16 +16,16 @@ from math import fsum
 
 import numpy as np
 
-from ..ball import Ball
-from ..frechet import solve
-from ..mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
-from ..mechanisms.base import ManifoldMechanism, Mechanism
-from ..records import Records
-from ..sampling import secure_generator
-from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
-from ..spaces.base import Array, Points, Space
-from .blackbox import clopper_pearson
-from .rows import Row, Settings
+from sfumato.audit.blackbox import clopper_pearson
+from sfumato.audit.rows import Row, Settings
+from sfumato.ball import Ball
+from sfumato.frechet import solve
+from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
+from sfumato.mechanisms.base import ManifoldMechanism, Mechanism
+from sfumato.records import Records
+from sfumato.sampling import secure_generator
+from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
+from sfumato.spaces.base import Array, Points, Space
 
 CONFIDENCE = 0.999
 CANDIDATES = 64  # thresholds tried for a feature
@@ -303,7 +303,7 @@ def section(settings: Settings) -> Iterator[Row]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.bits", description="Attack the bits of releases and of unrounded draws."
+        prog="python -m attacks.bits", description="Attack the bits of releases and of unrounded draws."
     )
     parser.add_argument("--releases", type=int, default=20_000, help="half from each data set (default: 20000)")
     parser.add_argument("--only", default="", help="spaces whose name contains this")
