@@ -6,23 +6,19 @@ import argparse
 import platform
 import re
 import sqlite3
-import subprocess
-import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from datetime import UTC, datetime
 from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from sfumato.audit.rows import Row, Settings
+from sfumato.audit.checks import Check, Settings
 from sfumato.release import write_atomically
 
-Section = Callable[[Settings], Iterable[Row]]
+Section = Callable[[Settings], Iterable[Check]]
 PACKAGES = ("sfumato", "numpy", "scipy", "randomgen", "pyarrow", "h5py", "rdata", "matplotlib", "atheris", "hypothesis")
-COMMANDS = {
+COMMANDS = {  # where there is one that takes more options
     "adversary": "python -m attacks.adversary",
-    "randomness": "python -m attacks.randomness",
-    "faults": "python -m attacks.faults",
     "solver": "python -m sfumato.audit.solver",
     "bits": "python -m attacks.bits",
     "draws": "sfumato audit, --broken, --timing",
@@ -33,30 +29,14 @@ COMMANDS = {
 def in_module(name: str) -> Section:
     """The function ``section`` of a module, imported when it is run."""
 
-    def run(settings: Settings) -> Iterable[Row]:
+    def run(settings: Settings) -> Iterable[Check]:
         section: Section = import_module(name).section
         return section(settings)
 
     return run
 
 
-def adversary(settings: Settings) -> Iterator[Row]:
-    """The search for counterexamples: every ratio must stay below 1, but for the paper's own scale, which must not."""
-    command = [sys.executable, "-m", "attacks.adversary", "--seed", str(settings.seed)]
-    command += ["--restarts", "1" if settings.quick else "3"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as search:
-        assert search.stdout is not None
-        for line in search.stdout:
-            label, ratio = line.rsplit(maxsplit=1)
-            wanted = "as run" in label
-            well = (float(ratio) > 1) == wanted
-            words = f"largest ratio {ratio}" + (", and must exceed 1: that scale is not private" if wanted else "")
-            yield Row("adversary", label.strip(), "pass" if well else "fail", words)
-    if search.returncode:
-        yield Row("adversary", "the search itself", "fail", f"ended with exit code {search.returncode}")
-
-
-# one line adds a section: a function from Settings to rows, or the module that holds it as `section`
+# one line adds a section
 SECTIONS: dict[str, Section] = {
     "randomness": in_module("attacks.randomness"),
     "faults": in_module("attacks.faults"),
@@ -64,11 +44,11 @@ SECTIONS: dict[str, Section] = {
     "solver": in_module("sfumato.audit.solver"),
     "bits": in_module("attacks.bits"),
     "draws": in_module("sfumato.audit.trial"),
-    "adversary": adversary,
+    "adversary": in_module("attacks.adversary"),
 }
 
 
-def report(rows: list[Row], settings: Settings, sections: list[str], done: list[str], begun: datetime) -> str:
+def report(rows: list[Check], settings: Settings, sections: list[str], done: list[str], begun: datetime) -> str:
     """The report so far, in Markdown."""
     failed = sum(row.outcome == "fail" for row in rows)
     versions = {"Python": platform.python_version(), "SQLite": sqlite3.sqlite_version, **_versions()}
@@ -87,7 +67,7 @@ def report(rows: list[Row], settings: Settings, sections: list[str], done: list[
     for section in sections:
         held = [row for row in rows if row.section == section]
         if held:
-            lines += ["", f"## {section}", "", *([f"`{COMMANDS[section]}`", ""] if section in COMMANDS else [])]
+            lines += ["", f"## {section}", "", f"`{COMMANDS.get(section, f'python -m attacks --only {section}')}`", ""]
             lines += ["| what | outcome | in words |", "| --- | --- | --- |"]
             lines += [f"| {_cell(row.name)} | {row.mark} | {_cell(row.detail)} |" for row in held]
     return "\n".join(lines) + "\n"
@@ -123,11 +103,11 @@ def main(arguments: Iterable[str] | None = None) -> int:
         parser.error(f"unknown sections {', '.join(sorted(unknown))}; known: {', '.join(SECTIONS)}")
     options.out.mkdir(parents=True, exist_ok=True)
     settings, begun = Settings(options.quick, options.seed, options.out), datetime.now(UTC)
-    rows, done, path = list[Row](), list[str](), options.out / "REPORT.md"
+    rows, done, path = list[Check](), list[str](), options.out / "REPORT.md"
     for name in chosen:
         for row in SECTIONS[name](settings):
             rows.append(row)
-            print(f"{row.mark:16s}{row.section:12s}{row.name:48s}{row.detail}", flush=True)
+            print(row, flush=True)
             write_atomically(path, report(rows, settings, chosen, done, begun))  # an interrupted run loses nothing
         done.append(name)
     write_atomically(path, report(rows, settings, chosen, done, begun))

@@ -1,4 +1,4 @@
-"""``python -m attacks.faults``: the ledger and every output under faults.
+"""``python -m attacks --only faults``: the ledger and every output under faults.
 
 Each operation that writes is run while something goes wrong: it is killed at each of its steps and at random instants, files
 may not grow, the disk is full, the folder is read-only, others write the same at the same time, the clock goes back; and what
@@ -11,7 +11,6 @@ Faults happen in forked processes, so nothing of them stays.
 
 from __future__ import annotations
 
-import argparse
 import io
 import itertools
 import os
@@ -34,7 +33,8 @@ from types import FrameType
 from typing import Any
 
 import sfumato
-from sfumato.audit.rows import Broken, Row, Settings, require
+from attacks import Broken, require
+from sfumato.audit.checks import Check, Settings
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
@@ -343,9 +343,9 @@ def _demo_sound(folder: Path, ended: Ended) -> None:
 
 
 def _rows_of(rng: Any) -> list[Any]:
-    from sfumato.studies.store import Row as Result
+    from sfumato.studies.store import Row
 
-    return [Result("x", "a", "m", "q", 1, 1.0, 1, float(rng.random()), 0.0, 1) for _ in range(3)]
+    return [Row("x", "a", "m", "q", 1, 1.0, 1, float(rng.random()), 0.0, 1) for _ in range(3)]
 
 
 def _store(folder: Path) -> None:
@@ -724,46 +724,19 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def cell(operation: Operation, fault: str, seed: int, quick: bool) -> Row:
+def cell(operation: Operation, fault: str, seed: int, quick: bool) -> Check:
     """One cell of the matrix."""
     name = f"{operation.name}: {fault}"
     try:
         outcome, words = FAULTS[fault](operation, random.Random(f"{seed} {name}"), quick)
     except Broken as error:
-        return Row("faults", name, "fail", str(error))
-    return Row("faults", name, "n/a" if outcome == "n/a" else "pass", words)
+        return Check("faults", name, "fail", str(error))
+    return Check("faults", name, "n/a" if outcome == "n/a" else "pass", words)
 
 
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """The whole matrix."""
     for operation in operations():
         _expected(operation.name)  # imports everything before rights are given up, and draws once
         for fault in FAULTS:
             yield cell(operation, fault, settings.seed, settings.quick)
-
-
-def main(arguments: Iterable[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m attacks.faults", description="The ledger and every output under faults."
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("audit-report"), help="folder for faults.md (default: audit-report)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the instants and flips (default: 0)")
-    parser.add_argument("--quick", action="store_true", help="fewer instants, sizes and flips")
-    options = parser.parse_args(None if arguments is None else list(arguments))
-    from sfumato.release import write_atomically
-
-    rows = []
-    for row in section(Settings(options.quick, options.seed, options.out)):
-        rows.append(row)
-        print(f"{row.mark:16s}{row.name:44s}{row.detail}", flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    lines = ["| what and which fault | outcome | in words |", "| --- | --- | --- |"]
-    lines += [f"| {row.name} | {row.mark} | {row.detail.replace('|', '/')} |" for row in rows]
-    write_atomically(options.out / "faults.md", "\n".join(lines) + "\n")
-    return int(any(row.outcome == "fail" for row in rows))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from attacks.bits import attack, audit, features, lower_bound, textbook_laplace
+from attacks.bits import attack, audit_bits, features, textbook_laplace
+from sfumato.audit import epsilon_bound
 from sfumato.sampling import round_to_lattice
 
 ATTACKED = [
@@ -23,8 +24,8 @@ ATTACKED = [
 def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, broken, rng):
     """`python -m attacks.bits` does this at full strength."""
     mechanism = kind(sf.Ball(space, space.present(space.origin()), radius), epsilon=1.0)
-    assert audit(mechanism, n, 8000, rng, released=False).epsilon > broken
-    assert audit(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
+    assert audit_bits(mechanism, n, 8000, rng, released=False).epsilon > broken
+    assert audit_bits(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
 
 
 class LatticeAboutTheMean(sf.ManifoldLaplace):
@@ -38,7 +39,7 @@ class LatticeAboutTheMean(sf.ManifoldLaplace):
 def test_a_lattice_that_depends_on_the_data_is_found(rng):
     """As few releases as above are enough to break one."""
     broken = LatticeAboutTheMean(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], np.pi / 8), epsilon=1.0)
-    assert audit(broken, 50, 400, rng, released=True, secure=False).epsilon > 2
+    assert audit_bits(broken, 50, 400, rng, released=True, secure=False).epsilon > 2
 
 
 def test_a_textbook_laplace_is_broken(rng):
@@ -55,6 +56,6 @@ def test_a_textbook_laplace_is_broken(rng):
 def test_a_bound_holds_as_often_as_it_says(rng):
     """Events with a log ratio of 1: the bound exceeds it in far fewer than one case in ten, and comes close."""
     k1, k0 = rng.binomial(2000, 0.3, 4000), rng.binomial(2000, 0.3 / np.e, 4000)
-    bound = lower_bound(k1, 2000, k0, 2000, confidence=0.9)
+    bound = epsilon_bound(k1, k0, 2000, 0.1)
     assert np.mean(bound > 1) < 0.1
     assert np.median(bound) > 0.8
