@@ -284,12 +284,15 @@ def _demo(folder: Path) -> None:
 
 
 def _demo_sound(folder: Path, ended: Ended) -> None:
-    _only(folder, ended, "out/mean.json", "out/mean.png")
+    _only(folder, ended, "out/mean.json", "out/mean.png", "out/wings.tps", "out/reference.tps")
+    for name, wings in (("wings", 126), ("reference", 1)):
+        path = folder / f"out/{name}.tps"
+        require(not path.exists() or len(sf.read(path).points) == wings, f"{name}.tps is not whole")
     if (folder / "out/mean.json").exists():
         require(sf.Release.load(folder / "out/mean.json").record["n"] == 126, "what was read is not whole")
     if (folder / "out/mean.png").exists():
         require(b"IEND" in (folder / "out/mean.png").read_bytes()[-12:], "half a picture")
-    require(ended.code != 0 or len(_contents(folder)) == 2, "an output is missing")
+    require(ended.code != 0 or len(_contents(folder)) == 4, "an output is missing")
 
 
 def _rows_of(rng: Any) -> list[Any]:

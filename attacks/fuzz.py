@@ -96,24 +96,8 @@ class Outcome:
 
 # -- damage --------------------------------------------------------------------------------------------------------------
 _INTEGERS = (
-    0,
-    1,
-    2,
-    3,
-    127,
-    128,
-    255,
-    256,
-    2**15,
-    2**16 - 1,
-    2**31 - 1,
-    2**31,
-    2**32 - 1,
-    2**40,
-    10**12,
-    2**63 - 1,
-    2**64 - 1,
-)
+    0, 1, 2, 3, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 10**12, 2**63 - 1, 2**64 - 1,
+)  # fmt: skip
 _NUMBERS = (
     b"1000000000000", b"-1", b"0", b"1", b"2", b"3", b"99999999999999999999", b"1e308", b"-1e309", b"1e-400", b"nan", b"NA",
     b"inf", b"0x10", b"1_0", b"1,5", b"", b".", b"-", b"+", b"1e", b"\xd9\xa3", b"(1, 1)", b"True", b"None",
@@ -242,6 +226,21 @@ def _numbers(*shape: int) -> Any:
     return np.round(np.random.default_rng(5).normal(size=shape), 3)
 
 
+def _written(write: Callable[..., object], *arguments: Any, **options: Any) -> bytes:
+    """What a writer puts into a file."""
+    buffer = io.BytesIO()
+    write(buffer, *arguments, **options)
+    return buffer.getvalue()
+
+
+def _table(columns: dict[str, Any], **options: Any) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table(columns)
+    return _written(lambda buffer: pyarrow.parquet.write_table(table, buffer, **options))
+
+
 def _tps() -> list[bytes]:
     triangle = "0 0\n1 0\n0.5 1e0\n"
     return [
@@ -307,9 +306,6 @@ def _hostile_json() -> dict[str, bytes]:
 
 
 def _parquet() -> list[bytes]:
-    import pyarrow
-    import pyarrow.parquet
-
     wide = {"id": ["a", "b"], **{f"{axis}{i}": [0.0 + i, 1.0] for i in range(1, 4) for axis in "xy"}}
     tensors = {
         "Dxx": [2.0, 3.0],
@@ -319,43 +315,28 @@ def _parquet() -> list[bytes]:
         "ok": [True, False],
         "day": [b"x", b"y"],
     }
-    contents = []
-    for columns in (wide, tensors):
-        for codec, dictionary in (("none", False), ("snappy", True), ("zstd", True)):
-            buffer = io.BytesIO()
-            pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression=codec, use_dictionary=dictionary)
-            contents.append(buffer.getvalue())
-    return contents
+    return [
+        _table(columns, compression=codec, use_dictionary=dictionary)
+        for columns in (wide, tensors)
+        for codec, dictionary in (("none", False), ("snappy", True), ("zstd", True))
+    ]
 
 
 def _npy() -> list[bytes]:
     import numpy as np
 
-    contents = []
     arrays = [_numbers(2, 5, 2), _numbers(3, 3, 3), _numbers(2, 4).astype(">f4"), np.asfortranarray(_numbers(2, 5, 2))]
     arrays += [_numbers(2, 5) + 1j, np.arange(10, dtype=np.uint8).reshape(2, 5)]
-    for array in arrays:
-        buffer = io.BytesIO()
-        np.save(buffer, array, allow_pickle=False)
-        contents.append(buffer.getvalue())
+    contents = [_written(np.save, array, allow_pickle=False) for array in arrays]
     return [*contents, npy_header((2, 4), "<f16") + random.Random(5).randbytes(128)]
 
 
 def _npz() -> list[bytes]:
     import numpy as np
 
-    contents = []
-    for save in (np.savez, np.savez_compressed):
-        buffer = io.BytesIO()
-        save(
-            buffer,
-            coords=_numbers(2, 5, 2),
-            subject=np.array(["a", "bc"]),
-            code=np.array([b"x", b"y"]),
-            age=np.arange(2),
-        )
-        contents.append(buffer.getvalue())
-    return contents
+    arrays = {"coords": _numbers(2, 5, 2), "subject": np.array(["a", "bc"])}
+    arrays |= {"code": np.array([b"x", b"y"]), "age": np.arange(2)}
+    return [_written(save, **arrays) for save in (np.savez, np.savez_compressed)]
 
 
 def _mat() -> list[bytes]:
@@ -370,9 +351,8 @@ def _mat() -> list[bytes]:
             {"names": names, "X": _numbers(3, 4) + 1j, "s": {"a": 1}},
             {"X": np.arange(12, dtype=np.int16).reshape(3, 4)},
         ):
-            buffer = io.BytesIO()
-            savemat(buffer, variables, do_compression=compressed)
-            contents.append(b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:])  # without the time
+            content = _written(savemat, variables, do_compression=compressed)
+            contents.append(b"MATLAB 5.0 MAT-file".ljust(116) + content[116:])  # without the time
     return contents
 
 
@@ -499,13 +479,8 @@ def _hostile_csv() -> dict[str, bytes]:
 def _hostile_parquet() -> dict[str, bytes]:
     import numpy as np
     import pyarrow
-    import pyarrow.parquet
 
-    def packed(columns: dict[str, Any]) -> bytes:
-        buffer = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression="zstd")
-        return buffer.getvalue()
-
+    packed = partial(_table, compression="zstd")
     word = pyarrow.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), ["a" * 400_000])
     binary = pyarrow.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), [b"a" * 400_000])
     return {
@@ -526,12 +501,10 @@ def npy_header(shape: object, descr: object = "<f8") -> bytes:
 def _hostile_npy() -> dict[str, bytes]:
     import numpy as np
 
-    pickled = io.BytesIO()
-    np.save(pickled, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     return {
         "10^12 records": npy_header((10**12, 5, 2)) + bytes(80),
         "no records of 10^12 numbers": npy_header((0, 10**12)),
-        "pickled objects": pickled.getvalue(),
+        "pickled objects": _written(np.save, np.array([{"a": 1}], dtype=object), allow_pickle=True),
         "seventy axes": npy_header((1,) * 70) + bytes(8),
         "numbers of an array type": npy_header((2,), ("<f8", (3,))) + bytes(48),
         "wide values": npy_header((1,), "|V1000000000") + bytes(80),
@@ -586,13 +559,12 @@ def _hostile_mat() -> dict[str, bytes]:
         parts += struct.pack("<II", 1, 1) + b"X" + bytes(7) + struct.pack("<II", 9, len(data)) + data
         return struct.pack("<II", 14, len(parts)) + parts
 
-    cells = io.BytesIO()
-    savemat(cells, {"X": _numbers(3, 4), "who": np.array(["a" * 60_000, *["b"] * 3000], dtype=object)})
+    who = np.array(["a" * 60_000, *["b"] * 3000], dtype=object)
     return {
         "a bomb": compressed(array((10 << 10, 1 << 10), bytes(80 << 20))),
         "10^12 numbers": head + array((10**6, 10**6), bytes(80)),
         "a hundred axes": head + array((1,) * 100, bytes(8)),
-        "one wide cell": head + cells.getvalue()[128:],
+        "one wide cell": head + _written(savemat, {"X": _numbers(3, 4), "who": who})[128:],
         "an element of 4 GB": head + struct.pack("<II", 14, 2**32 - 1),
     }
 
