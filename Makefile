@@ -38,7 +38,7 @@ tutorials: $(VENV)/installed
 	for t in morphometrics covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
 # first what is statistical or reads bits, as an older processor would run it; then everything
-BY_KERNEL := $(foreach name,audit bits frechet release sampling,tests/test_$(name).py)
+BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/sampling/test_precise.py tests/sampling/test_sampling.py tests/test_frechet.py
 test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)
@@ -65,7 +65,7 @@ bench: $(VENV)/installed
 audit: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
 	  || echo "atheris cannot be installed here: the random engine goes on alone"
-	$(BIN)/python -m sfumato.audit --out audit-report
+	$(BIN)/python -m attacks --out audit-report
 
 clean:
 	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-report

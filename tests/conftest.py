@@ -19,6 +19,16 @@ SPACES = [
     sf.PlanarShapes(landmarks=3),
     sf.PlanarShapes(landmarks=6),
 ]
+# a mechanism and a space that it allows
+CASES = [
+    (kind, space)
+    for space in (sf.Sphere(dim=2), sf.SPD(size=2), sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=3))
+    for kind in (sf.KNG, sf.ManifoldLaplace, sf.Exponential)
+] + [
+    (sf.AmbientLaplace, sf.Sphere(dim=3)),
+    (sf.AmbientLaplace, sf.SPD(size=2)),
+    (sf.PointwiseLaplace, sf.PlanarShapes(landmarks=5)),
+]
 
 
 @pytest.fixture(params=SPACES, ids=str)

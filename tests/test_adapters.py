@@ -4,8 +4,6 @@ from fractions import Fraction
 import mne
 import numpy as np
 import pytest
-from benchmarks.agreement import CASES, LIMIT, TOLERANCE
-from benchmarks.peers import SOLVERS, space_of
 from geomstats.geometry.euclidean import Euclidean, EuclideanMetric
 from geomstats.geometry.grassmannian import Grassmannian
 from geomstats.geometry.hypersphere import Hypersphere
@@ -15,6 +13,8 @@ from pyriemann.estimation import Covariances
 from pyriemann.tangentspace import TangentSpace
 
 import sfumato as sf
+from benchmarks.agreement import CASES, LIMIT, TOLERANCE
+from benchmarks.peers import SOLVERS, space_of
 from sfumato.adapters import as_opendp, from_geomstats
 
 

@@ -5,6 +5,8 @@ import json
 
 import numpy as np
 import pytest
+
+import sfumato as sf
 from benchmarks import cases, table
 from benchmarks.cases import Case, gradient_norm
 from benchmarks.means import CASES
@@ -12,8 +14,6 @@ from benchmarks.peers import Timed, space_of
 from benchmarks.samplers import experiments
 from benchmarks.scale import dask_array, write_parquet
 from benchmarks.table import Table, alternate, save
-
-import sfumato as sf
 
 SMALL = [
     Case("sphere", 2, 400),

@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from attacks import adversary
 from hyperbolic import HyperbolicPlane
-from sfumato.audit import adversary, audit
+from sfumato.audit import audit
 from sfumato.bounds import bounds_of
 
 PLANE = HyperbolicPlane()

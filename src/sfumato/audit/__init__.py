@@ -1,4 +1,4 @@
-"""Attacks on our own claims: by draws, by quadrature, by the clock, and by a search for counterexamples (``adversary``)."""
+"""Attacks on a mechanism's claim: by draws, by quadrature and by the clock."""
 
 from .blackbox import Event, Verdict, audit, clopper_pearson, epsilon_bound, releases
 from .exact import Loss, exact_loss

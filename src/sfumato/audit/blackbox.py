@@ -18,7 +18,7 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
 from ..ball import Ball
@@ -29,12 +29,11 @@ from ..records import Records
 from ..sampling import Target
 from ..spaces.base import Array, Points
 from .exact import energies
-from .pairs import LONG, SIZES, Pair, Path, neighbours, paths
+from .pairs import LONG, SIZES, Counts, Pair, Walk, neighbours, walks
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-Counts = NDArray[np.integer[Any]]
 Draw = Callable[[Array, int, np.random.Generator], Array]
 
 MOST_DRAWS, SECONDS = 1_000_000, 90.0  # as many draws as the time allows, and no more than this
@@ -207,7 +206,7 @@ class Scores:
             ]
             if len(often[0]) or len(often[1]):
                 self.atoms.append((int(column), float(grain), *often))
-        self.model = _boost(first, second) if classifier else None
+        self.model = boost(first, second) if classifier else None
         self.names = [*features.names, *(f"repeated values of the {features.names[c]}" for c, *_ in self.atoms)]
         if self.model is not None:
             self.names.append("log odds by gradient boosting on all features")
@@ -225,13 +224,14 @@ class Scores:
         return np.column_stack([columns, *extra])
 
 
-def _boost(first: Array, second: Array) -> Any:
+def boost(first: Array, second: Array) -> Any:
+    """A gradient-boosted classifier whose decision is the log odds of D."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
         raise ValueError("the audit's classifier needs scikit-learn: pip install 'sfumato[sklearn]'") from None
     model = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=0)
-    labels = np.repeat([1, 0], [len(first), len(second)])  # the log odds are those of D
+    labels = np.repeat([1, 0], [len(first), len(second)])
     return model.fit(np.concatenate([first, second]), labels)
 
 
@@ -488,22 +488,22 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
 def suspicious(
     mechanism: Mechanism | Draw, ball: Ball, sizes: Sequence[int] = SIZES, long: Sequence[int] = LONG
 ) -> list[Pair]:
-    """Pairs to race: those of :func:`~sfumato.audit.pairs.neighbours` with so many records, and from each path of data sets
+    """Pairs to race: those of :func:`~sfumato.audit.pairs.neighbours` with so many records, and from each walk of data sets
     with ``long`` of them, on which one record after another goes to the far end, the step at which outputs jump the farthest.
 
-    A few draws tell, as all data sets of a path get the same random numbers: what is left is what the data do.
+    A few draws tell, as all data sets of a walk get the same random numbers: what is left is what the data do.
     """
     pairs = usable(mechanism, neighbours(ball, sizes))
     for n in long:
         with suppress(ValueError):  # too many or too few for this mechanism
             if isinstance(mechanism, Mechanism):
                 mechanism.check(n)
-            pairs += [path.pair(ball, _jump(sampler(mechanism), ball, path)) for path in paths(ball, n)]
+            pairs += [walk.pair(ball, _jump(sampler(mechanism), ball, walk)) for walk in walks(ball, n)]
     return pairs
 
 
-def _jump(draw: Draw, ball: Ball, path: Path, size: int = 16) -> int:
-    outputs = [_flat(draw(path.data(ball, k), size, np.random.default_rng(0))) for k in range(len(path.counts))]
+def _jump(draw: Draw, ball: Ball, walk: Walk, size: int = 16) -> int:
+    outputs = [_flat(draw(walk.data(ball, k), size, np.random.default_rng(0))) for k in range(len(walk.counts))]
     return int(np.argmax([np.median(np.linalg.norm(b - a, axis=1)) for a, b in pairwise(outputs)]))
 
 

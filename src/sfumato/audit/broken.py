@@ -156,20 +156,6 @@ def hasty(share: float) -> Callable[[Space, Points], Points]:
     return place
 
 
-def single_noise(ball: Ball, epsilon: float) -> Draw:
-    """The manifold Laplace on a sphere, its noise in single precision and added in double: the last bits are the mean's own,
-    whatever the processor."""
-    mechanism = ManifoldLaplace(ball, epsilon)
-
-    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        clipped = ball.clip(data)
-        target = mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(len(clipped)))
-        noise = (target.draw(size, rng).points - target.base).astype(np.float32)
-        return np.asarray(target.base + noise.astype(np.float64))
-
-    return draw
-
-
 def first_acceptance(target: Target, rng: np.random.Generator) -> tuple[Points, int]:
     """A draw that proposes one point at a time and stops at the first that is accepted, and how many it took: exact, but its
     time tells of the data."""

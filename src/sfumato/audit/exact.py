@@ -19,7 +19,7 @@ from ..sampling import Target
 from ..spaces.base import Array, Points
 
 MOST = 3  # the largest dimension that the grid of directions covers
-BEYOND = 1e-12  # outputs farther out than this share of the draws are not looked at: they add no more than that to δ
+IGNORED = 1e-12  # outputs farther out than this share of the draws are not looked at: they add no more than that to δ
 KNOTS = np.array([0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12, 14, 17, 20, 24, 28, 33, 40, 50, 65, 90, 130, 200])
 
 
@@ -104,7 +104,7 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
         clipped = mechanism.ball.clip(points)
         n = len(clipped)
         targets.append(mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(n)))
-        grids.append(grid(targets[-1], mechanism.noise_length(n), mechanism.error_quantile(n, 1 - BEYOND), count))
+        grids.append(grid(targets[-1], mechanism.noise_length(n), mechanism.error_quantile(n, 1 - IGNORED), count))
     normalisers = []
     for target, (x, weight) in zip(targets, grids, strict=True):
         normalisers.append(np.log(np.sum(weight * np.exp(-energies(target, x)))))

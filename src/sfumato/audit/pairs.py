@@ -14,9 +14,11 @@ from ..frechet import solve
 from ..records import Records
 from ..spaces.base import Array, Points
 
+Counts = NDArray[np.int64]
+
 SIZES = (2, 5, 10, 50)  # records with which a mechanism is attacked: in small data sets each weighs much,
 LONG = (10, 100, 1000)  # and where a solver goes wrong, it does so by more records' weight in large ones
-BEYOND = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
+OUTSIDE = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,37 +47,37 @@ class Pair:
 
 
 @dataclass(frozen=True, eq=False)
-class Path:
+class Walk:
     """Data sets of n records at K points, ``counts`` (m, K) of them at each, every data set a neighbour of the next."""
 
     kind: str
     name: str
     points: Points
-    counts: NDArray[np.int64]
+    counts: Counts
 
     def data(self, ball: Ball, which: int) -> Array:
-        return ball.space.present(rows(self.points, self.counts[which]))
+        return ball.space.present(repeated(self.points, self.counts[which]))
 
     def pair(self, ball: Ball, which: int) -> Pair:
         there = f"{self.name}, {self.counts[which, -1]} there and one on its way"
         return Pair(there, self.data(ball, which), self.data(ball, which + 1))
 
 
-def rows(points: Points, counts: NDArray[np.int64]) -> Points:
+def repeated(points: Points, counts: Counts) -> Points:
     """So many rows of each point.
 
-    >>> rows(np.array([[1.0], [2.0]]), np.array([2, 1])).tolist()
+    >>> repeated(np.array([[1.0], [2.0]]), np.array([2, 1])).tolist()
     [[1.0], [1.0], [2.0]]
     """
     return np.repeat(points, counts, axis=0)
 
 
-def paths(ball: Ball, n: int) -> list[Path]:
+def walks(ball: Ball, n: int) -> list[Walk]:
     """Every k of n records at the far end of a diameter, the others at its near end, or at the centre, or a third of them
     aside: a solver that goes astray, or stops too early, does so somewhere on the way.
 
     >>> from sfumato import Sphere
-    >>> [path.name for path in paths(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)][0]
+    >>> [walk.name for walk in walks(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)][0]
     'n = 10: k at the far end, the others at the near end, axis 1'
     """
     space, p0, found = ball.space, ball.center, []
@@ -92,7 +94,7 @@ def paths(ball: Ball, n: int) -> list[Path]:
             kinds["a third aside, the others at the near end"] = ([side, east, west], counts)
         for kind, (points, counts) in kinds.items():
             words = f"k at the far end, {kind}"
-            found.append(Path(words, f"n = {n}: {words}, axis {axis + 1}", np.stack(points), np.stack(counts, axis=1)))
+            found.append(Walk(words, f"n = {n}: {words}, axis {axis + 1}", np.stack(points), np.stack(counts, axis=1)))
     return found
 
 
@@ -125,7 +127,7 @@ def _along(ball: Ball, n: int, axis: int) -> list[Pair]:
         return space.exp(p0, space.from_coordinates(p0, np.asarray(vector, dtype=np.float64)))
 
     centre, east, west = at(0 * u), at(r * u), at(-r * u)
-    far = min(BEYOND * r, 0.9 * bounds_of(space).injectivity_radius)
+    far = min(OUTSIDE * r, 0.9 * bounds_of(space).injectivity_radius)
     ends = np.stack([east, west])[np.arange(n - 1) % 2]
     inside = np.stack([at(0.9 * r * u)] * n)[1:]
     cluster, middle = np.stack([east] * n)[1:], np.stack([centre] * n)[1:]

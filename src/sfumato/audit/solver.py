@@ -15,7 +15,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..ball import Ball
 from ..bounds import bounds_of
@@ -23,10 +22,9 @@ from ..mechanisms import ManifoldLaplace, Mechanism
 from ..records import Records
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from ..spaces.base import Array, Points
-from .pairs import paths, rows
-from .rows import Row, Settings
+from .checks import Check, Settings, tell
+from .pairs import Counts, repeated, walks
 
-Counts = NDArray[np.int64]
 STEPS = 20_000  # most gradient steps of the certain solver
 FRACTIONS = (0.5, 0.9, 0.999)  # of the largest admitted radius
 SPACES: list[Space] = [
@@ -88,7 +86,7 @@ def certain_means(ball: Ball, clusters: Points, counts: Counts) -> tuple[Points,
 
 
 @dataclass(frozen=True)
-class Finding:
+class Excess:
     """The largest error of a computed centre over its allowance, and the largest loss of neighbours over ε."""
 
     name: str
@@ -101,32 +99,32 @@ class Finding:
         return self.error <= 1 and self.loss <= 1
 
 
-def attack(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Counts, neighbours: bool) -> Finding:
+def probe(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Counts, neighbours: bool) -> Excess:
     """Held against the certain means, data set by data set; if ``neighbours``, each also against the one before it.  A centre
     that is refused for the data's sake counts as infinitely wrong."""
     ball, space = mechanism.ball, mechanism.space
     centers = []
     for points, count in zip(clusters, counts, strict=True):
-        clipped = ball.clip(space.present(rows(points, count)))
+        clipped = ball.clip(space.present(repeated(points, count)))
         try:
             centers.append(mechanism.center(Records(space, clipped)))
         except RuntimeError:
-            return Finding(name, len(counts), np.inf, np.inf)
+            return Excess(name, len(counts), np.inf, np.inf)
     found, scale = np.stack(centers), mechanism.calibrate(int(counts[0].sum()))
     means, doubt = certain_means(ball, clusters, counts)
     off = np.maximum(space.distance(means, found) - doubt, 0.0)
     loss = float(np.max(space.distance(found[1:], found[:-1])) / scale.sigma) / mechanism.epsilon if neighbours else 0.0
-    return Finding(name, len(counts), float(np.max(off)) / (scale.numbers["solver"] / 2), loss)
+    return Excess(name, len(counts), float(np.max(off)) / (scale.numbers["solver"] / 2), loss)
 
 
-def attacks(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> Iterator[Finding]:
+def probes(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> Iterator[Excess]:
     """All of them, with about ``sets`` data sets of random clusters and as many of the others as that allows."""
     ball, space, dim = mechanism.ball, mechanism.space, mechanism.space.dim
     for n in (2, 3, 10, 100, 1000):
         if n <= max(10, sets):
-            for path in paths(ball, n):
-                several = np.broadcast_to(path.points, (len(path.counts), *path.points.shape))
-                yield attack(mechanism, path.kind, several, path.counts, True)
+            for walk in walks(ball, n):
+                several = np.broadcast_to(walk.points, (len(walk.counts), *walk.points.shape))
+                yield probe(mechanism, walk.kind, several, walk.counts, True)
 
     def at(coordinates: Array) -> Points:
         flat = coordinates.reshape(-1, dim)
@@ -141,7 +139,7 @@ def attacks(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> 
     )
     for rest in ((19, 1, 0), (10, 10, 0), (18, 1, 1)):
         counts = np.broadcast_to(np.array(rest), (len(near), 3))
-        yield attack(mechanism, f"nearly coincident, {rest[2]} of 20 across the ball", at(near), counts, False)
+        yield probe(mechanism, f"nearly coincident, {rest[2]} of 20 across the ball", at(near), counts, False)
     size, parts = 200, 4
     for start in range(0, sets, 2000):
         count = min(2000, sets - start)
@@ -153,7 +151,7 @@ def attacks(mechanism: ManifoldLaplace, sets: int, rng: np.random.Generator) -> 
         coordinates = lengths * directions / np.linalg.norm(directions, axis=-1, keepdims=True)
         shares = np.stack([rng.dirichlet(np.full(parts, rng.choice([0.5, 1, 3]))) for _ in range(count)])
         counts = np.stack([rng.multinomial(size, share) for share in shares])
-        yield attack(mechanism, f"random clusters, {size} records", at(coordinates), counts, False)
+        yield probe(mechanism, f"random clusters, {size} records", at(coordinates), counts, False)
 
 
 def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: int, most: float = 16.0) -> float:
@@ -179,18 +177,18 @@ def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: in
     return low
 
 
-def worst(findings: Iterator[Finding]) -> list[Finding]:
+def worst(findings: Iterator[Excess]) -> list[Excess]:
     """The worst of each name."""
-    found: dict[str, Finding] = {}
+    found: dict[str, Excess] = {}
     for one in findings:
-        other = found.get(one.name, Finding(one.name, 0, 0.0, 0.0))
-        found[one.name] = Finding(
+        other = found.get(one.name, Excess(one.name, 0, 0.0, 0.0))
+        found[one.name] = Excess(
             one.name, one.sets + other.sets, max(one.error, other.error), max(one.loss, other.loss)
         )
     return list(found.values())
 
 
-def found(sets: int, seed: int = 0, only: str = "") -> Iterator[Row]:
+def checks(sets: int, seed: int = 0, only: str = "") -> Iterator[Check]:
     """One row for each space, radius and kind of data."""
     for space in [*SPACES, Euclidean(dim=3)]:
         if only not in str(space):
@@ -202,16 +200,16 @@ def found(sets: int, seed: int = 0, only: str = "") -> Iterator[Row]:
                 1.0 if np.isfinite(bounds_of(space).mean_radius_limit) else 1000.0
             )  # on SPD the Laplace needs a large n·ε
             mechanism = ManifoldLaplace(Ball(space, space.present(space.origin()), fraction * limit), epsilon)
-            for one in worst(attacks(mechanism, sets, rng)):
+            for one in worst(probes(mechanism, sets, rng)):
                 words = f"{one.sets} data sets: error of the centre {one.error:.3g} of its allowance"
                 words += f", loss of neighbours {one.loss:.4f} of ε" if one.loss else ""
                 name = f"{space}, radius {mechanism.ball.radius:.4f}: {one.name}"
-                yield Row("solver", name, "pass" if one.sound else "fail", words)
+                yield Check("solver", name, "pass" if one.sound else "fail", words)
 
 
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """What the whole audit asks: a hundred thousand data sets of random clusters at each space and radius."""
-    return found(300 if settings.quick else 100_000, settings.seed)
+    return checks(300 if settings.quick else 100_000, settings.seed)
 
 
 def main() -> int:
@@ -224,11 +222,7 @@ def main() -> int:
     parser.add_argument("--only", default="", help="spaces whose name contains this")
     parser.add_argument("--seed", type=int, default=0, help="seed of the random clusters (default: 0)")
     arguments = parser.parse_args()
-    failed = False
-    for row in found(arguments.sets, arguments.seed, arguments.only):
-        print(f"{row.mark:6s}{row.name:92s}{row.detail}", flush=True)
-        failed |= row.outcome == "fail"
-    return int(failed)
+    return tell(checks(arguments.sets, arguments.seed, arguments.only))
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The whole trial: every mechanism of ours, every broken one, and the clock.  ``python -m sfumato.audit`` runs it."""
+"""The whole trial: every mechanism of ours, every broken one, and the clock.  ``make audit`` runs it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from ..release import write_atomically
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from . import broken
 from .blackbox import MOST_DRAWS, Draw, Verdict, audit, releases, sampler, suspicious, usable
+from .checks import Check, Settings
 from .exact import MOST, exact_loss
 from .pairs import LONG, SIZES, Pair, neighbours
-from .rows import Row, Settings
 from .solver import center_loss, largest_radius
 from .timing import RELEASES, clocked, stopping_at_first, timing_audit
 
@@ -96,7 +96,7 @@ def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
     return max(losses, default=None)
 
 
-def run(out: Path, draws: int = MOST_DRAWS, timed: int = RELEASES, seed: int = 0) -> Iterator[Row]:
+def run(out: Path, draws: int = MOST_DRAWS, timed: int = RELEASES, seed: int = 0) -> Iterator[Check]:
     """Everything at full strength; pictures and a JSON file go to ``out``.  A row fails where a mechanism of ours is convicted
     or a broken one is not."""
     records = []
@@ -108,16 +108,16 @@ def run(out: Path, draws: int = MOST_DRAWS, timed: int = RELEASES, seed: int = 0
                 name = f"exact: {mechanism.name} on {ball.space}"
                 records.append({"section": "exact", "name": name, "loss": loss, "claimed": EPSILON})
                 held = loss <= EPSILON * (1 + 1e-6)
-                yield Row("draws", name, "pass" if held else "fail", f"largest loss {loss:.4f}, claimed {EPSILON:g}")
+                yield Check("draws", name, "pass" if held else "fail", f"largest loss {loss:.4f}, claimed {EPSILON:g}")
     for section, verdict, guilty in _verdicts(draws, timed, seed):
         records.append({"section": section, **verdict.record()})
         save(verdict, out)
         words = f"{'must be convicted: ' if guilty else ''}{describe(verdict)}"
-        yield Row("draws", f"{section}: {verdict.name}", "pass" if verdict.convicted == guilty else "fail", words)
+        yield Check("draws", f"{section}: {verdict.name}", "pass" if verdict.convicted == guilty else "fail", words)
     write_atomically(out / "audit.json", json.dumps(records, indent=2) + "\n")
 
 
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """What the whole audit asks: a million draws, two thousand timed releases; those that must be convicted always get them."""
     small = settings.quick
     return run(settings.out, 100_000 if small else MOST_DRAWS, 300 if small else RELEASES, settings.seed)

@@ -6,26 +6,24 @@ import json
 import os
 import random
 import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.audit import __main__ as audit
-from sfumato.audit import faults, fuzz, randomness
-from sfumato.audit.rows import Broken, Row, Settings
+from attacks import Broken, adversary, faults, fuzz, randomness
+from attacks import __main__ as audit
+from sfumato.audit.checks import Check, Settings
 
 # -- files ---------------------------------------------------------------------------------------------------------------
 FILES = {"mat73": 100, "r": 150}
 
 
-@pytest.mark.parametrize("name", fuzz.TARGETS)
+@pytest.mark.parametrize("name", fuzz.READERS)
 def test_hostile_files_are_read_or_refused(name, tmp_path):
     files = FILES.get(name, 200)
-    outcome = fuzz.run(fuzz.TARGETS[name], files, seed=1, out=tmp_path)
+    outcome = fuzz.run(fuzz.READERS[name], files, seed=1, out=tmp_path)
     assert [finding.what for finding in outcome.findings] == []
     assert outcome.read + outcome.refused == files
     assert outcome.refused > files / 2
@@ -51,13 +49,13 @@ def careless(path, index):
 def test_the_fuzzer_finds_what_is_wrong(tmp_path, monkeypatch):
     """A reader that raises, hangs, crashes, takes all memory and speaks unprintably is convicted of each."""
     monkeypatch.setattr(fuzz, "CPU_SECONDS", 0.2)
-    target = fuzz.Target("tps", ".tps", fuzz._tps, careless, fuzz._file_error, fuzz._hostile_tps, True, fuzz._LANDMARKS)
-    outcome = fuzz.run(target, 10, seed=1, out=tmp_path)
+    reader = fuzz.Reader("tps", ".tps", fuzz._tps, careless, fuzz._file_error, fuzz._hostile_tps, True, fuzz._LANDMARKS)
+    outcome = fuzz.run(reader, 10, seed=1, out=tmp_path)
     words = ["KeyError", "hangs", "ends the process (-11)", "MemoryError", "cannot be printed"]
     assert all(word in finding.what for word, finding in zip(2 * words, outcome.findings, strict=True))
     assert outcome.files == 10
     assert all(finding.file.exists() for finding in outcome.findings)
-    assert fuzz.mutant(target, 1, 30) == fuzz.mutant(target, 1, 30) != fuzz.mutant(target, 2, 30)
+    assert fuzz.mutant(reader, 1, 30) == fuzz.mutant(reader, 1, 30) != fuzz.mutant(reader, 2, 30)
 
 
 def test_what_the_fuzzer_requires_of_a_record(tmp_path, monkeypatch):
@@ -80,7 +78,7 @@ def test_the_fuzzer_as_a_command(tmp_path, capsys):
 def test_a_missing_engine_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(fuzz, "has_atheris", lambda: False)
     with pytest.raises(SystemExit, match=r"pip install 'sfumato\[fuzz\]'"):
-        fuzz.run_atheris(fuzz.TARGETS["npy"], 1, 0, tmp_path)
+        fuzz.run_atheris(fuzz.READERS["npy"], 1, 0, tmp_path)
 
 
 # -- faults ----------------------------------------------------------------------------------------------------------------
@@ -200,15 +198,15 @@ def test_processes_and_threads_never_share_a_stream(monkeypatch):
 # -- the report ----------------------------------------------------------------------------------------------------------------
 def test_the_report_is_dated_and_written_row_by_row(tmp_path, monkeypatch, capsys):
     def fine(settings):
-        yield Row("fine", "one", "pass", "as it should be")
-        yield Row("fine", "two | three", "n/a", "no such thing here")
+        yield Check("fine", "one", "pass", "as it should be")
+        yield Check("fine", "two | three", "n/a", "no such thing here")
 
     def bad(settings):
-        yield Row("bad", "first", "fail", "a finding")
+        yield Check("bad", "first", "fail", "a finding")
         text = (tmp_path / "REPORT.md").read_text()
         assert "a finding" in text
         assert "not complete: bad to come" in text
-        yield Row("bad", "second", "pass", "")
+        yield Check("bad", "second", "pass", "")
 
     monkeypatch.setattr(audit, "SECTIONS", {"fine": fine, "bad": bad})
     assert audit.main(["--out", str(tmp_path), "--only", "fine"]) == 0
@@ -227,11 +225,18 @@ def test_sections_are_found_and_the_adversary_is_judged(monkeypatch):
     assert {"fuzz", "faults", "randomness", "adversary"} <= set(audit.SECTIONS)
     first = next(iter(audit.SECTIONS["randomness"](Settings(quick=True))))
     assert (first.section, first.outcome) == ("randomness", "pass")
-    lines = "spread of logs / A, S², r=1   0.9000\nprivacy loss / ε, S², as run, n=10  1.2\nmove of the mean  1.01\n"
-    run = [sys.executable, "-c", f"print({lines!r}, end='')"]
-    popen = subprocess.Popen
-    monkeypatch.setattr(audit.subprocess, "Popen", lambda command, **options: popen(run, **options))
-    assert [row.outcome for row in audit.adversary(Settings())] == ["pass", "pass", "fail"]
+    ratios = {
+        "spread of logs / A, S², r=1": 1 + 1e-9,
+        "privacy loss / ε, S², as run, n=10": 1.2,
+        "move of the mean": 1.01,
+    }
+    searches = [(label, lambda ratio=ratio: ratio) for label, ratio in ratios.items()]
+    monkeypatch.setattr(adversary, "all_searches", lambda restarts, seed: searches)
+    rows = list(audit.SECTIONS["adversary"](Settings()))
+    assert [row.outcome for row in rows] == ["pass", "pass", "fail"]
+    assert rows[1].detail == "largest ratio 1.2000, and must exceed 1: that scale is not private"
+    with_less = [*searches[:1], ("privacy loss / ε, S², as run, n=10", lambda: 0.9)]
+    assert [row.outcome for row in adversary.judged(with_less)] == ["pass", "fail"]
 
 
 def test_damage_is_what_it_says():

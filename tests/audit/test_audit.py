@@ -7,10 +7,10 @@ import pytest
 from scipy.stats import beta, binomtest
 
 import sfumato as sf
+from attacks import adversary
 from conftest import column
 from sfumato.audit import (
     Pair,
-    adversary,
     audit,
     blackbox,
     broken,
@@ -22,8 +22,8 @@ from sfumato.audit import (
     timing_audit,
 )
 from sfumato.audit import trial as court
-from sfumato.audit.pairs import paths
-from sfumato.audit.solver import attack, attacks, center_loss, certain_means, largest_radius, worst
+from sfumato.audit.pairs import walks
+from sfumato.audit.solver import center_loss, certain_means, largest_radius, probe, probes, worst
 from sfumato.frechet import solve
 from sfumato.records import Records
 
@@ -127,14 +127,14 @@ MISPLACED = {
 def test_solvers_that_go_wrong_are_convicted(name, rng):
     """Three times: held against a certain mean, by the computed centres of neighbours, and by draws alone."""
     mechanism, n, which, step, floor = MISPLACED[name]
-    path, ball = paths(mechanism.ball, n)[which], mechanism.ball
-    several = np.broadcast_to(path.points[None], (len(path.counts[::step]), *path.points.shape))
-    assert attack(mechanism, "", several, path.counts[::step], neighbours=False).error > 1e4
+    walk, ball = walks(mechanism.ball, n)[which], mechanism.ball
+    several = np.broadcast_to(walk.points[None], (len(walk.counts[::step]), *walk.points.shape))
+    assert probe(mechanism, "", several, walk.counts[::step], neighbours=False).error > 1e4
     draw = blackbox.sampler(mechanism)
-    found = path.pair(ball, blackbox._jump(draw, ball, path, size=2))
+    found = walk.pair(ball, blackbox._jump(draw, ball, walk, size=2))
     assert center_loss(mechanism, found.first, found.second) > 4
     assert audit(draw, EPSILON, found, ball=ball, draws=16_000).epsilon_lower > floor
-    assert any(one.error > 1e4 for one in worst(attacks(mechanism, 10, rng)))  # ten random data sets are enough
+    assert any(one.error > 1e4 for one in worst(probes(mechanism, 10, rng)))  # ten random data sets are enough
 
 
 @pytest.mark.parametrize(
@@ -152,7 +152,7 @@ def test_computed_means_are_as_good_as_the_scale_allows(space, fraction, sets, r
     """Up to the largest admitted radius; `python -m sfumato.audit.solver` does this at full strength."""
     radius = fraction * min(largest_radius(sf.ManifoldLaplace, space, 100), 3.0)
     laplace = sf.ManifoldLaplace(sf.Ball(space, space.present(space.origin()), radius), 20 * EPSILON)
-    for found in worst(attacks(laplace, sets, rng)):
+    for found in worst(probes(laplace, sets, rng)):
         assert found.sound, str(found)
 
 
@@ -160,11 +160,11 @@ def test_certain_means_are_those_of_closed_form():
     """Two clusters: the mean is on the geodesic between them, at the point that their numbers say."""
     for space, radius in ((SPHERE, 1.5), (sf.PlanarShapes(landmarks=4), 0.75), (sf.SPD(size=2), 2.0)):
         ball = sf.Ball(space, space.present(space.origin()), radius)
-        path = paths(ball, 12)[0]
-        several = np.broadcast_to(path.points, (13, *path.points.shape))
-        means, doubt = certain_means(ball, several, path.counts)
+        walk = walks(ball, 12)[0]
+        several = np.broadcast_to(walk.points, (13, *walk.points.shape))
+        means, doubt = certain_means(ball, several, walk.counts)
         share = column(space, np.arange(13) / 12)
-        exact = space.exp(path.points[0], share * space.log(path.points[0], path.points[1]))
+        exact = space.exp(walk.points[0], share * space.log(walk.points[0], walk.points[1]))
         assert space.distance(means, exact).max() < 1e-11
         assert doubt.max() < 1e-11
 
@@ -210,9 +210,23 @@ def test_other_mistakes_are_convicted(draw, words):
     assert audit(draw, EPSILON, pair(10, words), ball=BALL, draws=60_000).convicted
 
 
+def single_noise(ball, epsilon):
+    """The manifold Laplace on a sphere, its noise in single precision and added in double: the last bits are the mean's own,
+    whatever the processor."""
+    mechanism = sf.ManifoldLaplace(ball, epsilon)
+
+    def draw(data, size, rng):
+        clipped = ball.clip(data)
+        target = mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(len(clipped)))
+        noise = (target.draw(size, rng).points - target.base).astype(np.float32)
+        return target.base + noise.astype(np.float64)
+
+    return draw
+
+
 def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
-    """By a mile with noise in single precision; what they tell of doubles depends on the processor (tests/test_bits.py)."""
-    laplace, data, draw = sf.ManifoldLaplace(BALL, EPSILON), pair(2, ACROSS), broken.single_noise(BALL, EPSILON)
+    """By a mile with noise in single precision; what doubles tell depends on the processor (tests/attacks/test_bits.py)."""
+    laplace, data, draw = sf.ManifoldLaplace(BALL, EPSILON), pair(2, ACROSS), single_noise(BALL, EPSILON)
     assert audit(draw, EPSILON, data, ball=BALL, draws=20_000, bits=True).epsilon_lower > 4
     assert not audit(draw, EPSILON, data, ball=BALL, draws=20_000).convicted
 

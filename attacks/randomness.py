@@ -1,8 +1,7 @@
-"""``python -m sfumato.audit.randomness``: every release draws from the secure generator, and no two share a stream."""
+"""``python -m attacks --only randomness``: every release draws from the secure generator, and no two share a stream."""
 
 from __future__ import annotations
 
-import argparse
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -12,8 +11,13 @@ from unittest.mock import patch
 
 import numpy as np
 
-from ..bounds import bounds_of
-from .rows import Broken, Row, Settings
+from attacks import Broken
+from sfumato import SPD, Ball, Euclidean, ManifoldLaplace, PlanarShapes, Sphere, sampling
+from sfumato.audit.checks import Check, Settings
+from sfumato.audit.trial import mechanisms
+from sfumato.bounds import bounds_of
+from sfumato.mechanisms import Mechanism
+from sfumato.spaces.base import Points
 
 # everything in numpy.random that gives numbers, but for the class Generator, which the secure generator is wrapped in
 FORBIDDEN = [name for name in dir(np.random) if not name.startswith("_") and callable(getattr(np.random, name))]
@@ -38,38 +42,19 @@ def without_numpy_random() -> Iterator[None]:
             one.stop()
 
 
-def mechanisms() -> Iterator[tuple[str, Any, Any]]:
+def releasing() -> Iterator[tuple[str, Mechanism, Points]]:
     """Every mechanism on every space it allows, with records for it."""
-    from .. import (
-        KNG,
-        SPD,
-        AmbientLaplace,
-        Ball,
-        Euclidean,
-        Exponential,
-        ManifoldLaplace,
-        PlanarShapes,
-        PointwiseLaplace,
-        Sphere,
-    )
-
     for space in (Euclidean(dim=3), Sphere(dim=1), Sphere(dim=2), SPD(size=2), SPD(size=3), PlanarShapes(landmarks=5)):
-        radius = min(1.0, 0.4 * bounds_of(space).convexity_radius)
         center = space.present(space.origin())
-        points = np.stack([center] * 400)
-        for make in (KNG, ManifoldLaplace, Exponential, AmbientLaplace, PointwiseLaplace):
-            if isinstance(space, PlanarShapes) and make is AmbientLaplace:
-                continue
-            if not isinstance(space, PlanarShapes) and make is PointwiseLaplace:
-                continue
-            yield f"{make.__name__} on {space}", make(Ball(space, center, radius), 1.0), points
+        for mechanism in mechanisms(Ball(space, center, min(1.0, 0.4 * bounds_of(space).convexity_radius)), 1.0):
+            yield f"{type(mechanism).__name__} on {space}", mechanism, np.stack([center] * 400)
 
 
 def forbidden() -> list[str]:
     """Release with every mechanism while NumPy's generators raise; the names of those that were released."""
     done = []
     with without_numpy_random():
-        for name, mechanism, points in mechanisms():
+        for name, mechanism, points in releasing():
             mechanism.release(points)
             done.append(name)
     return done
@@ -106,45 +91,26 @@ def _append(found: list[bytes], draw: Callable[[], bytes]) -> None:
 
 def keys() -> bytes:
     """The first numbers of a release's generator."""
-    from ..sampling import secure_generator
-
-    return secure_generator().bytes(16)
+    return sampling.secure_generator().bytes(16)
 
 
 def released() -> bytes:
     """The value of a release of the same data each time."""
-    from .. import Ball, Euclidean, ManifoldLaplace
-
     ball = Ball(Euclidean(dim=3), [0.0, 0.0, 0.0], 1.0)
     return np.asarray(ManifoldLaplace(ball, 1.0).release(np.zeros((50, 3))).value).tobytes()
 
 
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """The generator of every mechanism, and the streams of processes and threads."""
     try:
         done = forbidden()
-        yield Row("randomness", "NumPy's generators raise", "pass", f"{len(done)} releases: {', '.join(done)}")
+        yield Check("randomness", "NumPy's generators raise", "pass", f"{len(done)} releases: {', '.join(done)}")
     except Broken as error:
-        yield Row("randomness", "NumPy's generators raise", "fail", str(error))
+        yield Check("randomness", "NumPy's generators raise", "fail", str(error))
     processes, threads = (4, 4) if settings.quick else (40, 8)
     for name, draw in (("keys", keys), ("released values", released)):
         found = streams(draw, processes, threads)
         whole = len(found) == 1 + processes * (threads + 1)
         well = whole and len(set(found)) == len(found)
         words = f"{len(found)} from {processes} forked processes of {threads} threads, {len(set(found))} different"
-        yield Row("randomness", f"{name} of processes and threads", "pass" if well else "fail", words)
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.randomness", description=(__doc__ or "").split(": ", 1)[1]
-    )
-    parser.parse_args()
-    rows = list(section(Settings()))
-    for row in rows:
-        print(f"{row.mark:16s}{row.name:44s}{row.detail}")
-    return int(any(row.outcome == "fail" for row in rows))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+        yield Check("randomness", f"{name} of processes and threads", "pass" if well else "fail", words)

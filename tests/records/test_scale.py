@@ -13,10 +13,10 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
 import zarr
-from benchmarks.cases import Case
-from benchmarks.peers import space_of
 
 import sfumato as sf
+from benchmarks.cases import Case
+from benchmarks.peers import space_of
 from sfumato import cli
 from sfumato.mechanisms import base
 from sfumato.records import Records, add_moments, delayed_parts, lazy, on_dask

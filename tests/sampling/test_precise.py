@@ -1,4 +1,4 @@
-"""Floating point: long arithmetic against fifty digits, what rounding adds, and attacks on the bits of releases."""
+"""Floating point: long arithmetic against fifty digits, and what rounding adds."""
 
 from fractions import Fraction
 
@@ -9,11 +9,9 @@ from threadpoolctl import threadpool_limits
 
 import sfumato as sf
 from conftest import cloud
-from sfumato.audit.bits import attack, audit, features, lower_bound, textbook_laplace
 from sfumato.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
 from sfumato.mechanisms.base import FAIL
 from sfumato.records import Records
-from sfumato.sampling import round_to_lattice
 from sfumato.sampling.precise import (
     _MAPS,
     BITS,
@@ -309,60 +307,6 @@ def test_released_bits_do_not_depend_on_the_number_of_threads(space, rng):
         with threadpool_limits(threads):
             values.append(space.present(space.exp(center, space.from_coordinates(center, steps))))
     assert np.array_equal(*values)
-
-
-# -- attacks ------------------------------------------------------------------------------------------------------------------
-ATTACKED = [
-    (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 3.5),
-    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 2.0),
-    (sf.ManifoldLaplace, sf.SPD(size=2), 1.5, 50, 1.5),
-    (sf.ManifoldLaplace, sf.PlanarShapes(landmarks=5), 0.2, 50, 4.0),
-    (sf.KNG, sf.Euclidean(dim=3), 1.0, 50, 3.5),
-    (sf.AmbientLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 2.0),
-]
-
-
-@pytest.mark.parametrize(
-    ("kind", "space", "radius", "n", "broken"), ATTACKED, ids=lambda x: getattr(x, "__name__", str(x))
-)
-def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, broken, rng):
-    """`python -m sfumato.audit.bits` does this at full strength."""
-    mechanism = kind(sf.Ball(space, space.present(space.origin()), radius), epsilon=1.0)
-    assert audit(mechanism, n, 8000, rng, released=False).epsilon > broken
-    assert audit(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
-
-
-class LatticeAboutTheMean(sf.ManifoldLaplace):
-    """A broken release: the lattice is that of the data."""
-
-    def _rounded(self, target, n, rng):
-        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing(n))
-        return self.space.present(found)
-
-
-def test_a_lattice_that_depends_on_the_data_is_found(rng):
-    """As few releases as above are enough to break one."""
-    broken = LatticeAboutTheMean(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], np.pi / 8), epsilon=1.0)
-    assert audit(broken, 50, 400, rng, released=True, secure=False).epsilon > 2
-
-
-def test_a_textbook_laplace_is_broken(rng):
-    """ε = 1 is claimed, and its doubles give away more than 4."""
-    sigma = 0.02
-    pole, away = np.array([0.0, 0.0, 1.0]), np.array([np.sin(sigma), 0.0, np.cos(sigma)])
-    first, second, again = (
-        features(sf.Sphere(dim=2), textbook_laplace(c, sigma, 8000, rng), [pole, away]) for c in (pole, away, pole)
-    )
-    assert attack(first, second).epsilon > 4
-    assert attack(first, again).epsilon < 0.1  # the same centre twice: nothing to find
-
-
-def test_a_bound_holds_as_often_as_it_says(rng):
-    """Events with a log ratio of 1: the bound exceeds it in far fewer than one case in ten, and comes close."""
-    k1, k0 = rng.binomial(2000, 0.3, 4000), rng.binomial(2000, 0.3 / np.e, 4000)
-    bound = lower_bound(k1, 2000, k0, 2000, confidence=0.9)
-    assert np.mean(bound > 1) < 0.1
-    assert np.median(bound) > 0.8
 
 
 def test_a_draw_is_its_own_coordinates(rng):

@@ -1347,7 +1347,7 @@ def test_values_that_are_not_written(tmp_path, monkeypatch):
     assert (tmp_path / "a.csv").read_text() == "old"
 
 
-# -- found by python -m sfumato.audit.fuzz ---------------------------------------------------------------------------------
+# -- found by python -m attacks.fuzz ---------------------------------------------------------------------------------------
 def test_patterns_do_not_take_for_ever(load):
     """Each of these took more than a minute, or for ever, by backtracking or by looking a list up for every column."""
     landmarks = "0 0\n1 0\n0 1\n"

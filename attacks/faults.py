@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.faults``: the ledger and every output under faults.
+"""``python -m attacks --only faults``: the ledger and every output under faults.
 
 Each operation that writes is run while something goes wrong: it is killed at each of its steps and at random instants, files
 may not grow, the disk is full, the folder is read-only, others write the same at the same time, the clock goes back; and what
@@ -11,7 +11,7 @@ Faults happen in forked processes, so nothing of them stays.
 
 from __future__ import annotations
 
-import argparse
+import inspect
 import io
 import itertools
 import os
@@ -33,14 +33,22 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from .rows import Broken, Row, Settings, require
+import numpy as np
+
+import sfumato as sf
+from attacks import Broken, require
+from sfumato import cli, demo
+from sfumato.audit.checks import Check, Settings
+from sfumato.release import write_atomically
+from sfumato.studies.store import Row, Store
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
-SOURCES = {
-    str(Path(__file__).parents[1] / name) for name in ("ledger.py", "release.py", "cli.py", "demo.py", "report.py")
-}
-SOURCES.add(str(Path(__file__).parents[1] / "studies" / "store.py"))
+WRITERS = (sf.Ledger, sf.Release, write_atomically, sf.write_report, cli.main, demo.run, Store)
+SOURCES = {inspect.getfile(one) for one in WRITERS}
+
+
+Hurt = Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True)
@@ -64,7 +72,7 @@ class Operation:
     prepare: Callable[[Path], None]
     act: Callable[[Path], None]
     sound: Callable[[Path, Ended], None]
-    damage: Callable[[Path, Callable[[bytes], bytes]], bool] | str
+    damage: Callable[[Path, Hurt], bool] | str
     clock: str = ""
     heavy: bool = False
     counts: bool = False  # each run adds to what is there, so that a second one does not give the same
@@ -72,23 +80,17 @@ class Operation:
 
 # -- operations --------------------------------------------------------------------------------------------------------------
 @cache
-def _release(epsilon: float = 1.0) -> Any:
-    import numpy as np
-
-    from .. import Ball, PlanarShapes, private_mean
-
+def _release() -> sf.Release:
     triangle = [[0.0, 0.0], [1.0, 0.0], [0.3, 1.0]]
-    return private_mean(
-        np.array([triangle] * 50), Ball(PlanarShapes(landmarks=3), triangle, 0.1), epsilon, unit="one wing"
-    )
+    ball = sf.Ball(sf.PlanarShapes(landmarks=3), triangle, 0.1)
+    return sf.private_mean(np.array([triangle] * 50), ball, 1.0, unit="one wing")
 
 
 @cache
 def _expected(name: str) -> dict[str, bytes]:
     """What an operation writes when nothing goes wrong."""
     operation = next(one for one in operations() if one.name == name)
-    with _folder() as folder:
-        operation.prepare(folder)
+    with _prepared(operation) as folder:
         with redirect_stdout(io.StringIO()):
             operation.act(folder)
         return _contents(folder)
@@ -120,9 +122,7 @@ def _writes(
 
 
 def _spent(folder: Path) -> Decimal:
-    from ..ledger import Ledger
-
-    return next(iter(Ledger(folder / "study.ledger").verify().spent.values()))
+    return next(iter(sf.Ledger(folder / "study.ledger").verify().spent.values()))
 
 
 def _only(folder: Path, ended: Ended, *names: str) -> None:
@@ -131,17 +131,13 @@ def _only(folder: Path, ended: Ended, *names: str) -> None:
 
 
 def _budget(folder: Path) -> None:
-    from ..ledger import Ledger
-
-    budget = Ledger.create(folder / "study.ledger", 1000, "wings")
+    budget = sf.Ledger.create(folder / "study.ledger", 1000, "wings")
     for _ in range(3):
         budget.charge("0.5", RECORD)
 
 
 def _charge(folder: Path) -> None:
-    from ..ledger import Ledger
-
-    Ledger(folder / "study.ledger").charge("0.5", RECORD)
+    sf.Ledger(folder / "study.ledger").charge("0.5", RECORD)
 
 
 def _charge_sound(folder: Path, ended: Ended) -> None:
@@ -152,22 +148,18 @@ def _charge_sound(folder: Path, ended: Ended) -> None:
 
 
 def _create(folder: Path) -> None:
-    from ..ledger import Ledger
-
     path = folder / "study.ledger"
     if not path.exists():
-        Ledger.create(path, 3, "wings")
+        sf.Ledger.create(path, 3, "wings")
 
 
 def _create_sound(folder: Path, ended: Ended) -> None:
-    from ..ledger import Ledger, LedgerError
-
     _only(folder, ended, "study.ledger")
     path = folder / "study.ledger"
     if ended.code == 0 or (path.exists() and path.stat().st_size > 0):
         try:
-            require(Ledger(path).left == 3, "the budget is another")
-        except LedgerError as error:
+            require(sf.Ledger(path).left == 3, "the budget is another")
+        except sf.LedgerError as error:
             require(ended.code < 0 and "delete it and create the ledger again" in str(error), str(error))
             path.unlink()
     elif path.exists():
@@ -176,35 +168,31 @@ def _create_sound(folder: Path, ended: Ended) -> None:
 
 
 def _complete(folder: Path) -> None:
-    from ..ledger import Ledger
-
-    budget = Ledger(folder / "study.ledger")
+    budget = sf.Ledger(folder / "study.ledger")
     lines = budget.verify().entries
     if not any(line.kind == "release" for line in lines):
         budget.complete(lines[-1], "0" * 64)
 
 
 def _complete_sound(folder: Path, ended: Ended) -> None:
-    from ..ledger import Ledger
-
     _only(folder, ended, "study.ledger")
-    kinds = [line.kind for line in Ledger(folder / "study.ledger").verify().entries]
+    kinds = [line.kind for line in sf.Ledger(folder / "study.ledger").verify().entries]
     require(_spent(folder) == Decimal("1.5"), "the charges changed")
     require(
         kinds.count("release") in ({1} if ended.code == 0 else {0, 1}), "the note of the release is missing or double"
     )
 
 
-def _damage_ledger(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
-    from ..ledger import LedgerError
-
-    path = folder / "study.ledger"
-    before, spent = path.read_bytes(), _spent(folder)
+def _noticed(
+    path: Path, hurt: Hurt, read: Callable[[], object], refusal: type[Exception], remedies: tuple[str, ...] = ("",)
+) -> bool:
+    """Hurt a file for a while: True if reading it is refused, by a message that names it and says what to do; False if it says
+    the same as before."""
+    before, whole = path.read_bytes(), read()
     path.write_bytes(hurt(before))
     try:
-        require(_spent(folder) == spent, "the charges changed")
-    except LedgerError as error:
-        remedies = ("restore its last good copy", "delete it and create", "check the name")
+        require(read() == whole, f"{path.name} now says something else")
+    except refusal as error:
         require(str(path) in str(error) and any(words in str(error) for words in remedies), str(error))
         return True
     finally:
@@ -212,82 +200,50 @@ def _damage_ledger(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
     return False
 
 
-def _damage_release(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
-    import numpy as np
+def _damage_ledger(folder: Path, hurt: Hurt) -> bool:
+    remedies = ("restore its last good copy", "delete it and create", "check the name")
+    return _noticed(folder / "study.ledger", hurt, lambda: _spent(folder), sf.LedgerError, remedies)
 
-    from ..release import Release
 
+def _damage_release(folder: Path, hurt: Hurt) -> bool:
     path = folder / "mean.json"
-    before, whole = path.read_bytes(), Release.load(path)
+    return _noticed(path, hurt, lambda: sf.Release.load(path).to_json(), ValueError)
+
+
+def _damage_points(folder: Path, hurt: Hurt) -> bool:
+    """The NPY file: TPS and CSV have no sum, so that a flipped digit cannot be noticed in them."""
+    path = folder / "mean.npy"
+    return _noticed(path, hurt, lambda: (sf.read(path).points.size, path.stat().st_size), sf.FileError)
+
+
+def _damage_store(folder: Path, hurt: Hurt) -> bool:
+    path = folder / "cells.jsonl"
+    before, whole = path.read_bytes(), Store(folder, {"seed": 3}).rows
     path.write_bytes(hurt(before))
     try:
-        again = Release.load(path)
-        require(
-            np.array_equal(again.value, whole.value) and again.to_json() == whole.to_json(), "another release was read"
-        )
-    except ValueError as error:
-        require(str(path) in str(error), str(error))
-        return True
+        kept = Store(folder, {"seed": 3}).rows
+        require(set(kept) <= set(whole), "an altered row was kept")
+        return len(kept) < len(whole)
     finally:
         path.write_bytes(before)
-    return False
 
 
 def _points(folder: Path) -> None:
-    from ..files import write_points
-
     for name in ("mean.csv", "mean.tps", "mean.npy"):
-        write_points(folder / name, _release().value, "landmarks")
+        sf.write_points(folder / name, _release().value, "landmarks")
 
 
-def _damage_points(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
-    """The NPY file: TPS and CSV have no sum, so that a flipped digit cannot be noticed in them."""
-    from ..files import FileError, read
-
-    path = folder / "mean.npy"
-    before = path.read_bytes()
-    after = hurt(before)
-    path.write_bytes(after)
-    try:
-        data = read(path)
-        require(len(after) == len(before) and data.points.size == 6, "another value was read")
-    except FileError as error:
-        require(str(path) in str(error), str(error))
-        return True
-    finally:
-        path.write_bytes(before)
-    return False
-
-
-def _report(folder: Path) -> None:
-    from ..report import write_report
-
-    write_report(_release(), folder / "mean.html")
-
-
-def _markdown(folder: Path) -> None:
-    from ..report import write_report
-
-    write_report(_release(), folder / "mean.md")
-
-
-def _picture(folder: Path) -> None:
-    from ..plots import plot_release
-
-    plot_release(_release(), folder / "mean.png")
+def _report(name: str) -> Callable[[Path], None]:
+    return lambda folder: sf.write_report(_release(), folder / name)
 
 
 def _cli_prepare(folder: Path) -> None:
-    from ..files import write_points
-
     _budget(folder)
     (folder / "wings.tps").write_text("".join(f"LM=3\n0 0\n1 0\n0.3 1\nID={i}\n" for i in range(20)))
-    write_points(folder / "reference.tps", [[0.0, 0.0], [1.0, 0.0], [0.3, 1.0]], "landmarks")
+    sf.write_points(folder / "reference.tps", [[0.0, 0.0], [1.0, 0.0], [0.3, 1.0]], "landmarks")
 
 
 def _cli(folder: Path) -> None:
-    from .. import cli
-
     files = {"--center": "reference.tps", "--out": "mean.json", "--ledger": "study.ledger"}
     sys.argv = [
         "sfumato",
@@ -310,48 +266,40 @@ def _cli(folder: Path) -> None:
 
 def _cli_sound(folder: Path, ended: Ended) -> None:
     """A release without its charge is what may never be; a charge without a release is waste."""
-    from ..ledger import Ledger
-    from ..release import Release
-
     _only(folder, ended, "study.ledger", "wings.tps", "reference.tps", "mean.json", "printed")
-    book = Ledger(folder / "study.ledger").verify()
+    book = sf.Ledger(folder / "study.ledger").verify()
     charges = sum(line.kind == "charge" for line in book.entries) - 3
     released = (folder / "mean.json").exists()
     if released:
-        require(Release.load(folder / "mean.json").record["n"] == 20, "what was read is not whole")
+        require(sf.Release.load(folder / "mean.json").record["n"] == 20, "what was read is not whole")
     printed = Path(folder, "printed").read_text() if Path(folder, "printed").exists() else ""
-    rescued = ended.code == 3 and Release.from_json(printed) is not None if printed.startswith("{") else False
+    rescued = ended.code == 3 and sf.Release.from_json(printed) is not None if printed.startswith("{") else False
     require(charges >= max(released, rescued), "a release was made without a charge")
     require(ended.code < 0 or ended.code == 3 or released, "the command ended well without a release")
     require(ended.code != 3 or charges == 0 or released or rescued, "a paid release was lost without a kill")
 
 
 def _demo(folder: Path) -> None:
-    from ..demo import run
-
-    run(folder / "out", 1.0)
+    demo.run(folder / "out", 1.0)
 
 
 def _demo_sound(folder: Path, ended: Ended) -> None:
-    from ..release import Release
-
-    _only(folder, ended, "out/mean.json", "out/mean.png")
+    _only(folder, ended, "out/mean.json", "out/mean.png", "out/wings.tps", "out/reference.tps")
+    for name, wings in (("wings", 126), ("reference", 1)):
+        path = folder / f"out/{name}.tps"
+        require(not path.exists() or len(sf.read(path).points) == wings, f"{name}.tps is not whole")
     if (folder / "out/mean.json").exists():
-        require(Release.load(folder / "out/mean.json").record["n"] == 126, "what was read is not whole")
+        require(sf.Release.load(folder / "out/mean.json").record["n"] == 126, "what was read is not whole")
     if (folder / "out/mean.png").exists():
         require(b"IEND" in (folder / "out/mean.png").read_bytes()[-12:], "half a picture")
-    require(ended.code != 0 or len(_contents(folder)) == 2, "an output is missing")
+    require(ended.code != 0 or len(_contents(folder)) == 4, "an output is missing")
 
 
 def _rows_of(rng: Any) -> list[Any]:
-    from ..studies.store import Row as Result
-
-    return [Result("x", "a", "m", "q", 1, 1.0, 1, float(rng.random()), 0.0, 1) for _ in range(3)]
+    return [Row("x", "a", "m", "q", 1, 1.0, 1, float(rng.random()), 0.0, 1) for _ in range(3)]
 
 
 def _store(folder: Path) -> None:
-    from ..studies.store import Store
-
     store = Store(folder, {"seed": 3})
     for name in "abc":
         store.cell(name, _rows_of)
@@ -359,14 +307,10 @@ def _store(folder: Path) -> None:
 
 
 def _store_prepare(folder: Path) -> None:
-    from ..studies.store import Store
-
     Store(folder, {"seed": 3}).cell("a", _rows_of)
 
 
 def _store_sound(folder: Path, ended: Ended) -> None:
-    from ..studies.store import Store
-
     _only(folder, ended, "cells.jsonl", "results.csv")
     whole, kept = _expected("study store"), Store(folder, {"seed": 3}).rows
     with _folder() as other:
@@ -377,23 +321,7 @@ def _store_sound(folder: Path, ended: Ended) -> None:
     require(ended.code != 0 or len(kept) == 9, "rows are missing")
 
 
-def _damage_store(folder: Path, hurt: Callable[[bytes], bytes]) -> bool:
-    path = folder / "cells.jsonl"
-    before = path.read_bytes()
-    path.write_bytes(hurt(before))
-    try:
-        from ..studies.store import Store
-
-        with _folder() as other:
-            (other / "cells.jsonl").write_bytes(before)
-            whole = Store(other, {"seed": 3}).rows
-        kept = Store(folder, {"seed": 3}).rows
-        require(set(kept) <= set(whole), "an altered row was kept")
-        return len(kept) < len(whole)
-    finally:
-        path.write_bytes(before)
-
-
+OF_THE_RECORD = "the time is that of the record"
 NEVER_READ = "sfumato never reads it again"
 AS_ABOVE = "its files are those of the rows ledger and release.save"
 
@@ -406,9 +334,9 @@ def operations() -> list[Operation]:
         Operation("ledger create", lambda folder: None, _create, _create_sound, _damage_ledger),
         Operation("ledger complete", _budget, _complete, _complete_sound, _damage_ledger),
         _writes("release.save", lambda f: _release().save(f / "mean.json"), ("mean.json",), _damage_release),
-        _writes("report, HTML", _report, ("mean.html",), NEVER_READ, "the time is that of the record"),
-        _writes("report, Markdown", _markdown, ("mean.md", "mean.png"), NEVER_READ, "the time is that of the record"),
-        _writes("picture", _picture, ("mean.png",), NEVER_READ),
+        _writes("report, HTML", _report("mean.html"), ("mean.html",), NEVER_READ, OF_THE_RECORD),
+        _writes("report, Markdown", _report("mean.md"), ("mean.md", "mean.png"), NEVER_READ, OF_THE_RECORD),
+        _writes("picture", lambda f: sf.plot_release(_release(), f / "mean.png"), ("mean.png",), NEVER_READ),
         _writes("write_points", _points, ("mean.csv", "mean.tps", "mean.npy"), _damage_points),
         Operation("sfumato release", _cli_prepare, _cli, _cli_sound, AS_ABOVE, counts=True),
         Operation("demo", lambda folder: None, _demo, _demo_sound, AS_ABOVE, heavy=True),
@@ -423,6 +351,14 @@ def _folder() -> Iterator[Path]:
     with tempfile.TemporaryDirectory() as name:
         os.chmod(name, 0o755)
         yield Path(name)
+
+
+@contextmanager
+def _prepared(operation: Operation) -> Iterator[Path]:
+    """A folder with what is there before."""
+    with _folder() as folder:
+        operation.prepare(folder)
+        yield folder
 
 
 def start(work: Callable[[], Any], printed: Path | None = None) -> tuple[int, int]:
@@ -498,14 +434,12 @@ def _again(operation: Operation, folder: Path) -> None:
 
 
 def killed_at_each_step(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
-    with _folder() as folder:
-        operation.prepare(folder)
+    with _prepared(operation) as folder:
         steps = int(apart(partial(_stepping, partial(operation.act, folder), 0)).words)
     most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 400)
     chosen = sorted(chance.sample(range(1, steps + 1), min(most, steps)))
     for step in chosen:
-        with _folder() as folder:
-            operation.prepare(folder)
+        with _prepared(operation) as folder:
             ended = apart(partial(_stepping, partial(operation.act, folder), step))
             require(ended.code in (-signal.SIGKILL, 0), f"step {step}: {ended}")
             operation.sound(folder, ended)
@@ -517,16 +451,14 @@ def killed_at_each_step(operation: Operation, chance: random.Random, quick: bool
 
 
 def killed_at_random(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
-    with _folder() as folder:
-        operation.prepare(folder)
+    with _prepared(operation) as folder:
         begun = time.perf_counter()
         require(apart(partial(operation.act, folder)).code == 0, "it fails without a fault")
         length = time.perf_counter() - begun
     count = (2 if operation.heavy else 5) if quick else (10 if operation.heavy else 100)
     hits = 0
     for _ in range(count):
-        with _folder() as folder:
-            operation.prepare(folder)
+        with _prepared(operation) as folder:
             pid, reading = start(partial(operation.act, folder))
             time.sleep(chance.uniform(0, length))
             os.kill(pid, signal.SIGKILL)
@@ -541,8 +473,7 @@ def may_not_grow(operation: Operation, chance: random.Random, quick: bool) -> tu
     failed = 0
     sizes = (0, 1000) if quick else (0, 100, 600, 1000, 5000, 9000, 20_000)
     for size in sizes[:1] if quick and operation.heavy else sizes:
-        with _folder() as folder:
-            operation.prepare(folder)
+        with _prepared(operation) as folder:
 
             def act(folder: Path = folder, size: int = size) -> None:
                 resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
@@ -603,8 +534,7 @@ def _with_printed(folder: Path, check: Callable[[], None]) -> None:
 
 
 def read_only(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
-    with _folder() as folder:
-        operation.prepare(folder)
+    with _prepared(operation) as folder:
         before = _contents(folder)
         folder.chmod(0o555)
 
@@ -627,8 +557,7 @@ def second_writer(operation: Operation, chance: random.Random, quick: bool) -> t
     writers, rounds = (2, 1) if operation.heavy else (4, 1 if quick else 10)
     done = 0
     for _ in range(rounds):
-        with _folder() as folder:
-            operation.prepare(folder)
+        with _prepared(operation) as folder:
             before = _spent(folder) if operation.counts else None
             outside = [folder.parent / f"{folder.name}.{i}" for i in range(writers)]
             running = [start(partial(operation.act, folder), out) for out in outside]
@@ -653,8 +582,8 @@ def second_writer(operation: Operation, chance: random.Random, quick: bool) -> t
 def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     if operation.clock:
         return "n/a", operation.clock
-    from .. import ledger
-    from ..mechanisms import base
+    from sfumato import ledger
+    from sfumato.mechanisms import base
 
     class Backwards(datetime):
         steps = itertools.count(1)
@@ -667,20 +596,18 @@ def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) ->
         ledger.datetime = base.datetime = Backwards  # type: ignore[attr-defined]
         operation.act(folder)
 
-    with _folder() as folder:
-        operation.prepare(folder)
+    with _prepared(operation) as folder:
         ended = apart(lambda: act(folder))
         require(ended.code == 0, str(ended))
         operation.sound(folder, ended)
     return "pass", "the order is that of the lines, not of the clock"
 
 
-def _damaged(operation: Operation, hurts: Iterable[Callable[[bytes], bytes]], what: str) -> tuple[str, str]:
+def _damaged(operation: Operation, hurts: Iterable[Hurt], what: str) -> tuple[str, str]:
     if isinstance(operation.damage, str):
         return "n/a", operation.damage
     tried = refused = 0
-    with _folder() as folder:
-        operation.prepare(folder)
+    with _prepared(operation) as folder:
         operation.act(folder)
         for hurt in hurts:
             tried += 1
@@ -695,7 +622,7 @@ def cut(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, 
 
 
 def bits_flipped(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
-    def flip(seed: int) -> Callable[[bytes], bytes]:
+    def flip(seed: int) -> Hurt:
         def hurt(content: bytes) -> bytes:
             where = random.Random(seed)
             at = where.randrange(len(content))
@@ -725,46 +652,19 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def cell(operation: Operation, fault: str, seed: int, quick: bool) -> Row:
+def cell(operation: Operation, fault: str, seed: int, quick: bool) -> Check:
     """One cell of the matrix."""
     name = f"{operation.name}: {fault}"
     try:
         outcome, words = FAULTS[fault](operation, random.Random(f"{seed} {name}"), quick)
     except Broken as error:
-        return Row("faults", name, "fail", str(error))
-    return Row("faults", name, "n/a" if outcome == "n/a" else "pass", words)
+        return Check("faults", name, "fail", str(error))
+    return Check("faults", name, "n/a" if outcome == "n/a" else "pass", words)
 
 
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """The whole matrix."""
     for operation in operations():
         _expected(operation.name)  # imports everything before rights are given up, and draws once
         for fault in FAULTS:
             yield cell(operation, fault, settings.seed, settings.quick)
-
-
-def main(arguments: Iterable[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.faults", description="The ledger and every output under faults."
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("audit-report"), help="folder for faults.md (default: audit-report)"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="seed of the instants and flips (default: 0)")
-    parser.add_argument("--quick", action="store_true", help="fewer instants, sizes and flips")
-    options = parser.parse_args(None if arguments is None else list(arguments))
-    from ..release import write_atomically
-
-    rows = []
-    for row in section(Settings(options.quick, options.seed, options.out)):
-        rows.append(row)
-        print(f"{row.mark:16s}{row.name:44s}{row.detail}", flush=True)
-    options.out.mkdir(parents=True, exist_ok=True)
-    lines = ["| what and which fault | outcome | in words |", "| --- | --- | --- |"]
-    lines += [f"| {row.name} | {row.mark} | {row.detail.replace('|', '/')} |" for row in rows]
-    write_atomically(options.out / "faults.md", "\n".join(lines) + "\n")
-    return int(any(row.outcome == "fail" for row in rows))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())

@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.fuzz``: hostile files against every reader.
+"""``python -m attacks.fuzz``: hostile files against every reader.
 
 Each reader is given files that sfumato or the usual packages wrote and that were then damaged: bits flipped, ends cut, parts
 of two files joined, counts inflated, text put where numbers belong, and the same inside of compressed parts, which are packed
@@ -40,7 +40,8 @@ from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from .rows import Broken, Row, Settings, require
+from attacks import Broken, require
+from sfumato.audit.checks import Check, Settings
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
@@ -50,7 +51,7 @@ LONGEST_MESSAGE = 1000
 
 
 @dataclass(frozen=True)
-class Target:
+class Reader:
     """One reader: what makes sound files and hostile ones, how to open a file, and which exceptions it may raise."""
 
     name: str
@@ -95,24 +96,8 @@ class Outcome:
 
 # -- damage --------------------------------------------------------------------------------------------------------------
 _INTEGERS = (
-    0,
-    1,
-    2,
-    3,
-    127,
-    128,
-    255,
-    256,
-    2**15,
-    2**16 - 1,
-    2**31 - 1,
-    2**31,
-    2**32 - 1,
-    2**40,
-    10**12,
-    2**63 - 1,
-    2**64 - 1,
-)
+    0, 1, 2, 3, 127, 128, 255, 256, 2**15, 2**16 - 1, 2**31 - 1, 2**31, 2**32 - 1, 2**40, 10**12, 2**63 - 1, 2**64 - 1,
+)  # fmt: skip
 _NUMBERS = (
     b"1000000000000", b"-1", b"0", b"1", b"2", b"3", b"99999999999999999999", b"1e308", b"-1e309", b"1e-400", b"nan", b"NA",
     b"inf", b"0x10", b"1_0", b"1,5", b"", b".", b"-", b"+", b"1e", b"\xd9\xa3", b"(1, 1)", b"True", b"None",
@@ -178,27 +163,27 @@ def _put(content: bytes, at: int, piece: bytes) -> bytes:
     return content[:at] + piece + content[at + len(piece) :]
 
 
-def mutant(target: Target, seed: int, index: int) -> bytes:
+def mutant(reader: Reader, seed: int, index: int) -> bytes:
     """File number ``index`` of a seed: first those made by hand, then damaged ones."""
-    hostile, seeds = _stock(target.name)
+    hostile, seeds = _stock(reader.name)
     if index < len(hostile):
         return hostile[index]
-    chance = random.Random(f"{seed} {target.name} {index}")
+    chance = random.Random(f"{seed} {reader.name} {index}")
     content = chance.choice(seeds)
     if chance.random() < 0.02:  # sound, so that a reader that refuses everything is noticed
         return content
-    return _struck(target, content, chance, _blows(target, chance, seeds))
+    return _struck(reader, content, chance, _blows(reader, chance, seeds))
 
 
-def _blows(target: Target, chance: random.Random, seeds: list[bytes]) -> Callable[[bytes], bytes]:
-    return partial(damaged, chance=chance, seeds=seeds, text=target.text, words=target.words)
+def _blows(reader: Reader, chance: random.Random, seeds: list[bytes]) -> Callable[[bytes], bytes]:
+    return partial(damaged, chance=chance, seeds=seeds, text=reader.text, words=reader.words)
 
 
-def _struck(target: Target, content: bytes, chance: random.Random, blow: Callable[[bytes], bytes]) -> bytes:
+def _struck(reader: Reader, content: bytes, chance: random.Random, blow: Callable[[bytes], bytes]) -> bytes:
     """The content after a blow: more often than not to what is packed in it, if it can be unpacked."""
-    if target.inside is not None and chance.random() < 0.6:
+    if reader.inside is not None and chance.random() < 0.6:
         try:
-            return target.inside(content, blow)
+            return reader.inside(content, blow)
         except Exception:  # it is damaged already, and unpackers raise many kinds
             return blow(content)
     return blow(content)
@@ -206,8 +191,8 @@ def _struck(target: Target, content: bytes, chance: random.Random, blow: Callabl
 
 @cache
 def _stock(name: str) -> tuple[list[bytes], list[bytes]]:
-    target = TARGETS[name]
-    return list(target.hostile().values()), target.seeds()
+    reader = READERS[name]
+    return list(reader.hostile().values()), reader.seeds()
 
 
 def _in_gzip(content: bytes, blow: Callable[[bytes], bytes]) -> bytes:
@@ -218,12 +203,12 @@ def _in_gzip(content: bytes, blow: Callable[[bytes], bytes]) -> bytes:
 
 def _in_zip(content: bytes, blow: Callable[[bytes], bytes]) -> bytes:
     """The first member of an archive damaged, its sum right."""
-    target = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(target, "w") as archive:
+    packed = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(content)) as source, zipfile.ZipFile(packed, "w") as archive:
         for i, name in enumerate(source.namelist()):
             member = source.read(name)
             archive.writestr(zipfile.ZipInfo(name), member if i else blow(member))
-    return target.getvalue()
+    return packed.getvalue()
 
 
 def _in_mat(content: bytes, blow: Callable[[bytes], bytes]) -> bytes:
@@ -239,6 +224,21 @@ def _numbers(*shape: int) -> Any:
     import numpy as np
 
     return np.round(np.random.default_rng(5).normal(size=shape), 3)
+
+
+def _written(write: Callable[..., object], *arguments: Any, **options: Any) -> bytes:
+    """What a writer puts into a file."""
+    buffer = io.BytesIO()
+    write(buffer, *arguments, **options)
+    return buffer.getvalue()
+
+
+def _table(columns: dict[str, Any], **options: Any) -> bytes:
+    import pyarrow
+    import pyarrow.parquet
+
+    table = pyarrow.table(columns)
+    return _written(lambda buffer: pyarrow.parquet.write_table(table, buffer, **options))
 
 
 def _tps() -> list[bytes]:
@@ -306,9 +306,6 @@ def _hostile_json() -> dict[str, bytes]:
 
 
 def _parquet() -> list[bytes]:
-    import pyarrow
-    import pyarrow.parquet
-
     wide = {"id": ["a", "b"], **{f"{axis}{i}": [0.0 + i, 1.0] for i in range(1, 4) for axis in "xy"}}
     tensors = {
         "Dxx": [2.0, 3.0],
@@ -318,43 +315,28 @@ def _parquet() -> list[bytes]:
         "ok": [True, False],
         "day": [b"x", b"y"],
     }
-    contents = []
-    for columns in (wide, tensors):
-        for codec, dictionary in (("none", False), ("snappy", True), ("zstd", True)):
-            buffer = io.BytesIO()
-            pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression=codec, use_dictionary=dictionary)
-            contents.append(buffer.getvalue())
-    return contents
+    return [
+        _table(columns, compression=codec, use_dictionary=dictionary)
+        for columns in (wide, tensors)
+        for codec, dictionary in (("none", False), ("snappy", True), ("zstd", True))
+    ]
 
 
 def _npy() -> list[bytes]:
     import numpy as np
 
-    contents = []
     arrays = [_numbers(2, 5, 2), _numbers(3, 3, 3), _numbers(2, 4).astype(">f4"), np.asfortranarray(_numbers(2, 5, 2))]
     arrays += [_numbers(2, 5) + 1j, np.arange(10, dtype=np.uint8).reshape(2, 5)]
-    for array in arrays:
-        buffer = io.BytesIO()
-        np.save(buffer, array, allow_pickle=False)
-        contents.append(buffer.getvalue())
+    contents = [_written(np.save, array, allow_pickle=False) for array in arrays]
     return [*contents, npy_header((2, 4), "<f16") + random.Random(5).randbytes(128)]
 
 
 def _npz() -> list[bytes]:
     import numpy as np
 
-    contents = []
-    for save in (np.savez, np.savez_compressed):
-        buffer = io.BytesIO()
-        save(
-            buffer,
-            coords=_numbers(2, 5, 2),
-            subject=np.array(["a", "bc"]),
-            code=np.array([b"x", b"y"]),
-            age=np.arange(2),
-        )
-        contents.append(buffer.getvalue())
-    return contents
+    arrays = {"coords": _numbers(2, 5, 2), "subject": np.array(["a", "bc"])}
+    arrays |= {"code": np.array([b"x", b"y"]), "age": np.arange(2)}
+    return [_written(save, **arrays) for save in (np.savez, np.savez_compressed)]
 
 
 def _mat() -> list[bytes]:
@@ -369,9 +351,8 @@ def _mat() -> list[bytes]:
             {"names": names, "X": _numbers(3, 4) + 1j, "s": {"a": 1}},
             {"X": np.arange(12, dtype=np.int16).reshape(3, 4)},
         ):
-            buffer = io.BytesIO()
-            savemat(buffer, variables, do_compression=compressed)
-            contents.append(b"MATLAB 5.0 MAT-file".ljust(116) + buffer.getvalue()[116:])  # without the time
+            content = _written(savemat, variables, do_compression=compressed)
+            contents.append(b"MATLAB 5.0 MAT-file".ljust(116) + content[116:])  # without the time
     return contents
 
 
@@ -418,7 +399,7 @@ def _r() -> list[bytes]:
 def _release() -> list[bytes]:
     import numpy as np
 
-    from .. import Ball, PlanarShapes, Release, Sphere, private_mean
+    from sfumato import Ball, PlanarShapes, Release, Sphere, private_mean
 
     sphere = private_mean(np.eye(3)[[0] * 50], Ball(Sphere(dim=2), [1, 0, 0], 0.3), 1.0)
     triangle = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
@@ -433,7 +414,7 @@ def _release() -> list[bytes]:
 def _ledger() -> list[bytes]:
     from unittest.mock import patch
 
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -498,13 +479,8 @@ def _hostile_csv() -> dict[str, bytes]:
 def _hostile_parquet() -> dict[str, bytes]:
     import numpy as np
     import pyarrow
-    import pyarrow.parquet
 
-    def packed(columns: dict[str, Any]) -> bytes:
-        buffer = io.BytesIO()
-        pyarrow.parquet.write_table(pyarrow.table(columns), buffer, compression="zstd")
-        return buffer.getvalue()
-
+    packed = partial(_table, compression="zstd")
     word = pyarrow.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), ["a" * 400_000])
     binary = pyarrow.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), [b"a" * 400_000])
     return {
@@ -525,12 +501,10 @@ def npy_header(shape: object, descr: object = "<f8") -> bytes:
 def _hostile_npy() -> dict[str, bytes]:
     import numpy as np
 
-    pickled = io.BytesIO()
-    np.save(pickled, np.array([{"a": 1}], dtype=object), allow_pickle=True)
     return {
         "10^12 records": npy_header((10**12, 5, 2)) + bytes(80),
         "no records of 10^12 numbers": npy_header((0, 10**12)),
-        "pickled objects": pickled.getvalue(),
+        "pickled objects": _written(np.save, np.array([{"a": 1}], dtype=object), allow_pickle=True),
         "seventy axes": npy_header((1,) * 70) + bytes(8),
         "numbers of an array type": npy_header((2,), ("<f8", (3,))) + bytes(48),
         "wide values": npy_header((1,), "|V1000000000") + bytes(80),
@@ -585,13 +559,12 @@ def _hostile_mat() -> dict[str, bytes]:
         parts += struct.pack("<II", 1, 1) + b"X" + bytes(7) + struct.pack("<II", 9, len(data)) + data
         return struct.pack("<II", 14, len(parts)) + parts
 
-    cells = io.BytesIO()
-    savemat(cells, {"X": _numbers(3, 4), "who": np.array(["a" * 60_000, *["b"] * 3000], dtype=object)})
+    who = np.array(["a" * 60_000, *["b"] * 3000], dtype=object)
     return {
         "a bomb": compressed(array((10 << 10, 1 << 10), bytes(80 << 20))),
         "10^12 numbers": head + array((10**6, 10**6), bytes(80)),
         "a hundred axes": head + array((1,) * 100, bytes(8)),
-        "one wide cell": head + cells.getvalue()[128:],
+        "one wide cell": head + _written(savemat, {"X": _numbers(3, 4), "who": who})[128:],
         "an element of 4 GB": head + struct.pack("<II", 14, 2**32 - 1),
     }
 
@@ -690,7 +663,7 @@ def _hostile_ledger() -> dict[str, bytes]:
 # -- opening -------------------------------------------------------------------------------------------------------------
 @cache
 def _spaces() -> list[Any]:
-    from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
+    from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
 
     return [None, None, PlanarShapes(5), PlanarShapes(3), SPD(3), SPD(2), Sphere(2), Euclidean(4)]
 
@@ -699,7 +672,7 @@ def _open_data(path: Path, index: int) -> None:
     """Read, and see that what came out is whole."""
     import numpy as np
 
-    from ..files import read
+    from sfumato.files import read
 
     spaces = _spaces()
     data = read(path, spaces[index % len(spaces)])
@@ -715,7 +688,7 @@ def _open_data(path: Path, index: int) -> None:
 
 
 def _open_release(path: Path, index: int) -> None:
-    from ..release import Release
+    from sfumato.release import Release
 
     release = Release.load(path)
     require(
@@ -725,20 +698,20 @@ def _open_release(path: Path, index: int) -> None:
 
 
 def _open_ledger(path: Path, index: int) -> None:
-    from ..ledger import Ledger
+    from sfumato.ledger import Ledger
 
     spent = dict(Ledger(path).verify().spent)
     require({name: str(total) for name, total in spent.items()} == {"wings": "2"}, f"the charges are now {spent}")
 
 
 def _file_error() -> tuple[type[Exception], ...]:
-    from ..files import FileError
+    from sfumato.files import FileError
 
     return (FileError,)
 
 
 def _ledger_error() -> tuple[type[Exception], ...]:
-    from ..ledger import LedgerError
+    from sfumato.ledger import LedgerError
 
     return (LedgerError,)
 
@@ -756,13 +729,13 @@ _VALUES = (b"null", b"{}", b"[]", b"NaN", b"1e999")
 
 def _data(
     name: str, suffix: str, seeds: Callable[[], list[bytes]], hostile: Callable[[], dict[str, bytes]], **more: Any
-) -> Target:
-    return Target(name, suffix, seeds, _open_data, _file_error, hostile, **more)
+) -> Reader:
+    return Reader(name, suffix, seeds, _open_data, _file_error, hostile, **more)
 
 
-TARGETS = {
-    target.name: target
-    for target in (
+READERS = {
+    reader.name: reader
+    for reader in (
         _data("tps", ".tps", _tps, _hostile_tps, text=True, words=_LANDMARKS),
         _data(
             "nts", ".nts", _nts, _hostile_nts, text=True, words=(b"DIM=", b"L", b"B", b"E", b'"', b"1 2 6 0 DIM=2\n")
@@ -777,19 +750,19 @@ TARGETS = {
         _data("mat", ".mat", _mat, _hostile_mat, inside=_in_mat),
         _data("mat73", ".mat", _mat73, _hostile_mat73),
         _data("r", ".rds", _r, _hostile_r, inside=_in_gzip),
-        Target("release", ".json", _release, _open_release, _value_error, _hostile_release, text=True, words=_VALUES),
-        Target("ledger", ".ledger", _ledger, _open_ledger, _ledger_error, _hostile_ledger),
+        Reader("release", ".json", _release, _open_release, _value_error, _hostile_release, text=True, words=_VALUES),
+        Reader("ledger", ".ledger", _ledger, _open_ledger, _ledger_error, _hostile_ledger),
     )
 }
 
 
-def attempt(target: Target, path: Path, index: int) -> bool:
+def attempt(reader: Reader, path: Path, index: int) -> bool:
     """Open a file: True if it was read, False if it was refused as documented; anything else is raised."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            target.open(path, index)
-    except target.documented() as error:
+            reader.open(path, index)
+    except reader.documented() as error:
         words = str(error)
         if not words.isprintable() or len(words) > LONGEST_MESSAGE:
             raise Broken(f"a message that cannot be printed, or of {len(words)} characters") from error
@@ -821,16 +794,16 @@ class _Tally:
         return int(struct.unpack_from("<Q", self.memory, 24)[0])
 
 
-def run(target: Target, files: int, seed: int, out: Path, seconds: float = float("inf")) -> Outcome:
+def run(reader: Reader, files: int, seed: int, out: Path, seconds: float = float("inf")) -> Outcome:
     """Give a reader so many files, in a process of its own that may be ended at any of them and goes on after it."""
     begun, start, findings, tally = time.monotonic(), 0, list[Finding](), _Tally()
     shelf = Path("/dev/shm") if Path("/dev/shm").is_dir() else None
     with tempfile.TemporaryDirectory(dir=shelf) as folder:
-        path = Path(folder, f"file{target.suffix}")
+        path = Path(folder, f"file{reader.suffix}")
         while start < files and len(findings) < MOST_FINDINGS:
             pid = os.fork()
             if pid == 0:
-                _work(target, range(start, files), seed, path, tally, begun + seconds)
+                _work(reader, range(start, files), seed, path, tally, begun + seconds)
             code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
             index, *_ = tally.get()
             if code == 0:
@@ -840,13 +813,13 @@ def run(target: Target, files: int, seed: int, out: Path, seconds: float = float
             )
             reason = Path(folder, "reason").read_text() if code == 1 else named
             out.mkdir(parents=True, exist_ok=True)
-            kept = out / f"{target.name}-{seed}-{index}{target.suffix}"
+            kept = out / f"{reader.name}-{seed}-{index}{reader.suffix}"
             shutil.copyfile(path, kept)
             findings.append(Finding(index, reason, kept))
             start = index + 1
     _, read, refused = tally.get()
     return Outcome(
-        target.name,
+        reader.name,
         read + refused + len(findings),
         read,
         refused,
@@ -865,11 +838,11 @@ def _peak() -> int:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
 
-def _work(target: Target, indices: range, seed: int, path: Path, tally: _Tally, deadline: float) -> None:
+def _work(reader: Reader, indices: range, seed: int, path: Path, tally: _Tally, deadline: float) -> None:
     """Open file after file, and never return: exit code 0 at the end, 1 after a finding, a signal if time is up."""
     code = 1
     try:
-        _stock(target.name)  # imports what it needs before memory is limited
+        _stock(reader.name)  # imports what it needs before memory is limited
         _, read, refused = tally.get()
         with suppress(OSError):  # forget what making the hostile files took
             Path("/proc/self/clear_refs").write_text("5")
@@ -885,10 +858,10 @@ def _work(target: Target, indices: range, seed: int, path: Path, tally: _Tally, 
             tally.put(index, read, refused)
             if time.monotonic() > deadline:
                 break
-            path.write_bytes(mutant(target, seed, index))
+            path.write_bytes(mutant(reader, seed, index))
             signal.setitimer(signal.ITIMER_PROF, CPU_SECONDS)
             signal.setitimer(signal.ITIMER_REAL, WALL_SECONDS)
-            was_read = attempt(target, path, index)
+            was_read = attempt(reader, path, index)
             signal.setitimer(signal.ITIMER_PROF, 0)
             signal.setitimer(signal.ITIMER_REAL, 0)
             read, refused = read + was_read, refused + (not was_read)
@@ -903,12 +876,12 @@ def _work(target: Target, indices: range, seed: int, path: Path, tally: _Tally, 
 
 
 # -- the engine that is guided by coverage ---------------------------------------------------------------------------------
-def run_atheris(target: Target, seconds: int, seed: int, out: Path) -> tuple[int, bool, str]:
+def run_atheris(reader: Reader, seconds: int, seed: int, out: Path) -> tuple[int, bool, str]:
     """Files tried, whether all went well, and what atheris said last; in a process of its own, which it takes over."""
     if not has_atheris():
         raise SystemExit("the engine atheris is not installed: pip install 'sfumato[fuzz]', or use --engine random")
     out.mkdir(parents=True, exist_ok=True)
-    command = [sys.executable, "-m", "sfumato.audit.fuzz", "--engine", "guided", "--reader", target.name]
+    command = [sys.executable, "-m", "attacks.fuzz", "--engine", "guided", "--reader", reader.name]
     command += ["--seconds", str(seconds), "--seed", str(seed), "--out", str(out)]
     done = subprocess.run(command, capture_output=True, text=True, errors="replace")
     found = re.search(r"number_of_executed_units: (\d+)", done.stderr)
@@ -921,34 +894,34 @@ def has_atheris() -> bool:
     return find_spec("atheris") is not None
 
 
-def _guided(target: Target, seconds: int, seed: int, out: Path) -> None:
+def _guided(reader: Reader, seconds: int, seed: int, out: Path) -> None:
     """Hand this process over to atheris; the corpus begins with the sound files and is thrown away."""
     import atheris
 
     with atheris.instrument_imports(include=["sfumato.files", "sfumato.release", "sfumato.ledger", "rdata"]):
-        hostile, seeds = _stock(target.name)
+        hostile, seeds = _stock(reader.name)
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder, f"file{target.suffix}")
+            path = Path(folder, f"file{reader.suffix}")
             path.write_bytes(seeds[0])
-            attempt(target, path, 0)
+            attempt(reader, path, 0)
     folder = tempfile.mkdtemp(dir="/dev/shm" if Path("/dev/shm").is_dir() else None)
-    corpus, path = Path(folder, "corpus"), Path(folder, f"file{target.suffix}")
+    corpus, path = Path(folder, "corpus"), Path(folder, f"file{reader.suffix}")
     corpus.mkdir()
     for i, content in enumerate([*seeds, *(bad for bad in hostile if len(bad) < 10_000)]):
         Path(corpus, str(i)).write_bytes(content)
 
     def one(content: bytes) -> None:
         path.write_bytes(content)
-        attempt(target, path, len(content))
+        attempt(reader, path, len(content))
 
     def change(content: bytes, most: int, number: int) -> bytes:
         chance = random.Random(number)
         if chance.random() < 0.5:
             return bytes(atheris.Mutate(content, most))
-        return _struck(target, content, chance, _blows(target, chance, seeds))[:most]
+        return _struck(reader, content, chance, _blows(reader, chance, seeds))[:most]
 
     options = [f"-max_total_time={seconds}", f"-timeout={CPU_SECONDS * 4}", "-rss_limit_mb=3000", f"-seed={seed + 1}"]
-    options += ["-max_len=65536", "-print_final_stats=1", f"-artifact_prefix={out}/{target.name}-"]
+    options += ["-max_len=65536", "-print_final_stats=1", f"-artifact_prefix={out}/{reader.name}-"]
     atheris.Setup([sys.argv[0], *options, str(corpus)], one, custom_mutator=change)
     try:
         atheris.Fuzz()
@@ -957,21 +930,23 @@ def _guided(target: Target, seconds: int, seed: int, out: Path) -> None:
 
 
 # -- the section of the audit, and the command -----------------------------------------------------------------------------
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """10^5 files for each reader, and a minute of atheris where it is installed; with ``quick`` a thousand and none."""
     files = 1000 if settings.quick else 100_000
-    for target in TARGETS.values():
-        outcome = run(target, files, settings.seed, settings.out / "fuzz")
-        yield Row("fuzz", target.name, "fail" if outcome.findings else "pass", _words(outcome))
+    for reader in READERS.values():
+        outcome = run(reader, files, settings.seed, settings.out / "fuzz")
+        yield Check("fuzz", reader.name, "fail" if outcome.findings else "pass", _words(outcome))
     if settings.quick:
         return
-    for target in TARGETS.values():
+    for reader in READERS.values():
         if not has_atheris():
-            yield Row("fuzz", f"{target.name}, guided", "n/a", "atheris is not installed: pip install 'sfumato[fuzz]'")
+            yield Check(
+                "fuzz", f"{reader.name}, guided", "n/a", "atheris is not installed: pip install 'sfumato[fuzz]'"
+            )
             continue
-        tried, well, last = run_atheris(target, 60, settings.seed, settings.out / "fuzz")
+        tried, well, last = run_atheris(reader, 60, settings.seed, settings.out / "fuzz")
         detail = f"{tried} files in 60 seconds" if well else last.strip().splitlines()[-1]
-        yield Row("fuzz", f"{target.name}, guided", "pass" if well and tried else "fail", detail)
+        yield Check("fuzz", f"{reader.name}, guided", "pass" if well and tried else "fail", detail)
 
 
 def _words(outcome: Outcome) -> str:
@@ -980,32 +955,30 @@ def _words(outcome: Outcome) -> str:
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.fuzz", description="Hostile files against every reader."
-    )
+    parser = argparse.ArgumentParser(prog="python -m attacks.fuzz", description="Hostile files against every reader.")
     parser.add_argument("--engine", choices=("random", "atheris", "guided"), default="random", help="default: random")
     parser.add_argument(
-        "--reader", default=",".join(TARGETS), help=f"which, by commas (default: all: {', '.join(TARGETS)})"
+        "--reader", default=",".join(READERS), help=f"which, by commas (default: all: {', '.join(READERS)})"
     )
     parser.add_argument("--files", type=int, default=100_000, help="files for each reader (random; default: 100000)")
     parser.add_argument("--seconds", type=int, help="time for each reader (default: none for random, 60 for atheris)")
     parser.add_argument("--seed", type=int, default=0, help="file i of a seed is always the same (default: 0)")
     parser.add_argument("--out", type=Path, default=Path("fuzz-findings"), help="where offending files go")
     options = parser.parse_args(None if arguments is None else list(arguments))
-    unknown = set(options.reader.split(",")) - set(TARGETS)
+    unknown = set(options.reader.split(",")) - set(READERS)
     if unknown:
-        parser.error(f"unknown readers {', '.join(sorted(unknown))}; known: {', '.join(TARGETS)}")
+        parser.error(f"unknown readers {', '.join(sorted(unknown))}; known: {', '.join(READERS)}")
     failed = False
-    for target in (TARGETS[name] for name in options.reader.split(",")):
+    for reader in (READERS[name] for name in options.reader.split(",")):
         if options.engine == "guided":
-            _guided(target, options.seconds or 60, options.seed, options.out)
+            _guided(reader, options.seconds or 60, options.seed, options.out)
         elif options.engine == "atheris":
-            tried, well, last = run_atheris(target, options.seconds or 60, options.seed, options.out)
-            print(f"{target.name:14s}{tried} files: {'no findings' if well else last}", flush=True)
+            tried, well, last = run_atheris(reader, options.seconds or 60, options.seed, options.out)
+            print(f"{reader.name:14s}{tried} files: {'no findings' if well else last}", flush=True)
             failed |= not well
         else:
-            outcome = run(target, options.files, options.seed, options.out, options.seconds or float("inf"))
-            print(f"{target.name:14s}{outcome}", flush=True)
+            outcome = run(reader, options.files, options.seed, options.out, options.seconds or float("inf"))
+            print(f"{reader.name:14s}{outcome}", flush=True)
             for finding in outcome.findings:
                 print(f"    {finding.file}: {finding.what}", flush=True)
             failed |= bool(outcome.findings)

@@ -6,18 +6,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from conftest import cloud, typical_radius
+from conftest import CASES, cloud, typical_radius
 from sfumato.sampling import secure
-
-CASES = [
-    (kind, space)
-    for space in (sf.Sphere(dim=2), sf.SPD(size=2), sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=3))
-    for kind in (sf.KNG, sf.ManifoldLaplace, sf.Exponential)
-] + [
-    (sf.AmbientLaplace, sf.Sphere(dim=3)),
-    (sf.AmbientLaplace, sf.SPD(size=2)),
-    (sf.PointwiseLaplace, sf.PlanarShapes(landmarks=5)),
-]
 
 
 @pytest.fixture(params=CASES, ids=lambda c: f"{c[0].__name__}-{c[1]}")

@@ -1,4 +1,4 @@
-"""``python -m sfumato.audit.bits``: attacks on the bits of releases.
+"""``python -m attacks.bits``: attacks on the bits of releases.
 
 An attacker who knows both neighbouring data sets, and so both means, looks for an event in the doubles of a release that is
 likelier under one than ε allows: how far a value is from the manifold (norm, symmetry, centring), which bits are set, whether
@@ -16,30 +16,19 @@ from math import fsum
 
 import numpy as np
 
-from ..ball import Ball
-from ..frechet import solve
-from ..mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
-from ..mechanisms.base import ManifoldMechanism, Mechanism
-from ..records import Records
-from ..sampling import secure_generator
-from ..spaces import SPD, Euclidean, PlanarShapes, Sphere
-from ..spaces.base import Array, Points, Space
-from .blackbox import clopper_pearson
-from .rows import Row, Settings
+from sfumato.audit.blackbox import boost, epsilon_bound
+from sfumato.audit.checks import Check, Settings, tell
+from sfumato.ball import Ball
+from sfumato.frechet import solve
+from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
+from sfumato.mechanisms.base import ManifoldMechanism, Mechanism
+from sfumato.records import Records
+from sfumato.sampling import secure_generator
+from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
+from sfumato.spaces.base import Array, Points, Space
 
-CONFIDENCE = 0.999
+ALPHA = 1e-3  # a bound is wrong with at most this probability
 CANDIDATES = 64  # thresholds tried for a feature
-
-
-def lower_bound(k1: Array | int, n1: int, k0: Array | int, n0: int, confidence: float = CONFIDENCE) -> Array:
-    """A lower bound on log(p₁/p₀) from k₁ of n₁ and k₀ of n₀ (Clopper and Pearson 1934).
-
-    >>> round(float(lower_bound(5000, 10_000, 0, 10_000)), 2)
-    6.46
-    """
-    tail = (1 - confidence) / 2
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(clopper_pearson(k1, n1, tail)[0]) - np.log(clopper_pearson(k0, n0, tail)[1]))
 
 
 # -- what an attacker looks at -------------------------------------------------------------------------------------------
@@ -58,7 +47,7 @@ def bit_statistics(values: Array) -> Array:
 
 
 def norm_residuals(space: Space, values: Array) -> Array:
-    """κ·‖x‖² − 1 on spheres, ‖x‖² − 1 on shapes and elsewhere, with no rounding before the last step."""
+    """‖x‖² − 1/κ on spheres, ‖x‖² − 1 on shapes and elsewhere, with no rounding before the last step."""
     flat = values.reshape(len(values), -1)
     high = flat * flat
     split = flat * 134217729.0  # Veltkamp: 26 bits each, whose products are exact
@@ -130,17 +119,17 @@ def features(
 
 # -- from features to a bound ----------------------------------------------------------------------------------------------
 @dataclass(frozen=True)
-class Finding:
+class Bound:
     """A lower bound on ε, and the event that shows it."""
 
     epsilon: float
     event: str
 
 
-Event = Callable[[Array], Array]
+Indicator = Callable[[Array], Array]
 
 
-def _events(pooled: Array) -> Iterator[tuple[str, Event]]:
+def _events(pooled: Array) -> Iterator[tuple[str, Indicator]]:
     """Below or above a threshold, or equal to a frequent value, in each column."""
     for column in range(pooled.shape[1]):
         values, counts = np.unique(pooled[:, column], return_counts=True)
@@ -154,7 +143,7 @@ def _events(pooled: Array) -> Iterator[tuple[str, Event]]:
             yield f"[{column}] = {t:.6g}", lambda f, c=column, t=t: f[:, c] == t  # type: ignore[misc]
 
 
-def attack(first: dict[str, Array], second: dict[str, Array], confidence: float = CONFIDENCE) -> Finding:
+def attack(first: dict[str, Array], second: dict[str, Array]) -> Bound:
     """The best event of the first halves of two samples of features, and the bound that the second halves give for it.
 
     >>> rng = np.random.default_rng(0)
@@ -162,7 +151,7 @@ def attack(first: dict[str, Array], second: dict[str, Array], confidence: float 
     >>> attack(one, two).epsilon > 2
     True
     """
-    names: list[tuple[str, str, Event, bool]] = []
+    names: list[tuple[str, str, Indicator, bool]] = []
     counts: list[tuple[int, int]] = []
     half = len(next(iter(first.values()))) // 2
     for name, a in first.items():
@@ -173,23 +162,21 @@ def attack(first: dict[str, Array], second: dict[str, Array], confidence: float 
                 names.append((name, text, event, swap))
                 counts.append(k[::-1] if swap else k)
     if not names:
-        return Finding(-np.inf, "none: all doubles are alike")
+        return Bound(0.0, "none: all doubles are alike")
     k1, k0 = np.array(counts).T
-    name, text, event, swap = names[int(np.argmax(lower_bound(k1, half, k0, half, confidence)))]
+    name, text, event, swap = names[int(np.argmax(epsilon_bound(k1, k0, half, ALPHA)))]
     k1, k0 = (int(event(sample[name][half:]).sum()) for sample in ((second, first) if swap else (first, second)))
     total = len(first[name]) - half
-    return Finding(float(lower_bound(k1, total, k0, total, confidence)), name + text)
+    return Bound(float(epsilon_bound(k1, k0, total, ALPHA)), name + text)
 
 
-def learned(first: dict[str, Array], second: dict[str, Array], seed: int = 0) -> dict[str, Array]:
+def learned(first: dict[str, Array], second: dict[str, Array]) -> tuple[dict[str, Array], dict[str, Array]]:
     """The score of a gradient-boosted classifier over all features, trained on the first halves (needs scikit-learn)."""
-    from sklearn.ensemble import HistGradientBoostingClassifier
-
-    a, b = (np.concatenate(list(sample.values()), axis=1) for sample in (first, second))
-    half = len(a) // 2
-    x = np.clip(np.nan_to_num(np.concatenate([a[:half], b[:half]])), -1e300, 1e300)
-    model = HistGradientBoostingClassifier(max_iter=60, random_state=seed).fit(x, np.repeat([0, 1], half))
-    return {"first": model.predict_proba(a)[:, 1:], "second": model.predict_proba(b)[:, 1:]}
+    joined = (np.concatenate(list(sample.values()), axis=1) for sample in (first, second))
+    a, b = (np.clip(np.nan_to_num(sample), -1e300, 1e300) for sample in joined)
+    model = boost(a[: len(a) // 2], b[: len(b) // 2])
+    one, two = ({"classifier": model.decision_function(sample)[:, None]} for sample in (a, b))
+    return one, two
 
 
 # -- samplers under attack -------------------------------------------------------------------------------------------------
@@ -207,7 +194,7 @@ def textbook_laplace(center: Array, sigma: float, size: int, rng: np.random.Gene
     return np.asarray(np.cos(radius) * center + np.sin(radius) * u)
 
 
-def neighbours(ball: Ball, n: int) -> tuple[Points, Points]:
+def one_moved(ball: Ball, n: int) -> tuple[Points, Points]:
     """All records at the public centre, and one of them moved to the edge of the ball."""
     space = ball.space
     first = np.repeat(ball.center[None], n, axis=0)
@@ -217,7 +204,7 @@ def neighbours(ball: Ball, n: int) -> tuple[Points, Points]:
     return first, second
 
 
-def releases(mechanism: Mechanism, points: Points, size: int, rng: np.random.Generator | None = None) -> Array:
+def released_values(mechanism: Mechanism, points: Points, size: int, rng: np.random.Generator | None = None) -> Array:
     """Values as they would be released, one after the other, each with a fresh generator; what the data alone decide (the
     mean and the density about it) is computed once."""
     n = len(points)
@@ -228,7 +215,7 @@ def releases(mechanism: Mechanism, points: Points, size: int, rng: np.random.Gen
     return np.stack([mechanism._draw(records, scale, rng or secure_generator()) for _ in range(size)])
 
 
-def audit(
+def audit_bits(
     mechanism: Mechanism,
     n: int,
     size: int,
@@ -237,29 +224,27 @@ def audit(
     released: bool,
     classifier: bool = False,
     secure: bool = True,
-) -> Finding:
+) -> Bound:
     """The best attack on ``size`` draws from each of two neighbouring data sets: releases, or the sampler's own doubles."""
-    space, pair = mechanism.space, neighbours(mechanism.ball, n)
+    space, pair = mechanism.space, one_moved(mechanism.ball, n)
     on_manifold = isinstance(mechanism, ManifoldMechanism)
     if on_manifold:
         means = [solve(Records(space, points)).point for points in pair]
     else:
         means = [points.mean(axis=0) for points in pair]
     if released:
-        values = [releases(mechanism, points, size, None if secure else rng) for points in pair]
+        values = [released_values(mechanism, points, size, None if secure else rng) for points in pair]
     else:
         values = [mechanism.sample(space.present(points), size, rng) for points in pair]
     spacing = mechanism.spacing(n) if released else None
     first, second = (features(space, v, means, on_manifold, spacing) for v in values)
     best = attack(first, second)
     if classifier:
-        scores = learned(first, second)
-        other = attack({"classifier": scores["first"]}, {"classifier": scores["second"]})
-        best = max(best, other, key=lambda finding: finding.epsilon)
+        best = max(best, attack(*learned(first, second)), key=lambda bound: bound.epsilon)
     return best
 
 
-SPACES: list[tuple[Space, float, int]] = [
+ARENAS: list[tuple[Space, float, int]] = [
     (Sphere(dim=2), np.pi / 8, 50),
     (Sphere(dim=9), np.pi / 8, 50),
     (SPD(size=2), 1.5, 50),
@@ -268,15 +253,15 @@ SPACES: list[tuple[Space, float, int]] = [
     (Euclidean(dim=3), 1.0, 50),
 ]
 CASES: list[tuple[type[Mechanism], Space, float, int]] = [
-    *((ManifoldLaplace, *case) for case in SPACES),
-    *((KNG, *case) for case in SPACES),
-    *((AmbientLaplace, *case) for case in SPACES if not isinstance(case[0], PlanarShapes)),
-    *((PointwiseLaplace, *case) for case in SPACES if isinstance(case[0], PlanarShapes)),
-    *((Exponential, *case) for case in SPACES[:1]),
+    *((ManifoldLaplace, *case) for case in ARENAS),
+    *((KNG, *case) for case in ARENAS),
+    *((AmbientLaplace, *case) for case in ARENAS if not isinstance(case[0], PlanarShapes)),
+    *((PointwiseLaplace, *case) for case in ARENAS if isinstance(case[0], PlanarShapes)),
+    *((Exponential, *case) for case in ARENAS[:1]),
 ]
 
 
-def found(releases: int, seed: int = 0, only: str = "", classifier: bool = False) -> Iterator[Row]:
+def checks(releases: int, seed: int = 0, only: str = "", classifier: bool = False) -> Iterator[Check]:
     """The textbook's break, then each case unrounded, which must break, and as released, which must not."""
     rng, size = np.random.default_rng(seed), releases // 2
     pole, sigma = np.array([0.0, 0.0, 1.0]), 0.02
@@ -284,36 +269,32 @@ def found(releases: int, seed: int = 0, only: str = "", classifier: bool = False
     first, second = (features(Sphere(dim=2), textbook_laplace(c, sigma, size, rng), [pole, away]) for c in (pole, away))
     broken = attack(first, second)
     words = f"ε ≥ {broken.epsilon:.2f} where 1 is claimed ({broken.event})"
-    yield Row("bits", "textbook Laplace on S², must break", "pass" if broken.epsilon > 1 else "fail", words)
+    yield Check("bits", "textbook Laplace on S², must break", "pass" if broken.epsilon > 1 else "fail", words)
     for kind, space, radius, n in CASES:
         if only not in str(space):
             continue
         mechanism = kind(Ball(space, space.present(space.origin()), radius), 1.0)
-        bare = audit(mechanism, n, size, rng, released=False)
-        good = audit(mechanism, n, size, rng, released=True, classifier=classifier)
+        bare = audit_bits(mechanism, n, size, rng, released=False)
+        good = audit_bits(mechanism, n, size, rng, released=True, classifier=classifier)
         held = bare.epsilon > 1 >= good.epsilon
         words = f"unrounded ε ≥ {bare.epsilon:.2f} ({bare.event}); released ε ≥ {good.epsilon:.2f} ({good.event}); claimed 1"
-        yield Row("bits", f"{mechanism.name} on {space}", "pass" if held else "fail", words)
+        yield Check("bits", f"{mechanism.name} on {space}", "pass" if held else "fail", words)
 
 
-def section(settings: Settings) -> Iterator[Row]:
+def section(settings: Settings) -> Iterator[Check]:
     """What the whole audit asks: 20,000 draws of each case."""
-    return found(8_000 if settings.quick else 20_000, settings.seed, "Sphere(dim=2" if settings.quick else "")
+    return checks(8_000 if settings.quick else 20_000, settings.seed, "Sphere(dim=2" if settings.quick else "")
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.bits", description="Attack the bits of releases and of unrounded draws."
+        prog="python -m attacks.bits", description="Attack the bits of releases and of unrounded draws."
     )
     parser.add_argument("--releases", type=int, default=20_000, help="half from each data set (default: 20000)")
     parser.add_argument("--only", default="", help="spaces whose name contains this")
     parser.add_argument("--classifier", action="store_true", help="learn an attack too (needs scikit-learn)")
     arguments = parser.parse_args()
-    failed = False
-    for row in found(arguments.releases, 0, arguments.only, arguments.classifier):
-        print(f"{row.mark:6s}{row.name:48s}{row.detail}", flush=True)
-        failed |= row.outcome == "fail"
-    return int(failed)
+    return tell(checks(arguments.releases, 0, arguments.only, arguments.classifier))
 
 
 if __name__ == "__main__":

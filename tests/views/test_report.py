@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from conftest import cloud, typical_radius
+from conftest import CASES, cloud, typical_radius
 from sfumato import plots
 from sfumato.plots import plot_release, plot_shape
 from sfumato.report import write_report
 from sfumato.studies.synthetic import corpus_callosum_template
-from test_release import CASES
 
 EXTRA = [
     (sf.KNG, sf.Sphere(dim=1)),
