@@ -653,8 +653,8 @@ def second_writer(operation: Operation, chance: random.Random, quick: bool) -> t
 def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     if operation.clock:
         return "n/a", operation.clock
-    from .. import ledger
     from ..mechanisms import base
+    from ..release import ledger
 
     class Backwards(datetime):
         steps = itertools.count(1)

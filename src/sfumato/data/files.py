@@ -19,17 +19,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..release import write_atomically
+from ..errors import FileError as FileError
+from ..release.atomic import write_atomically
 from ..spaces.base import Array, Space, as_numbers
 
 Kind = Literal["landmarks", "matrices", "vectors"]
 Labels = dict[str, NDArray[Any]]
 
 LARGEST = 4 << 30  # bytes that a compressed file may unpack to
-
-
-class FileError(ValueError):
-    """A file that cannot be read whole.  Lines count from 1, records from 0 as in an array; for the curator's eyes only."""
 
 
 Wanted = Space | type[Space] | None  # a space, or its class alone where the file tells the size

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import AmbiguousError as AmbiguousError
 from ..spaces import SPD, PlanarShapes, Space
 from ..spaces.base import Array
 from .files import FileError, Kind, Labels, Records, Wanted, allowed
@@ -19,10 +20,6 @@ _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", 
 
 _USUAL = {"(n, k, 2)", "(n, k, k)", "(n, m)", "(n, k)"}
 _USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, k, n)", "(k, n)"}  # in R and MATLAB
-
-
-class AmbiguousError(FileError):
-    """Records that could be read in two ways."""
 
 
 class Reading(NamedTuple):
