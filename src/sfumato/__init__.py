@@ -49,44 +49,26 @@ if TYPE_CHECKING:
     from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 
 _HOMES = {
-    "adapters": ["as_opendp", "from_geomstats"],
-    "ball": ["Ball"],
-    "calibration": ["Calibration", "Scale"],
-    "estimator": ["PrivateFrechetMean", "PrivateTangentSpace"],
-    "frechet": ["ConvergenceWarning", "FrechetMean", "frechet_mean"],
-    "data": ["Dataset", "read", "write_points"],
-    "errors": [
-        "BudgetExceeded",
-        "FileError",
-        "InvalidPointError",
-        "LedgerError",
-        "PrecisionError",
-        "RadiusError",
-        "RecordError",
-        "Refusal",
-        "SfumatoError",
-        "UnsavedError",
-    ],
-    "ledger": ["Ledger"],
-    "mechanisms": [
-        "KNG",
-        "AmbientLaplace",
-        "Exponential",
-        "Forecast",
-        "ManifoldLaplace",
-        "Objective",
-        "PointwiseLaplace",
-    ],
-    "mechanisms.choice": ["plan", "private_mean"],
-    "outlines": ["crosses_itself", "outline_bandwidth", "smooth_outline"],
-    "planning": ["needed_epsilon", "needed_n"],
-    "plots": ["plot_release"],
-    "release": ["Guarantee", "Release"],
-    "release.session": ["Session"],
-    "report": ["write_report"],
-    "spaces": ["SPD", "Euclidean", "PlanarShapes", "Space", "Sphere"],
+    "adapters": "as_opendp from_geomstats",
+    "ball": "Ball",
+    "calibration": "Calibration Scale",
+    "estimator": "PrivateFrechetMean PrivateTangentSpace",
+    "frechet": "ConvergenceWarning FrechetMean frechet_mean",
+    "data": "Dataset read write_points",
+    "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
+    "Refusal SfumatoError UnsavedError",
+    "ledger": "Ledger",
+    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace Objective PointwiseLaplace",
+    "mechanisms.choice": "plan private_mean",
+    "outlines": "crosses_itself outline_bandwidth smooth_outline",
+    "planning": "needed_epsilon needed_n",
+    "plots": "plot_release",
+    "release": "Guarantee Release",
+    "release.session": "Session",
+    "report": "write_report",
+    "spaces": "SPD Euclidean PlanarShapes Space Sphere",
 }
-_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+_WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "KNG",

@@ -93,7 +93,7 @@ def _least(
 
 def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
-    from .views.base import figure
+    from .views.figures import figure
 
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
     curves: dict[str, list[tuple[int, float]]] = {}

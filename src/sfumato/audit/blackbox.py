@@ -27,7 +27,7 @@ from ..mechanisms.base import ManifoldMechanism, Mechanism
 from ..records import Records
 from ..sampling import Target
 from ..spaces.base import Array, Points
-from ..views.base import QUIET, SHARP, SOFT
+from ..views.figures import QUIET, SHARP, SOFT
 from .exact import energies
 from .pairs import LONG, SIZES, Pair, Path, neighbours, paths
 

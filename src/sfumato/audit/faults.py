@@ -37,10 +37,9 @@ from .rows import Broken, Row, Settings, require
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
-SOURCES = {
-    str(Path(__file__).parents[1] / name) for name in ("ledger.py", "release.py", "cli.py", "demo.py", "report.py")
-}
-SOURCES.add(str(Path(__file__).parents[1] / "studies" / "store.py"))
+_PACKAGE = Path(__file__).parents[1]
+_WRITERS = ("cli.py", "demo.py", "views/report.py", "views/page.py", "studies/store.py")
+SOURCES = {str(_PACKAGE / name) for name in _WRITERS} | {str(file) for file in (_PACKAGE / "release").glob("*.py")}
 
 
 @dataclass(frozen=True)

@@ -9,24 +9,8 @@ import numpy as np
 
 from ..spaces.base import Array
 from ..spaces.sphere import degrees_of
-from .base import (
-    FAINT,
-    LAYER,
-    LAYERS,
-    QUIET,
-    SHARP,
-    SOFT,
-    View,
-    error_or_none,
-    figure,
-    intervals,
-    is_geodesic,
-    length,
-    name_of,
-    numbered,
-    public_ball,
-    top_legend,
-)  # fmt: skip
+from .base import View, error_or_none, is_geodesic, length, numbered, public_ball
+from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, top_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,23 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..spaces.base import Array
-from .base import (
-    LAYER,
-    LAYERS,
-    QUIET,
-    SHARP,
-    SOFT,
-    View,
-    error_or_none,
-    figure,
-    intervals,
-    is_geodesic,
-    name_of,
-    numbered,
-    plain,
-    public_ball,
-    top_legend,
-)  # fmt: skip
+from .base import View, error_or_none, is_geodesic, numbered, public_ball
+from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, plain, top_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

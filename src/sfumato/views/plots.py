@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 from ..release import Release, write_atomically
 from . import view_of
-from .base import balanced, error_or_none
+from .base import error_or_none
+from .figures import balanced
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

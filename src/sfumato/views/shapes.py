@@ -11,7 +11,8 @@ from ..ball import Ball
 from ..outlines import crosses_itself
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
-from .base import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, View, error_or_none, figure, is_geodesic, name_of, numbered
+from .base import View, error_or_none, is_geodesic, numbered
+from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

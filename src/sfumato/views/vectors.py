@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import View, error_or_none, intervals, numbered
+from .base import View, error_or_none, numbered
+from .figures import intervals
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
