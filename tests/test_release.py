@@ -412,3 +412,60 @@ def test_a_space_of_one_s_own_reloads_as_what_it_is(space, center, name, tmp_pat
     drawn = (tmp_path / "mean.svg").read_text(encoding="utf-8")
     assert "<!-- Public centre -->" in drawn
     assert "error, all bars at once" not in drawn
+
+
+# -- sessions and errors --------------------------------------------------------------------------------------------------
+def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monkeypatch):
+    """plan, charge, draw, write, note: in this order, whatever is patched to look."""
+    steps = []
+
+    def watched(owner, name):
+        function = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *a, **o: (steps.append(name), function(*a, **o))[1])
+
+    for owner, name in (
+        (sf.ManifoldLaplace, "check"),
+        (sf.Ledger, "charge"),
+        (sf.ManifoldLaplace, "_draw"),
+        (sf.Release, "save"),
+        (sf.Ledger, "complete"),
+    ):
+        watched(owner, name)
+    budget = sf.Ledger.create(tmp_path / "study.ledger", 1)
+    session = sf.Session(tmp_path / "mean.json", budget)
+    ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+    release = session.release([[0.5]] * 9, ball, 0.6, "laplace")
+    assert steps == ["check", "charge", "_draw", "save", "complete"]
+    assert sf.Release.load(tmp_path / "mean.json").sha256 == release.sha256
+    with pytest.raises(sf.BudgetExceeded, match=r"0\.6 was asked, but only 0\.4 of 1 is left"):
+        session.release([[0.5]] * 9, ball, 0.6, "laplace")
+    assert steps[5:] == []  # refused before anything was planned
+
+
+def test_a_session_hands_back_what_it_cannot_write(tmp_path):
+    (tmp_path / "mean.json").write_text("mine")
+    budget = sf.Ledger.create(tmp_path / "study.ledger", 1)
+    with pytest.raises(sf.UnsavedError, match="could not be written") as caught:
+        sf.Session(tmp_path / "mean.json", budget).release([[0.5]] * 9, sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 0.6)
+    assert caught.value.release.guarantee.epsilon == 0.6
+    assert (tmp_path / "mean.json").read_text() == "mine"
+    assert [line.kind for line in budget.verify().entries] == ["budget", "charge"]
+
+
+def test_every_error_of_ours_has_one_root():
+    """And is still the built-in one that it was."""
+    from sfumato import errors
+    from sfumato.calibration import PrecisionError, RadiusError
+    from sfumato.data.layout import AmbiguousError
+    from sfumato.ledger import BudgetExceeded, LedgerError
+    from sfumato.sampling.rejection import EnvelopeError
+
+    ours = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert all(issubclass(kind, sf.SfumatoError) for kind in ours)
+    drawn = errors.__doc__
+    assert all(f"─ {kind.__name__}" in drawn for kind in ours if kind is not sf.SfumatoError)
+    for kind in (PrecisionError, RadiusError, AmbiguousError, BudgetExceeded, sf.FileError, sf.InvalidPointError):
+        assert kind in ours
+        assert issubclass(kind, ValueError)
+    assert issubclass(LedgerError, RuntimeError)
+    assert issubclass(EnvelopeError, RuntimeError)
