@@ -279,7 +279,7 @@ def test_old_records_load_and_say_the_same(name):
     assert old.sha256 == expected["sha256"]
     assert old.describe() == expected["describe"]
     if expected["errors"] is None:
-        with pytest.raises(ValueError, match="nothing public is known of its growth"):
+        with pytest.raises(ValueError, match="cannot be predicted: nothing public is known"):
             old.error(0.9)
         return
     assert {p: old.error(float(p)) for p in expected["errors"]} == pytest.approx(expected["errors"], rel=1e-9)
