@@ -44,7 +44,7 @@ from sfumato.studies.store import Row, Store
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
-WRITERS = (sf.Ledger, sf.Release, write_atomically, sf.write_report, cli.main, demo.run, Store)
+WRITERS = (sf.Ledger, sf.Release, write_atomically, sf.write_report, cli.main, demo.run, Store, sf.Session)
 SOURCES = {inspect.getfile(one) for one in WRITERS}
 
 
@@ -582,8 +582,8 @@ def second_writer(operation: Operation, chance: random.Random, quick: bool) -> t
 def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     if operation.clock:
         return "n/a", operation.clock
-    from sfumato import ledger
     from sfumato.mechanisms import base
+    from sfumato.release import ledger
 
     class Backwards(datetime):
         steps = itertools.count(1)

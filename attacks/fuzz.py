@@ -35,7 +35,7 @@ import zipfile
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -399,16 +399,13 @@ def _r() -> list[bytes]:
 def _release() -> list[bytes]:
     import numpy as np
 
-    from sfumato import Ball, PlanarShapes, Release, Sphere, private_mean
+    from sfumato import Ball, PlanarShapes, Sphere, private_mean
 
     sphere = private_mean(np.eye(3)[[0] * 50], Ball(Sphere(dim=2), [1, 0, 0], 0.3), 1.0)
     triangle = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
     shape = private_mean(np.array([triangle] * 50), Ball(PlanarShapes(landmarks=3), triangle, 0.1), 1.0)
     values = (sphere, np.array([1.0, 0.0, 0.0])), (shape, np.array(triangle))  # which, as the time, are not drawn here
-    return [
-        Release(value, made.guarantee, {**made.record, "time": "2020-01-01"}).to_json().encode()
-        for made, value in values
-    ]
+    return [replace(made, value=value, time="2020-01-01").to_json().encode() for made, value in values]
 
 
 def _ledger() -> list[bytes]:
@@ -418,7 +415,7 @@ def _ledger() -> list[bytes]:
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("sfumato.ledger._now", return_value="2020-01-01T00:00:00+00:00"),
+        patch("sfumato.release.ledger._now", return_value="2020-01-01T00:00:00+00:00"),
     ):
         path = Path(folder, "a.ledger")
         budget = Ledger.create(path, "3", "wings")

@@ -330,7 +330,9 @@ def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
     assert code == 2
     assert "the release is printed above: keep it" in err
     assert sf.Release.from_json(out).record["n"] == 40
-    monkeypatch.setattr("sfumato.plots.plot_release", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left")))
+    monkeypatch.setattr(
+        "sfumato.views.plots.plot_release", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left"))
+    )
     code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png")
     assert code == 2
     assert "the release is made and is in m.json; do not release again" in err
@@ -605,7 +607,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, w
         raise OSError(30, "Read-only file system")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sfumato.release.tempfile.mkstemp", read_only)
+        patch.setattr("sfumato.release.atomic.tempfile.mkstemp", read_only)
         code, _, err = sfumato(*paid, "--out", "m.json")
     assert (code, "--out m.json: cannot be written (read-only file system)" in err) == (2, True), err
     np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))

@@ -20,8 +20,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato import ledger
 from sfumato.ledger import BudgetExceeded, Entry, Ledger, LedgerError
+from sfumato.release import ledger
 
 RECORD = {"statistic": "Fréchet mean", "mechanism": {"name": "laplace", "options": {}}, "n": 126}
 COLUMNS = [field.name for field in fields(Entry)]

@@ -21,46 +21,54 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .adapters import as_opendp, from_geomstats
     from .ball import Ball
-    from .calibration import Calibration, PrecisionError, RadiusError, Scale
+    from .calibration import Calibration, Scale
+    from .errors import (
+        BudgetExceeded,
+        FileError,
+        InvalidPointError,
+        LedgerError,
+        PrecisionError,
+        RadiusError,
+        RecordError,
+        Refusal,
+        SfumatoError,
+        UnsavedError,
+    )
     from .estimator import PrivateFrechetMean, PrivateTangentSpace
-    from .files import Dataset, FileError, read, write_points
+    from .files import Dataset, read, write_points
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
-    from .ledger import BudgetExceeded, Ledger, LedgerError
+    from .ledger import Ledger
     from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .planning import needed_epsilon, needed_n
     from .plots import plot_release
     from .release import Guarantee, Release
+    from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Euclidean, InvalidPointError, PlanarShapes, Space, Sphere
+    from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 
 _HOMES = {
-    "adapters": ["as_opendp", "from_geomstats"],
-    "ball": ["Ball"],
-    "calibration": ["Calibration", "PrecisionError", "RadiusError", "Scale"],
-    "estimator": ["PrivateFrechetMean", "PrivateTangentSpace"],
-    "frechet": ["ConvergenceWarning", "FrechetMean", "frechet_mean"],
-    "files": ["Dataset", "FileError", "read", "write_points"],
-    "ledger": ["BudgetExceeded", "Ledger", "LedgerError"],
-    "mechanisms": [
-        "KNG",
-        "AmbientLaplace",
-        "Exponential",
-        "Forecast",
-        "ManifoldLaplace",
-        "Objective",
-        "PointwiseLaplace",
-    ],
-    "mechanisms.choice": ["plan", "private_mean"],
-    "outlines": ["crosses_itself", "outline_bandwidth", "smooth_outline"],
-    "planning": ["needed_epsilon", "needed_n"],
-    "plots": ["plot_release"],
-    "release": ["Guarantee", "Release"],
-    "report": ["write_report"],
-    "spaces": ["SPD", "Euclidean", "InvalidPointError", "PlanarShapes", "Space", "Sphere"],
+    "adapters": "as_opendp from_geomstats",
+    "ball": "Ball",
+    "calibration": "Calibration Scale",
+    "estimator": "PrivateFrechetMean PrivateTangentSpace",
+    "frechet": "ConvergenceWarning FrechetMean frechet_mean",
+    "files": "Dataset read write_points",
+    "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
+    "Refusal SfumatoError UnsavedError",
+    "ledger": "Ledger",
+    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace Objective PointwiseLaplace",
+    "mechanisms.choice": "plan private_mean",
+    "outlines": "crosses_itself outline_bandwidth smooth_outline",
+    "planning": "needed_epsilon needed_n",
+    "plots": "plot_release",
+    "release": "Guarantee Release",
+    "release.session": "Session",
+    "report": "write_report",
+    "spaces": "SPD Euclidean PlanarShapes Space Sphere",
 }
-_WHERE = {name: home for home, names in _HOMES.items() for name in names}
+_WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
 __all__ = [
     "KNG",
@@ -88,10 +96,15 @@ __all__ = [
     "PrivateFrechetMean",
     "PrivateTangentSpace",
     "RadiusError",
+    "RecordError",
+    "Refusal",
     "Release",
     "Scale",
+    "Session",
+    "SfumatoError",
     "Space",
     "Sphere",
+    "UnsavedError",
     "__version__",
     "as_opendp",
     "crosses_itself",

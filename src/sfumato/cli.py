@@ -4,25 +4,24 @@ from __future__ import annotations
 
 import json
 import re
-import signal
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from decimal import Decimal
 from enum import StrEnum
 from pathlib import Path
-from threading import current_thread, main_thread
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+
+from .interruption import Interruption, Stopped
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from .ball import Ball
     from .files import Dataset
-    from .ledger import Entry, Ledger
+    from .ledger import Ledger
     from .mechanisms import Forecast
     from .records import Progress
     from .release import Release
@@ -30,7 +29,6 @@ if TYPE_CHECKING:
 
 DONE, CONVICTED, BAD_INPUT, REFUSED, STOPPED = 0, 1, 2, 3, 130  # exit codes
 UNUSABLE = CONVICTED  # a plan by which nothing can be released
-LONG_VALUE = 400  # numbers of a value that are still shown
 NEARLY_ALL = 0.9  # share of records outside the ball that the curator should hear of loudly
 
 app = typer.Typer(
@@ -102,142 +100,134 @@ def options(
 
 
 # -- release ------------------------------------------------------------------------------------------------------------
+FilesArgument = Annotated[
+    list[Path],
+    typer.Argument(
+        help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
+        "them; several Parquet files are read in parts."
+    ),
+]
+InvalidOption = Annotated[
+    str,
+    typer.Option(help="Bad records: 'raise' stops before anything is spent, 'center' puts the centre in their place."),
+]
+SchedulerOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of a Dask scheduler (tcp://…) whose workers read the Parquet files, by the same paths; they "
+        "see the records, noise and ledger stay here."
+    ),
+]
+CenterOption = Annotated[
+    str, typer.Option(help="File with one public record; or 'identity' for spd, 'origin' for euclidean.")
+]
+OutOption = Annotated[Path, typer.Option(help="Where the release's JSON record goes.")]
+MechanismOption = Annotated[str, typer.Option(help="auto, kng, laplace, exponential, ambient-laplace, …")]
+PlotOption = Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")]
+ReportOption = Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")]
+ValueOption = Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")]
+UnitColumnOption = Annotated[
+    str | None, typer.Option(help="Column that says whose record it is: all records of one count as one.")
+]
+UnitOption = Annotated[str | None, typer.Option(help="What one record stands for, in words (default: 'one record').")]
+LedgerOption = Annotated[Path | None, typer.Option(help="Ledger that the epsilon is charged to.")]
+DatasetOption = Annotated[str | None, typer.Option(help="Which data set of the ledger pays.")]
+ForceOption = Annotated[bool, typer.Option("--force", help="Replace outputs that exist; allow an epsilon above 100.")]
+WorkersOption = Annotated[int, typer.Option(help="Threads that share each pass over the records.")]
+MemoryOption = Annotated[str, typer.Option(help="Parquet larger than this is read in parts.")]
+
+
 @app.command()
 def release(
-    files: Annotated[
-        list[Path],
-        typer.Argument(
-            help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
-            "them; several Parquet files are read in parts."
-        ),
-    ],
+    files: FilesArgument,
     space: SpaceOption,
-    center: Annotated[
-        str, typer.Option(help="File with one public record; or 'identity' for spd, 'origin' for euclidean.")
-    ],
+    center: CenterOption,
     radius: RadiusOption,
     epsilon: EpsilonOption,
-    out: Annotated[Path, typer.Option(help="Where the release's JSON record goes.")],
-    mechanism: Annotated[str, typer.Option(help="auto, kng, laplace, exponential, ambient-laplace, …")] = "auto",
-    plot: Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")] = None,
-    report: Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")] = None,
-    value: Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")] = None,
-    unit_column: Annotated[
-        str | None, typer.Option(help="Column that says whose record it is: all records of one count as one.")
-    ] = None,
-    unit: Annotated[
-        str | None, typer.Option(help="What one record stands for, in words (default: 'one record').")
-    ] = None,
-    invalid: Annotated[
-        str,
-        typer.Option(
-            help="Bad records: 'raise' stops before anything is spent, 'center' puts the centre in their place."
-        ),
-    ] = "raise",
-    ledger: Annotated[Path | None, typer.Option(help="Ledger that the epsilon is charged to.")] = None,
-    dataset: Annotated[str | None, typer.Option(help="Which data set of the ledger pays.")] = None,
+    out: OutOption,
+    mechanism: MechanismOption = "auto",
+    plot: PlotOption = None,
+    report: ReportOption = None,
+    value: ValueOption = None,
+    unit_column: UnitColumnOption = None,
+    unit: UnitOption = None,
+    invalid: InvalidOption = "raise",
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
     columns: ColumnsOption = None,
     array: ArrayOption = None,
     missing: MissingOption = None,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace outputs that exist; allow an epsilon above 100.")
-    ] = False,
-    workers: Annotated[int, typer.Option(help="Threads that share each pass over the records.")] = 1,
-    memory: Annotated[str, typer.Option(help="Parquet larger than this is read in parts.")] = "256MiB",
-    scheduler: Annotated[
-        str | None,
-        typer.Option(
-            help="Address of a Dask scheduler (tcp://…) whose workers read the Parquet files, by the same paths; they "
-            "see the records, noise and ledger stay here."
-        ),
-    ] = None,
+    force: ForceOption = False,
+    workers: WorkersOption = 1,
+    memory: MemoryOption = "256MiB",
+    scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Release the private Fréchet mean of a file, or of several Parquet files.
 
     Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
-    from . import Ball, private_mean
-    from .files.missing import remarks
-    from .spaces import InvalidPointError
+    from . import Ball
+    from .calibration.scale import check_request
+    from .release.session import Session
 
     inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
-    outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
-    if report is not None and report.suffix.lower() == ".md":
-        outputs["--report, its picture,"] = report.with_suffix(".png")
-    check_outputs(outputs, inputs, force)
-    budget = open_budget(ledger, dataset, epsilon)  # before any record is read
-    file, limit = files[0], memory_bytes(memory)
-    streamed = unit_column is None and is_large(files, limit)
-    if scheduler is not None or (len(files) > 1 and any(map(is_parquet, files))) or streamed:
-        check_stream(files, unit_column)
-        if columns or array or missing:
-            raise ValueError("--columns, --array and --missing go with one file that is read at once: raise --memory")
-        streamed = True
-    data, manifold = load(
-        files, space, landmarks, size, dim, head=streamed, columns=columns, array=array, missing=missing
-    )
-    if value is not None and value.suffix.lower() == ".tps" and data.kind != "landmarks":
-        raise ValueError(f"--value {value}: a TPS file holds landmarks, not {data.kind}; choose .csv or .npy")
-    typer.echo(f"For the curator only, not part of the release: the points are {data.source}.", err=True)
-    for remark in [] if streamed else listed(remarks(data, manifold, said=missing is not None)):
-        typer.echo(f"For the curator only, not part of the release: {remark}", err=True)
+    views = {"--plot": plot, "--report": report, "--value": value}
+    check_outputs({"--out": out, **views}, inputs, force)
+    check_request(1, epsilon)
+    session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
+    session.afford(epsilon)  # before any record is read
+    limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing}
+    streamed = in_parts(files, limit, unit_column, scheduler, choice)
+    data, manifold = load(files, space, landmarks, size, dim, head=streamed, **choice)
+    tell_source(data, manifold, value, streamed, missing is not None)
     ball = Ball(manifold, load_center(center, manifold), radius)
     labels, name = unit_of(data, unit_column, unit, streamed)
-    with ExitStack() as stack:
-        points = data.points
-        if streamed:
-            points = open_parts(stack, files, manifold, limit, workers, scheduler)
-        progress = stack.enter_context(shown_progress()) if streamed and not as_json else None
-        try:
-            done = private_mean(
-                points,
-                ball,
-                epsilon,
-                mechanism,
-                unit=labels,
-                unit_name=name,
-                invalid=invalid,
-                budget=budget,
-                force=force,
-                workers=workers,
-                memory=limit,
-                progress=progress,
-            )
-        except InvalidPointError as error:
-            where = str(file if len(files) == 1 else f"{file} and {len(files) - 1} more")
-            words = str(error) if streamed else str(error).replace(f"record {error.row}", data.where(error.row), 1)
-            raise ValueError(f"{where}: {words}. Mend the record, or give --invalid center") from None
-    done = done if data.degrees is None else done.in_degrees(data.degrees)
-    save(done, out, force, budget)
+    with ExitStack() as stack, rows_named(files, data, streamed):
+        points = open_parts(stack, files, manifold, limit, workers, scheduler) if streamed else data.points
+        shown = stack.enter_context(shown_progress()) if streamed and not as_json else None
+        how: Any = {"unit": labels, "unit_name": name, "invalid": invalid, "force": force, "degrees": data.degrees}
+        how |= {"workers": workers, "memory": limit, "progress": shown}
+        done = session.release(points, ball, epsilon, mechanism, **how)
     write_views(done, out, plot, report, value, data.kind)
-    if as_json:
-        typer.echo(done.to_json(), nl=False)
-    else:
-        written = ", ".join(str(path) for path in (out, plot, report, value) if path is not None)
-        typer.echo(f"{done.describe()}\n\n{value_in_words(done)}\n\nWritten: {written}")
+    show(done, [out, *views.values()], as_json)
     tell_curator(ball, data.points, streamed)
 
 
-def save(done: Release, out: Path, force: bool, budget: Charged | None) -> None:
-    """Write the record, whatever happens: it may be paid for, so it must not be lost.  Then note it beside its charge."""
-    from .mechanisms.base import note_release
+@contextmanager
+def rows_named(files: list[Path], data: Dataset, streamed: bool) -> Iterator[None]:
+    """A bad record is named by its file, and by its place in that."""
+    from .errors import InvalidPointError
 
-    with ctrl_c.held_back():
-        try:
-            done.save(out, overwrite=force)
-        except OSError as error:
-            typer.echo(done.to_json(), nl=False)
-            raise ValueError(
-                f"{out} could not be written ({error.strerror}); the release is printed above: keep it"
-            ) from None
-        ctrl_c.words = f"the release is made and is in {out}: do not release again. What else was asked for is missing"
-        if budget is not None:
-            note_release(budget.ledger, budget.entry, done)
-    ctrl_c.check()
+    try:
+        yield
+    except InvalidPointError as error:
+        where = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
+        words = str(error) if streamed else str(error).replace(f"record {error.row}", data.where(error.row), 1)
+        raise ValueError(f"{where}: {words}. Mend the record, or give --invalid center") from None
+
+
+def show(done: Release, written: list[Path | None], as_json: bool) -> None:
+    """The release on the screen."""
+    from .views.words import value_in_words
+
+    names = ", ".join(str(path) for path in written if path is not None)
+    words = f"{done.describe()}\n\n{value_in_words(done)}\n\nWritten: {names}\n"
+    typer.echo(done.to_json() if as_json else words, nl=False)
+
+
+def tell_source(data: Dataset, space: Space, value: Path | None, streamed: bool, said: bool) -> None:
+    """What became the points, and what looks odd in them: on the curator's screen."""
+    from .files.missing import remarks
+
+    if value is not None and value.suffix.lower() == ".tps" and data.kind != "landmarks":
+        raise ValueError(f"--value {value}: a TPS file holds landmarks, not {data.kind}; choose .csv or .npy")
+    odd = [] if streamed else listed(remarks(data, space, said=said))
+    for line in (f"the points are {data.source}.", *odd):
+        typer.echo(f"For the curator only, not part of the release: {line}", err=True)
 
 
 def write_views(
@@ -246,11 +236,11 @@ def write_views(
     """The picture, the report and the value alone of a release that is saved."""
     try:
         if plot is not None:
-            from .plots import plot_release
+            from .views.plots import plot_release
 
             plot_release(done, plot)
         if report is not None:
-            from .report import write_report
+            from .views.report import write_report
 
             write_report(done, report)
         if value is not None:
@@ -259,15 +249,6 @@ def write_views(
             write_points(value, done.value, kind)
     except (OSError, ValueError) as error:
         raise ValueError(f"the release is made and is in {out}; do not release again. What failed: {error}") from None
-
-
-def value_in_words(done: Release) -> str:
-    """The released value for the screen, to six digits."""
-    value = done.value
-    if value.size > LONG_VALUE:
-        return f"Value: {' x '.join(map(str, value.shape))} numbers, in the record"
-    rows = value if value.ndim == 2 else value[None]
-    return "Value, to six digits:\n" + "\n".join("".join(f"{x:14.6g}" for x in row) for row in rows)
 
 
 def tell_curator(ball: Ball, points: Any, first: bool) -> None:
@@ -335,8 +316,13 @@ def is_parquet(file: Path) -> bool:
         return opened.read(4) == b"PAR1"
 
 
-def check_stream(files: list[Path], unit_column: str | None) -> None:
-    """Several files, or files for a scheduler, are read in parts: what that cannot do."""
+def in_parts(
+    files: list[Path], memory: int, unit_column: str | None, scheduler: str | None, choice: Mapping[str, str | None]
+) -> bool:
+    """Whether the files are read in parts, as large or several Parquet files are; a ValueError if that cannot be."""
+    large = unit_column is None and is_large(files, memory)
+    if scheduler is None and not large and not (len(files) > 1 and any(map(is_parquet, files))):
+        return False
     other = next((file for file in files if not is_parquet(file)), None)
     if other is not None:
         raise ValueError(
@@ -347,6 +333,9 @@ def check_stream(files: list[Path], unit_column: str | None) -> None:
             "--unit-column goes with a single file that is read at once: first reduce the records of each person to one, "
             "then say so with --unit"
         )
+    if any(choice.values()):
+        raise ValueError("--columns, --array and --missing go with one file that is read at once: raise --memory")
+    return True
 
 
 def open_parts(
@@ -397,6 +386,11 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: list[Path], force:
 
     Without ``force`` no output may exist.
     """
+    from .release.atomic import check_writable
+
+    outputs, report = dict(outputs), outputs.get("--report")
+    if report is not None and report.suffix.lower() == ".md":
+        outputs["--report, its picture,"] = report.with_suffix(".png")
     taken = {path.resolve(): str(path) for path in inputs}
     for option, path in outputs.items():
         if path is None:
@@ -412,105 +406,19 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: list[Path], force:
             raise ValueError(f"{option} {path}: would replace {taken[path.resolve()]}; choose another name")
         if path.exists() and not force:
             raise ValueError(f"{option} {path}: exists already; choose another name, or give --force to replace it")
-        check_writable(option, path)
+        check_writable(path, f"{option} {path}")
         taken[path.resolve()] = f"{option} {path}"
-
-
-def check_writable(option: str, path: Path) -> None:
-    """Write a file beside the output, as the output will be written, and remove it."""
-    from .release import write_atomically
-
-    trial = path.with_name(f"{path.name}.try")
-    try:
-        write_atomically(trial, "", overwrite=False)
-        trial.unlink()
-    except OSError as error:
-        words = (error.strerror or "it is refused").lower()
-        raise ValueError(f"{option} {path}: cannot be written ({words}); choose another name or folder") from None
-
-
-# -- Ctrl-C and the budget ----------------------------------------------------------------------------------------------
-class Stopped(BaseException):
-    """Ctrl-C.  Click would turn a KeyboardInterrupt into the one word "Aborted!"."""
-
-
-class Interruption:
-    """Ctrl-C that cannot be swallowed and never leaves in doubt what was spent.
-
-    An exception raised in a callback, such as those of compiled code, is printed and forgotten by Python.  So the wish is
-    also noted, and asked for before every step that counts: charging, drawing, saving.  While a step is at work that must be
-    done or not done (a charge, a record on its way to disk) Ctrl-C waits for its end.
-    """
-
-    def __init__(self) -> None:
-        self.asked, self.waits, self.words = False, False, "nothing was released, and nothing was charged"
-
-    def __call__(self, *_: object) -> None:
-        self.asked = True
-        if not self.waits:
-            raise Stopped
-
-    def check(self) -> None:
-        if self.asked and not self.waits:
-            raise Stopped
-
-    @contextmanager
-    def held_back(self) -> Iterator[None]:
-        self.check()
-        self.waits = True
-        try:
-            yield
-        finally:
-            self.waits = False
-
-    @contextmanager
-    def in_charge(self) -> Iterator[None]:
-        """Of what Ctrl-C does, unless this is not the main thread or Ctrl-C is ignored already."""
-        self.__init__()  # type: ignore[misc]
-        if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-        signal.signal(signal.SIGINT, self)
-        try:
-            yield
-        finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 ctrl_c = Interruption()
 
 
-class Charged:
-    """A ledger's budget, during whose charges Ctrl-C waits.  What was paid for is noted when it is saved, in :func:`save`."""
+def open_ledger(file: Path | None, dataset: str | None) -> Ledger | None:
+    from .ledger import Ledger
 
-    def __init__(self, ledger: Ledger) -> None:
-        self.ledger = ledger
-        self.entry: Entry | None = None
-
-    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
-        with ctrl_c.held_back():
-            self.entry = self.ledger.charge(epsilon, record)
-            ctrl_c.words = (
-                f"nothing was released, but epsilon {epsilon:g} is charged to {self.ledger.path.name} (line "
-                f"{self.entry.sequence}) and stays charged, since the records were already in use"
-            )
-        ctrl_c.check()
-
-
-def open_budget(file: Path | None, dataset: str | None, epsilon: float) -> Charged | None:
-    """The budget to charge, if it can pay."""
-    from .calibration.scale import check_request
-    from .ledger import BudgetExceeded, Ledger
-
-    check_request(1, epsilon)
     if file is None and dataset is not None:
         raise ValueError("--dataset names a budget in a ledger: give --ledger too, or nothing would be charged")
-    if file is None:
-        return None
-    ledger = Ledger(file, dataset)
-    if Decimal(repr(epsilon)) > ledger.left:
-        raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {ledger.describe()}")
-    return Charged(ledger)
+    return None if file is None else Ledger(file, dataset)
 
 
 def load(
@@ -525,19 +433,20 @@ def load(
     """The records of a file or several, or the first few, and the space that their shape and the options say."""
     from .files import read
     from .files.parquet import read_first
-    from .spaces import SPD, Euclidean, PlanarShapes, Sphere
+    from .spaces import SPACES
 
-    classes: dict[SpaceName, Any] = {
-        SpaceName.shapes: PlanarShapes,
-        SpaceName.spd: SPD,
-        SpaceName.sphere: Sphere,
-        SpaceName.euclidean: Euclidean,
-    }
-    given = {SpaceName.shapes: landmarks, SpaceName.spd: size}.get(name, dim)
-    wanted = classes[name] if given is None else classes[name](given)
+    kind: Any = SPACES[name]
+    given = size_given(name, landmarks, size, dim)
+    wanted = kind if given is None else kind(given)
     data = read_first(files[0], wanted) if head else read(files[0] if len(files) == 1 else files, wanted, **choice)
     k = data.points.shape[1]
-    return data, classes[name](max(1, k - 1) if name is SpaceName.sphere else k)
+    space = kind(k)
+    return data, space if len(space.present(space.origin())) == k else kind(max(1, k - 1))
+
+
+def size_given(name: SpaceName, landmarks: int | None, size: int | None, dim: int | None) -> int | None:
+    """What was said of the size of a space: the option of the same name as its own parameter."""
+    return {SpaceName.shapes: landmarks, SpaceName.spd: size}.get(name, dim)
 
 
 def listed(words: list[str], most: int = 5) -> list[str]:
@@ -548,15 +457,15 @@ def listed(words: list[str], most: int = 5) -> list[str]:
 def load_center(text: str, space: Space) -> Any:
     """The public centre: a word, or the only record of a file."""
     from .files import read
-    from .spaces import SPD, PlanarShapes, Sphere
+    from .views import VIEWS
 
-    if text == "origin" and isinstance(space, PlanarShapes | Sphere):
-        what = "a regular polygon" if isinstance(space, PlanarShapes) else "a pole that means nothing"
+    view = VIEWS[space.name]
+    if text == "origin" and view.origin:
         raise ValueError(
-            f"--center origin would be {what} here, and no data lie about that: give a file with one public record, such as a "
-            "published template, or a specimen that is declared public and left out of the data"
+            f"--center origin would be {view.origin} here, and no data lie about that: give a file with one public record, "
+            "such as a published template, or a specimen that is declared public and left out of the data"
         )
-    if text == "origin" or (text == "identity" and isinstance(space, SPD)):
+    if text in view.centers:
         return space.present(space.origin())
     if text == "identity" and not Path(text).exists():
         raise ValueError("--center identity is for --space spd; give a file with one public record")
@@ -646,18 +555,13 @@ def show_plan(ball: Ball, n: int, epsilon: float, rows: list[Forecast]) -> None:
 
 def named_space(name: SpaceName, landmarks: int | None, size: int | None, dim: int | None) -> Space:
     """The space that the options describe."""
-    from .spaces import SPD, Euclidean, PlanarShapes, Sphere
+    from .spaces import SPACES
 
-    if name is SpaceName.shapes and landmarks is not None:
-        return PlanarShapes(landmarks)
-    if name is SpaceName.spd and size is not None:
-        return SPD(size)
-    if name is SpaceName.sphere:
-        return Sphere(2 if dim is None else dim)
-    if name is SpaceName.euclidean and dim is not None:
-        return Euclidean(dim)
-    missing = {"shapes": "--landmarks", "spd": "--size", "euclidean": "--dim"}[name]
-    raise ValueError(f"--space {name} needs {missing}")
+    given = size_given(name, landmarks, size, dim)
+    if given is None and name is not SpaceName.sphere:
+        missing = {"shapes": "--landmarks", "spd": "--size", "euclidean": "--dim"}[name]
+        raise ValueError(f"--space {name} needs {missing}")
+    return SPACES[name](2 if given is None else given)  # type: ignore[call-arg]
 
 
 def _simulate(ball: Any, n: int, epsilon: float, path: Path) -> None:
@@ -665,7 +569,7 @@ def _simulate(ball: Any, n: int, epsilon: float, path: Path) -> None:
     import numpy as np
 
     from . import private_mean
-    from .plots import plot_release
+    from .views.plots import plot_release
 
     space, rng = ball.space, np.random.default_rng()
     lengths = (ball.radius / 2 * rng.random(n)).reshape(-1, *(1,) * len(space.point_shape))
@@ -904,7 +808,7 @@ def audit(
 
 def main() -> None:
     """Run the command; bad input ends with a sentence and exit code 2, a refused budget with 3, Ctrl-C with 130."""
-    from .ledger import BudgetExceeded, LedgerError
+    from .errors import BudgetExceeded, UnsavedError
 
     try:
         with ctrl_c.in_charge(), warnings.catch_warnings():
@@ -914,10 +818,13 @@ def main() -> None:
     except Stopped:
         typer.echo(f"\nsfumato: stopped: {ctrl_c.words}", err=True)
         raise SystemExit(STOPPED) from None
-    except (ValueError, OSError, LedgerError, RuntimeError, ArithmeticError, MemoryError) as error:
+    except (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError) as error:
+        words = str(error)
+        if isinstance(error, UnsavedError):
+            typer.echo(error.release.to_json(), nl=False)
+            words += "; the release is printed above: keep it"
         if "--debug" in sys.argv:
             raise
-        words = str(error)
         if isinstance(error, OSError) and error.filename is not None and error.strerror:
             words = f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; check the name"
         typer.echo(f"sfumato: {words}", err=True)

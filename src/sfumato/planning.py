@@ -93,10 +93,7 @@ def _least(
 
 def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
+    from .views.figures import figure
 
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -104,7 +101,8 @@ def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
         for row in forecast(ball, int(size), epsilon):
             if row.error_95 is not None:
                 curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
-    figure, axes = plt.subplots(figsize=(7, 4.4), layout="constrained")
+    drawn = figure(7, 4.4)
+    axes = drawn.add_subplot()
     for name, points in sorted(curves.items()):
         axes.loglog(*zip(*points, strict=True), label=name)
     axes.axvline(n, color="grey", lw=0.8, ls=":")
@@ -112,6 +110,5 @@ def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
     axes.set(xlabel="records n", ylabel="error at 95%", title=f"{ball.space}, radius {ball.radius:g}, ε = {epsilon:g}")
     axes.legend(frameon=False)
     image = io.BytesIO()
-    figure.savefig(image, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
-    plt.close(figure)
+    drawn.savefig(image, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
     write_atomically(path, image.getvalue())

@@ -1,12 +1,16 @@
 """What leaves the room: nothing but the value depends on the data, and it lies on the lattice."""
 
 import json
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sfumato as sf
 from conftest import CASES, cloud, typical_radius
+from sfumato import bounds
+from sfumato.release import record
 from sfumato.sampling import secure
 
 
@@ -251,3 +255,207 @@ def test_rounding_errors_are_within_what_the_record_claims(rng):
         assert np.abs(space.coordinates(center, found - exact.astype(found.dtype))).max() < space.rounding_error(
             center, 0.5
         )
+
+
+# -- records that the version before typed records wrote ------------------------------------------------------------------
+OLD = Path(__file__).parent / "old"
+EXPECTED = json.loads((OLD / "expected.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_old_records_load_and_say_the_same(name):
+    """Their sum, their words and their errors are those that the version which wrote them gave."""
+    old, expected = sf.Release.load(OLD / f"{name}.json"), EXPECTED[name]
+    assert old.sha256 == expected["sha256"]
+    assert old.describe() == expected["describe"]
+    if expected["errors"] is None:
+        with pytest.raises(ValueError, match="cannot be predicted: nothing public is known"):
+            old.error(0.9)
+        return
+    assert {p: old.error(float(p)) for p in expected["errors"]} == pytest.approx(expected["errors"], rel=1e-9)
+    document = json.loads((OLD / f"{name}.json").read_text(encoding="utf-8"))
+    del document["sha256"], document["format"], document["value"], document["guarantee"]
+    assert old.record == document
+
+
+def test_an_old_ledger_is_verified_and_charged(tmp_path):
+    shutil.copy(OLD / "old.ledger", tmp_path / "old.ledger")
+    noted = "a99f87d5f551386855bccff95f3cb8e7a6afc0d6651535e22d1b329754df658f"
+    with sf.Ledger(tmp_path / "old.ledger") as budget:
+        lines = budget.verify(head=noted).entries
+        assert len(lines) == 35
+        sums = {json.loads(line.record)["release"] for line in lines if line.kind == "release"}
+        assert (
+            sum(facts["sha256"] in sums for facts in EXPECTED.values()) >= len(EXPECTED) - 1
+        )  # one was put in degrees
+        ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+        release = sf.private_mean([[0.5]] * 9, ball, 1.0, budget=budget)
+        assert json.loads(budget.verify(head=noted).entries[-1].record)["release"] == release.sha256
+
+
+# -- what a record holds --------------------------------------------------------------------------------------------------
+def test_errors_come_from_the_record_alone(case, monkeypatch):
+    """Loading a record, asking for its error, words, picture and page needs no mechanism."""
+    from sfumato.views.plots import picture
+
+    mechanism, points = case
+    text = mechanism.release(points).to_json()
+
+    def refuse(*_):
+        raise AssertionError("a mechanism was asked")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("sfumato.mechanisms.mechanism_from", refuse)
+        release = sf.Release.from_json(text)
+        stored = {p: release.error(p) for p in record.PROBABILITIES}
+        assert release.error(0.94) == release.error(0.95)
+        assert release.error(0.1) == release.error(0.5)
+        assert picture(release).startswith(b"\x89PNG")
+        with pytest.raises(AssertionError, match="a mechanism was asked"):
+            release.error(0.9999)
+    assert stored == {p: mechanism.release_error(len(points), p) for p in record.PROBABILITIES}
+    assert release.error(0.9999) == mechanism.release_error(len(points), 0.9999) > stored[0.999]
+
+
+def test_the_record_is_typed(case):
+    release = case[0].release(case[1])
+    assert release.space.name == release.record["space"]["name"] == case[0].space.name
+    assert release.calibration.sigma == release.record["calibration"]["sigma"]
+    assert release.predicted_error.radius == release.error(0.95)
+    assert (release.n, release.ball.radius) == (60, case[0].ball.radius)
+    with pytest.raises(AttributeError):
+        release.n = 61
+
+
+@pytest.mark.parametrize(
+    ("place", "wrong"),
+    [
+        (("n",), "60"),
+        (("n",), 60.0),
+        (("version",), 1),
+        (("on_manifold",), "yes"),
+        (("guarantee", "private"), 1),
+        (("calibration", "sigma"), None),
+        (("calibration", "numbers"), {"A": "one"}),
+        (("space", "parameters"), [2]),
+        (("predicted_error", "quantiles"), {"0.5": "near"}),
+        (("predicted_error", "quantiles"), {"0.9": 0.1, "0.5": 0.2}),
+        (("ball", "colour"), "red"),
+        (("degrees",), {"lat": "north"}),
+    ],
+)
+def test_parts_of_another_kind_are_refused(place, wrong):
+    release = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.3), 1.0).release([[0, 0, 1.0]] * 9)
+    document = json.loads(release.to_json())
+    part = document
+    for key in place[:-1]:
+        part = part[key]
+    part[place[-1]] = wrong
+    with pytest.raises(sf.RecordError, match="incomplete or altered"):
+        sf.Release.from_json(json.dumps(document))
+
+
+def test_entries_of_later_versions_are_kept():
+    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 5)
+    document = json.loads(release.to_json()) | {"country": "Peru"}
+    again = sf.Release.from_json(json.dumps(document))
+    assert json.loads(again.to_json()) == document
+
+
+# -- spaces that are not among ours ---------------------------------------------------------------------------------------
+class Moon(sf.Sphere):
+    """A sphere with bounds of its own: other errors, the same name inherited."""
+
+
+bounds.register(Moon, lambda space: bounds.constant_curvature(space, 2.0 * space.curvature))
+
+
+class Plane(sf.Euclidean):
+    name = "plane of my own"
+
+
+@pytest.mark.parametrize(
+    ("space", "center", "name"),
+    [(Moon(dim=2), [0, 0, 1.0], "test_release.Moon"), (Plane(dim=2), [0.0, 0.0], "plane of my own")],
+)
+def test_a_space_of_one_s_own_reloads_as_what_it_is(space, center, name, tmp_path):
+    """Never as its parent: with its name, value and error, as words, picture and page, and with no claim beyond them."""
+    ball = sf.Ball(space, center, 0.3)
+    made = sf.ManifoldLaplace(ball, 1.0).release([center] * 30)
+    made.save(tmp_path / "mean.json")
+    release = sf.Release.load(tmp_path / "mean.json")
+    assert (release.space.name, dict(release.space.parameters)) == (name, space.parameters())
+    assert np.array_equal(release.value, made.value)
+    assert [release.error(p) for p in record.PROBABILITIES] == [made.error(p) for p in record.PROBABILITIES]
+    assert release.error(0.95) == sf.ManifoldLaplace(ball, 1.0).release_error(30, 0.95)
+    parent = type(space).__mro__[1](dim=2)
+    ours = sf.ManifoldLaplace(sf.Ball(parent, center, 0.3), 1.0).release_error(30, 0.95)
+    assert (release.error(0.95) == ours) == (name != "test_release.Moon")
+    assert f"in the space '{name}'" in release.describe()
+    with pytest.raises(ValueError, match=r"up to a probability of 0\.999, not for 0\.9999"):
+        release.error(0.9999)
+    sf.plot_release(release, tmp_path / "mean.svg")
+    sf.write_report(release, tmp_path / "mean.md")
+    page = (tmp_path / "mean.md").read_text(encoding="utf-8")
+    assert f"30 points of the space '{name}'".replace("_", r"\_") in page
+    assert "its own quantiles" not in page  # which nobody knows of a space of another's
+    drawn = (tmp_path / "mean.svg").read_text(encoding="utf-8")
+    assert "<!-- Public centre -->" in drawn
+    assert "error, all bars at once" not in drawn
+
+
+# -- sessions and errors --------------------------------------------------------------------------------------------------
+def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monkeypatch):
+    """plan, charge, draw, write, note: in this order, whatever is patched to look."""
+    steps = []
+
+    def watched(owner, name):
+        function = getattr(owner, name)
+        monkeypatch.setattr(owner, name, lambda *a, **o: (steps.append(name), function(*a, **o))[1])
+
+    for owner, name in (
+        (sf.ManifoldLaplace, "check"),
+        (sf.Ledger, "charge"),
+        (sf.ManifoldLaplace, "_draw"),
+        (sf.Release, "save"),
+        (sf.Ledger, "complete"),
+    ):
+        watched(owner, name)
+    budget = sf.Ledger.create(tmp_path / "study.ledger", 1)
+    session = sf.Session(tmp_path / "mean.json", budget)
+    ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+    release = session.release([[0.5]] * 9, ball, 0.6, "laplace")
+    assert steps == ["check", "charge", "_draw", "save", "complete"]
+    assert sf.Release.load(tmp_path / "mean.json").sha256 == release.sha256
+    with pytest.raises(sf.BudgetExceeded, match=r"0\.6 was asked, but only 0\.4 of 1 is left"):
+        session.release([[0.5]] * 9, ball, 0.6, "laplace")
+    assert steps[5:] == []  # refused before anything was planned
+
+
+def test_a_session_hands_back_what_it_cannot_write(tmp_path):
+    (tmp_path / "mean.json").write_text("mine")
+    budget = sf.Ledger.create(tmp_path / "study.ledger", 1)
+    with pytest.raises(sf.UnsavedError, match="could not be written") as caught:
+        sf.Session(tmp_path / "mean.json", budget).release([[0.5]] * 9, sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 0.6)
+    assert caught.value.release.guarantee.epsilon == 0.6
+    assert (tmp_path / "mean.json").read_text() == "mine"
+    assert [line.kind for line in budget.verify().entries] == ["budget", "charge"]
+
+
+def test_every_error_of_ours_has_one_root():
+    """And is still the built-in one that it was."""
+    from sfumato import errors
+    from sfumato.calibration import PrecisionError, RadiusError
+    from sfumato.files.base import AmbiguousError
+    from sfumato.ledger import BudgetExceeded, LedgerError
+    from sfumato.sampling.rejection import EnvelopeError
+
+    ours = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
+    assert all(issubclass(kind, sf.SfumatoError) for kind in ours)
+    drawn = errors.__doc__
+    assert all(f"─ {kind.__name__}" in drawn for kind in ours if kind is not sf.SfumatoError)
+    for kind in (PrecisionError, RadiusError, AmbiguousError, BudgetExceeded, sf.FileError, sf.InvalidPointError):
+        assert kind in ours
+        assert issubclass(kind, ValueError)
+    assert issubclass(LedgerError, RuntimeError)
+    assert issubclass(EnvelopeError, RuntimeError)

@@ -24,10 +24,10 @@ from scipy.special import betaincinv, ndtri
 from ..ball import Ball
 from ..frechet import solve
 from ..mechanisms.base import ManifoldMechanism, Mechanism
-from ..plots import QUIET, SHARP, SOFT
 from ..records import Records
 from ..sampling import Target
 from ..spaces.base import Array, Points
+from ..views.figures import QUIET, SHARP, SOFT
 from .exact import energies
 from .pairs import LONG, SIZES, Counts, Pair, Walk, neighbours, walks
 

@@ -171,7 +171,7 @@ def describe(verdict: Verdict) -> str:
 
 def save(verdict: Verdict, folder: Path) -> Path:
     """The picture of a verdict, named after the mechanism."""
-    from ..plots import _render
+    from ..views.plots import _render
 
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(letter if letter.isalnum() else "-" for letter in verdict.name.lower())

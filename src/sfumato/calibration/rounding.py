@@ -6,13 +6,9 @@ import numpy as np
 from scipy.special import gammaln
 
 from ..bounds import bounds_of
+from ..errors import PrecisionError as PrecisionError
 from ..radial import RadialLaw, gauss_legendre
 from ..spaces.base import RUN, Points, Space
-
-
-class PrecisionError(ValueError):
-    """Rounding errors would eat into the promise: the record could not state a small numerical loss."""
-
 
 UNIT = 2.0**-53  # half the distance from 1 to the next double
 SELECTION = 1e-12  # what the steps of the random numbers leave to chance: which cell, whether accepted

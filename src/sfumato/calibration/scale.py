@@ -10,18 +10,15 @@ from typing import Literal, get_args
 import numpy as np
 
 from ..bounds import bounds_of
+from ..errors import PrecisionError
+from ..errors import RadiusError as RadiusError
 from ..spaces.base import Points, Space
 from .certificate import certify
 from .mean import mean_bounds
-from .rounding import PrecisionError
 
 Calibration = Literal["certified", "tight", "theorem", "as run"]
 WIDEST = 0.95  # of the radius below which means are unique: so close to it the steps that surely find one are too many
 CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
-
-
-class RadiusError(ValueError):
-    """The public radius is too large for a mechanism on a space."""
 
 
 @dataclass(frozen=True)

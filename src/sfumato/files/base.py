@@ -12,20 +12,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import AmbiguousError as AmbiguousError
+from ..errors import FileError as FileError
 from ..spaces.base import Array, Kind, Space
 
 Labels = dict[str, NDArray[Any]]
 Wanted = Space | type[Space] | None  # a space, or its class alone where the file tells the size
 
 LARGEST = 4 << 30  # bytes that a compressed file may unpack to
-
-
-class FileError(ValueError):
-    """A file that cannot be read whole.  Lines count from 1, records from 0 as in an array; for the curator's eyes only."""
-
-
-class AmbiguousError(FileError):
-    """Records that could be read in two ways."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)

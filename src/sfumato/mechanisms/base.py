@@ -34,7 +34,17 @@ from ..calibration.rounding import (
 from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
 from ..files import Dataset, as_data
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, one_thread, stream
-from ..release import Guarantee, Release
+from ..release.record import (
+    PROBABILITIES,
+    BallOf,
+    CalibrationOf,
+    ErrorOf,
+    Guarantee,
+    MechanismOf,
+    Record,
+    Release,
+    SpaceOf,
+)
 from ..sampling import GENERATOR, Target, is_precise, lattice_spacing, round_to_lattice, secure_generator
 from ..spaces.base import Array, Space
 from ..units import reduce_to_units, take_unit
@@ -89,6 +99,7 @@ class Mechanism(ABC):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "_fitted", {})
+        object.__setattr__(self, "_errors", {})
         check_request(1, self.epsilon)
         if not isinstance(self.ball, Ball):
             raise TypeError(f"the first argument of {type(self).__name__} is a sfumato.Ball, not {self.ball!r}")
@@ -171,13 +182,13 @@ class Mechanism(ABC):
         """Spacing of the public lattice, or the largest where coordinates have their own."""
         return lattice_spacing(self.scale(n))
 
-    def predicted_error(self, n: int) -> dict[str, Any] | None:
-        """The error that a record states; None where nothing public is known of it."""
-        return {
-            "probability": PREDICTED,
-            "radius": self.release_error(n, PREDICTED),
-            "distance": self.distance,
-        }
+    def predicted_error(self, n: int) -> ErrorOf | None:
+        """The errors that a record states; None where nothing public is known of them."""
+        known: dict[int, ErrorOf] = self._errors  # type: ignore[attr-defined]
+        if n not in known:
+            quantiles = {f"{p:g}": float(self.release_error(n, p)) for p in PROBABILITIES}
+            known[n] = ErrorOf(PREDICTED, quantiles[f"{PREDICTED:g}"], self.distance, quantiles)
+        return known[n]
 
     def is_on_manifold(self, value: Array) -> bool:
         """Whether a released value is a point of the space."""
@@ -275,7 +286,7 @@ class Mechanism(ABC):
         scale = self.calibrate(n)
         losses = self.check(n)
         record = self._record(scale, n)
-        paid = None if budget is None else budget.charge(float(self.epsilon), {**record, "unit": unit})
+        paid = None if budget is None else budget.charge(float(self.epsilon), {**record.document(), "unit": unit})
         with one_thread():
             value = self._draw(records, scale, secure_generator())
         guarantee = Guarantee(
@@ -287,39 +298,31 @@ class Mechanism(ABC):
             numerical_epsilon=losses.numerical_epsilon,
             clock_delta=losses.clock_delta,
         )
-        release = Release(value, guarantee, {**record, "on_manifold": self.is_on_manifold(value)})
+        release = record.released(value, guarantee, self.is_on_manifold(value))
         release = release if degrees is None else release.in_degrees(degrees)
         note_release(budget, paid, release)
         return release
 
-    def _record(self, scale: Scale, n: int) -> dict[str, Any]:
+    def _record(self, scale: Scale, n: int) -> Record:
         """Everything public about a release, known before it is made."""
+        region = float(scale.region) if np.isfinite(scale.region) else None
         numbers = {key: float(number) for key, number in scale.numbers.items()}
-        return {
-            "statistic": self.statistic,
-            "space": {
-                "name": self.space.name,
-                "parameters": self.space.parameters(),
-                "metric": self.space.metric,
-            },
-            "ball": {"center": self.space.present(self.ball.center).tolist(), "radius": self.ball.radius},
-            "n": n,
-            "mechanism": {"name": self.name, "options": self.options()},
-            "calibration": {
-                "name": self.calibration,
-                "epsilon": float(self.epsilon),
-                "formula": scale.formula,
-                "sigma": float(scale.sigma),
-                "region": float(scale.region) if np.isfinite(scale.region) else None,
-                "numbers": numbers,
-            },
-            "sampler": self.sampler,
-            "lattice_spacing": self.spacing(n),
-            "generator": GENERATOR,
-            "predicted_error": self.predicted_error(n),
-            "version": _version.__version__,
-            "time": datetime.now(UTC).isoformat(timespec="seconds"),
-        }
+        return Record(
+            statistic=self.statistic,
+            space=SpaceOf.of(self.space),
+            ball=BallOf(self.space.present(self.ball.center).tolist(), self.ball.radius),
+            n=n,
+            mechanism=MechanismOf(self.name, self.options()),
+            calibration=CalibrationOf(
+                self.calibration, float(self.epsilon), scale.formula, float(scale.sigma), region, numbers
+            ),
+            sampler=self.sampler,
+            lattice_spacing=self.spacing(n),
+            generator=GENERATOR,
+            predicted_error=self.predicted_error(n),
+            version=_version.__version__,
+            time=datetime.now(UTC).isoformat(timespec="seconds"),
+        )
 
 
 @dataclass(frozen=True, eq=False)

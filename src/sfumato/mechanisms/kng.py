@@ -24,7 +24,7 @@ from ..calibration.scale import Scale, check_request, kng_scale
 from ..frechet import mean_in_ball
 from ..radial import RadialLaw, spread_edges
 from ..records import Records, one_thread
-from ..release import STATED, Release
+from ..release.record import STATED, ErrorOf, Release
 from ..sampling import Target, coarse
 from ..spaces.base import Array, Moments, Points, Space
 from .base import Budget, ManifoldMechanism
@@ -234,7 +234,7 @@ class KNG(ManifoldMechanism):
 
         return Target(space, base, law, energy, -float(floor[0]), self.ball.center, R, doubted=True)
 
-    def predicted_error(self, n: int) -> dict[str, Any] | None:
+    def predicted_error(self, n: int) -> ErrorOf | None:
         return super().predicted_error(n) if self.objective is None else None
 
     def error_quantile(self, n: int, p: float) -> float:

@@ -9,15 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..bounds import bounds_of
+from ..errors import EnvelopeError as EnvelopeError
 from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
 from .precise import product
 
 PATIENCE = 2000  # batches of proposals before the sampler gives up
-
-
-class EnvelopeError(RuntimeError):
-    """The radial envelope was above the energy somewhere, so a draw would not be exact.  Nothing was released."""
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
@@ -13,6 +13,8 @@ from typing import Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidPointError as InvalidPointError
 
 Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
@@ -23,19 +25,6 @@ BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
 MANY = 1 << 14  # numbers from which on compiled loops pay for loading them
 RUN = 2048  # records whose sum is kept apart, so that rounding grows with their number and that of the runs, not with n
-
-
-class InvalidPointError(ValueError):
-    """Records that are not points of the space: the first one's ``row`` and ``reason``, and how many there are."""
-
-    def __init__(self, reasons: Mapping[int, str]) -> None:
-        self.row = min(reasons)
-        self.reason = reasons[self.row]
-        others = sorted(reasons)[1:]
-        listed = ", ".join(map(str, others[:5])) + (", …" if len(others) > 5 else "")
-        super().__init__(
-            f"record {self.row}: {self.reason}" + (f" ({len(others)} more are bad: {listed})" if others else "")
-        )
 
 
 @dataclass(frozen=True)

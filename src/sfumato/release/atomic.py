@@ -1,0 +1,72 @@
+"""Files that are written whole or not at all."""
+
+from __future__ import annotations
+
+import fcntl
+import glob
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+
+
+def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -> None:
+    """A temporary file beside the target, flushed to disk, then renamed over it: the whole content or nothing.
+
+    Without ``overwrite`` a file that is there, or that another process puts there meanwhile, is kept: a FileExistsError.
+
+    A process that is killed at it can leave the temporary file, ``….part``; the next writing of the same target removes it.
+    """
+    if not path.parent.is_dir():
+        raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
+    _sweep(path)
+    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # at work: not to be swept
+        with os.fdopen(handle, "wb") as file:
+            mask = os.umask(0)
+            os.umask(mask)
+            os.fchmod(file.fileno(), 0o666 & ~mask)  # what any new file gets; temporary files are the owner's alone
+            file.write(content.encode() if isinstance(content, str) else content)
+            file.flush()
+            os.fsync(file.fileno())
+        if overwrite:
+            os.replace(temporary, path)
+        else:
+            os.link(temporary, path)
+            os.unlink(temporary)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(temporary)
+        raise
+    _flush_folder(path.parent)
+
+
+def _sweep(path: Path) -> None:
+    """Remove what killed writers of this target left: temporary files that no process holds."""
+    for name in glob.glob(f"{glob.escape(str(path))}????????.part"):
+        with suppress(OSError), open(name, "rb") as left:
+            fcntl.flock(left, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            os.unlink(name)
+
+
+def _flush_folder(folder: Path) -> None:
+    """The new name on disk too; the file itself is there already, so a file system that cannot flush folders does no harm."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def check_writable(path: Path, name: str) -> None:
+    """Write a file beside an output, as the output will be written, and remove it; ``name`` is what the user calls it."""
+    trial = path.with_name(f"{path.name}.try")
+    try:
+        write_atomically(trial, "", overwrite=False)
+        trial.unlink()
+    except OSError as error:
+        words = (error.strerror or "it is refused").lower()
+        raise ValueError(f"{name}: cannot be written ({words}); choose another name or folder") from None

@@ -1,0 +1,344 @@
+"""What leaves the curator's room: a value, its guarantee, and a record of public numbers.
+
+A record tells all that its readers need: loading one, describing it and drawing it ask no mechanism, and no space of it need be
+known here.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import numpy as np
+
+from ..errors import RecordError
+from ..spaces import SPACES, Space, space_from
+from ..spaces.base import Array
+from .atomic import write_atomically
+
+FORMAT = "sfumato release 1"
+PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
+STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
+
+
+@dataclass(frozen=True)
+class Guarantee:
+    """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
+
+    ``numerical_delta`` is 1 + e^ε times a bound on the chance that rounding error moves a draw to another lattice point.
+    ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
+    chance that the running time of the sampler depends on the data (None: not bounded).
+
+    A ``condition`` that nobody checked stands before all of it: then ``private`` is False.
+    """
+
+    epsilon: float
+    unit: str
+    neighbours: str = "data sets of the same size that differ in one unit's value; the size is public"
+    private: bool = True
+    numerical_delta: float = 0.0
+    numerical_epsilon: float = 0.0
+    clock_delta: float | None = 0.0
+    condition: str = ""
+
+
+@dataclass(frozen=True)
+class SpaceOf:
+    """The space of a release, by its name: one that is not among the known ones is as good, if it has a name of its own."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    metric: str
+
+    @classmethod
+    def of(cls, space: Space) -> SpaceOf:
+        """A class that goes by the name of another one, as one derived from it does, is called by its own: they differ.
+
+        >>> from sfumato import Sphere
+        >>> class Moon(Sphere): ...
+        >>> SpaceOf.of(Sphere(dim=2)).name, SpaceOf.of(Moon(dim=2)).name.endswith(".Moon")
+        ('sphere', True)
+        """
+        kind = type(space)
+        alike = SPACES.get(space.name, kind) is kind and "name" in vars(kind)
+        name = space.name if alike else f"{kind.__module__}.{kind.__qualname__}"
+        return cls(name, space.parameters(), space.metric)
+
+    @property
+    def known(self) -> Space | None:
+        """The space itself; None if this version of sfumato does not know it."""
+        return space_from(self.name, dict(self.parameters)) if self.name in SPACES else None
+
+
+@dataclass(frozen=True)
+class BallOf:
+    """The public ball: its centre, as the space presents it, and its radius."""
+
+    center: list[Any]
+    radius: float
+
+
+@dataclass(frozen=True)
+class MechanismOf:
+    name: str
+    options: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class CalibrationOf:
+    """The scale σ of the noise, its formula and every number in it; the radius that draws are confined to (None: nothing)."""
+
+    name: str
+    epsilon: float
+    formula: str
+    sigma: float
+    region: float | None
+    numbers: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class ErrorOf:
+    """A radius that holds the statistic of the clipped records with the probability stated, in which distance; and radii for
+    further probabilities, rising.  Earlier versions stored one only."""
+
+    probability: float
+    radius: float
+    distance: str
+    quantiles: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Record:
+    """All that is public about a release, and known before it is made."""
+
+    statistic: str
+    space: SpaceOf
+    ball: BallOf
+    n: int
+    mechanism: MechanismOf
+    calibration: CalibrationOf
+    sampler: str
+    lattice_spacing: float
+    generator: str
+    predicted_error: ErrorOf | None
+    version: str
+    time: str
+
+    def document(self) -> dict[str, Any]:
+        """As it stands in a file; what is empty there stays out."""
+        found = {part.name: _plain(getattr(self, part.name)) for part in fields(Record)}
+        if found["predicted_error"] is not None and not found["predicted_error"]["quantiles"]:
+            del found["predicted_error"]["quantiles"]
+        return found
+
+    def released(self, value: Array, guarantee: Guarantee, on_manifold: bool) -> Release:
+        """The release, once its value is drawn."""
+        parts = {part.name: getattr(self, part.name) for part in fields(Record)}
+        return Release(value=value, guarantee=guarantee, on_manifold=on_manifold, **parts)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Release(Record):
+    """A private statistic with its record.  Nothing in it but ``value`` depends on the data beyond their number.
+
+    ``additions`` are entries of a file that this version does not know; they are kept.
+    """
+
+    value: Array
+    guarantee: Guarantee
+    on_manifold: bool
+    degrees: Mapping[str, float] | None = None
+    additions: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def record(self) -> dict[str, Any]:
+        """Everything but the value and the guarantee, as in the file."""
+        angles = {} if self.degrees is None else {"degrees": dict(self.degrees)}
+        return {**self.document(), "on_manifold": self.on_manifold, **angles, **self.additions}
+
+    def error(self, p: float) -> float:
+        """A radius about the released value that holds the mean of the clipped records with probability at least p.
+
+        Records outside the public ball were moved to its edge first, so this says nothing of how far that moved the mean.
+
+        From public numbers only, computed when the release was made: the quantile of the mechanism (exact for the Laplace
+        mechanisms, a proven bound for KNG and the exponential mechanism) plus what the lattice can move a point.  A
+        probability between two that are stored takes the larger one's radius.  Records of earlier versions stored one, and
+        probabilities above 0.999 are not stored: there the mechanism is asked.  ``predicted_error`` says in which distance,
+        and from which statistic.
+        """
+        from ..radial import check_probability
+
+        check_probability(p)
+        stored = {} if self.predicted_error is None else self.predicted_error.quantiles
+        for probability, radius in stored.items():
+            if p <= float(probability):
+                return radius
+        if stored and self.space.known is None:
+            raise ValueError(f"this record states its error up to a probability of {list(stored)[-1]}, not for {p:g}")
+        from ..mechanisms import mechanism_from
+
+        return mechanism_from(self.record).release_error(self.n, p)
+
+    def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
+        """The same release, whose record also says the value in degrees: a function of the value alone.
+
+        Longitudes are between −180 and 180; angles of other names, as a right ascension, between 0 and 360.
+        """
+        from ..views import view_of
+
+        angles = view_of(self).degrees(self, names)
+        return self if angles is None else replace(self, degrees=angles)
+
+    @property
+    def estimate(self) -> str:
+        """What the value is close to, in a few words."""
+        return f"the {'mean' if 'mean' in self.statistic else 'statistic'} of the clipped records"
+
+    @property
+    def sha256(self) -> str:
+        """The sum of the whole release, which stands in its file and beside its charge in a ledger."""
+        return _sum(json.loads(self.to_json()))
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
+        """The value alone, for NumPy."""
+        return np.array(self.value, dtype=dtype, copy=copy)
+
+    def describe(self) -> str:
+        """The release in plain words, for a data-sharing agreement."""
+        from ..views.words import describe
+
+        return describe(self)
+
+    def to_json(self) -> str:
+        document = {"format": FORMAT, "value": self.value.tolist(), "guarantee": asdict(self.guarantee), **self.record}
+        return _text(document)
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """The release that :meth:`to_json` wrote; a RecordError says what is wrong with any other text."""
+        try:
+            document = json.loads(text)
+        except json.JSONDecodeError as error:
+            raise RecordError(f"this is not a release record: line {error.lineno}: {error.msg}") from None
+        except (RecursionError, ValueError) as error:
+            raise RecordError(f"this is not a release record: {error}") from None
+        if not isinstance(document, dict) or document.pop("format", None) != FORMAT:
+            raise RecordError(f"this is not a release record: it does not say {FORMAT!r} under 'format'")
+        document.pop("sha256", None)
+        try:
+            release = cls(**_parts(document), additions=document)
+            _check_value(release)
+        except (KeyError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+            raise RecordError(f"this release record is incomplete or altered: {error}") from None
+        return release
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+        """Write the record as JSON, whole or not at all; it ends with the SHA-256 of the rest, which :meth:`load` checks.
+
+        With ``overwrite=False`` a file that is there already stays, and a FileExistsError is raised.
+        """
+        write_atomically(Path(path), _text({**json.loads(self.to_json()), "sha256": self.sha256}), overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read a record that :meth:`save` wrote; a damaged one is refused with a RecordError, which is a ValueError."""
+        try:
+            text = Path(path).read_text(encoding="utf-8")
+            release, document = cls.from_json(text), json.loads(text)
+            noted = document.pop("sha256", None)
+            if noted is not None and noted != _sum(document):
+                raise RecordError("this release record was altered since it was saved; take another copy of it")
+        except ValueError as error:
+            words = "".join(c if c.isprintable() else " " for c in str(error))
+            raise RecordError(f"{path}: {words[:600]}") from None
+        return release
+
+
+# -- between typed parts and JSON ---------------------------------------------------------------------------------------
+PARTS: dict[str, type] = {"space": SpaceOf, "ball": BallOf, "mechanism": MechanismOf, "calibration": CalibrationOf}
+T = TypeVar("T")
+
+
+def _plain(part: Any) -> Any:
+    return asdict(part) if hasattr(part, "__dataclass_fields__") else part
+
+
+def _parts(document: dict[str, Any]) -> dict[str, Any]:
+    """The typed parts of a document, taken out of it; a TypeError or ValueError if one is missing or of another kind."""
+    taken: dict[str, Any] = {"value": np.asarray(document.pop("value"), dtype=np.float64)}
+    guarantee = _typed(Guarantee, document.pop("guarantee"))
+    needed = [*(part.name for part in fields(Record)), "on_manifold"]
+    if missing := set(needed) - document.keys():
+        raise ValueError(f"{', '.join(sorted(missing))} missing")
+    taken |= {name: document.pop(name) for name in needed} | {"degrees": document.pop("degrees", None)}
+    _check_kinds(Release, taken)
+    taken |= {name: _typed(kind, taken[name]) for name, kind in PARTS.items()}
+    if taken["predicted_error"] is not None:
+        taken["predicted_error"] = _typed(ErrorOf, taken["predicted_error"])
+    if "objective" in taken["mechanism"].options:  # earlier versions wrote an unconditional promise
+        guarantee = replace(guarantee, private=False, condition=STATED)
+    return {**taken, "guarantee": guarantee}
+
+
+def _typed(kind: type[T], given: Mapping[str, Any]) -> T:
+    _check_kinds(kind, given)
+    return kind(**given)
+
+
+def _is_number(x: Any) -> bool:
+    return type(x) in (int, float) and math.isfinite(x)
+
+
+def _check_kinds(kind: type, given: Mapping[str, Any]) -> None:
+    """A TypeError if what stands in a document is not of the kind that the field of this name has."""
+    for part in fields(kind):
+        if part.name not in given or (given[part.name] is None and str(part.type).endswith("| None")):
+            continue
+        x, wanted = given[part.name], str(part.type).removesuffix(" | None")
+        if wanted == "str" and not isinstance(x, str):
+            raise TypeError(f"a number stands where words belong: {part.name}")
+        if wanted == "float" and not _is_number(x):
+            raise TypeError(f"words stand where a finite number belongs: {part.name}")
+        if wanted == "Mapping[str, float]" and not all(map(_is_number, x.values())):
+            raise TypeError(f"words stand where finite numbers belong: {part.name}")
+        if wanted == "int" and type(x) is not int:
+            raise TypeError(f"{part.name} must be a whole number")
+        if wanted == "bool" and type(x) is not bool:
+            raise TypeError(f"{part.name} must be true or false")
+        if wanted.startswith("Mapping") and not isinstance(x, dict):
+            raise TypeError(f"{part.name} must hold names and values")
+
+
+def _check_value(release: Release) -> None:
+    """A ValueError if parts of a record do not go together."""
+    value, space, error = release.value, release.space.known, release.predicted_error
+    if space is not None and math.prod(space.point_shape) > value.size:  # before anything of that size is made
+        raise ValueError(f"{value.size} numbers are not a point of {space}")
+    if not np.isfinite(value).all():
+        raise ValueError("the value holds NaN or an infinite number")
+    if space is not None and value.shape != space.present(space.origin()).shape:
+        raise ValueError(f"a value of shape {value.shape} is not a point of {space}")
+    if not release.guarantee.epsilon > 0:
+        raise ValueError("epsilon must be positive")
+    if release.guarantee.epsilon != release.calibration.epsilon:
+        raise ValueError("the guarantee and the calibration state different epsilons")
+    stored = [] if error is None else [float(p) for p in error.quantiles]
+    if stored != sorted(stored):
+        raise ValueError("the probabilities of the stored errors do not rise")
+
+
+def _text(document: Mapping[str, Any]) -> str:
+    return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+
+def _sum(document: Mapping[str, Any]) -> str:
+    """The SHA-256 of a document, however it is laid out."""
+    text = json.dumps(document, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,0 +1,88 @@
+"""One release from beginning to end: plan, charge durably, draw, write the record, complete the ledger's entry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal
+from pathlib import Path
+from typing import Any
+
+from ..ball import Ball
+from ..errors import BudgetExceeded, UnsavedError
+from ..interruption import Interruption
+from .ledger import Entry, Ledger
+from .record import Release
+
+
+@dataclass
+class Session:
+    """Where a release is written, and the budget that pays for it; Ctrl-C waits while either is at work.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from sfumato import Ball, Euclidean, Ledger, Release
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     budget = Ledger.create(f"{folder}/study.ledger", epsilon=1)
+    ...     session = Session(Path(folder) / "mean.json", budget)
+    ...     release = session.release(np.zeros((50, 2)), Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=0.4)
+    ...     Release.load(session.out).sha256 == release.sha256, budget.left, budget.verify().entries[-1].kind
+    (True, Decimal('0.6'), 'release')
+    """
+
+    out: Path
+    ledger: Ledger | None = None
+    overwrite: bool = False
+    ctrl_c: Interruption = field(default_factory=Interruption)
+    entry: Entry | None = field(default=None, init=False)  # the charge of the release that is being made
+
+    def afford(self, epsilon: float) -> None:
+        """A BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
+        if self.ledger is not None and Decimal(repr(epsilon)) > self.ledger.left:
+            raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
+
+    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
+        """What :func:`sfumato.private_mean` asks of a budget; what was paid for is noted once it is saved."""
+        if self.ledger is None:
+            return
+        with self.ctrl_c.held_back():
+            self.entry = self.ledger.charge(epsilon, record)
+            self.ctrl_c.words = (
+                f"nothing was released, but epsilon {epsilon:g} is charged to {self.ledger.path.name} (line "
+                f"{self.entry.sequence}) and stays charged, since the records were already in use"
+            )
+        self.ctrl_c.check()
+
+    def release(
+        self,
+        points: Any,
+        ball: Ball,
+        epsilon: float,
+        mechanism: str = "auto",
+        *,
+        degrees: tuple[str, str] | None = None,
+        **options: Any,
+    ) -> Release:
+        """The Fréchet mean, released as by :func:`sfumato.private_mean`, paid for, written and noted in the ledger.
+
+        A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
+        """
+        from .. import private_mean
+        from ..mechanisms.base import note_release
+
+        self.entry = None
+        self.afford(epsilon)
+        release = private_mean(points, ball, epsilon, mechanism, budget=self, **options)
+        release = release if degrees is None else release.in_degrees(degrees)
+        with self.ctrl_c.held_back():
+            try:
+                release.save(self.out, overwrite=self.overwrite)
+            except OSError as error:
+                raise UnsavedError(f"{self.out} could not be written ({error.strerror})", release) from None
+            self.ctrl_c.words = (
+                f"the release is made and is in {self.out}: do not release again. What else was asked for is missing"
+            )
+            if self.entry is not None:
+                note_release(self.ledger, self.entry, release)
+        self.ctrl_c.check()
+        return release

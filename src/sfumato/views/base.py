@@ -1,0 +1,90 @@
+"""What a view is, and that of a space which nobody drew: its numbers, and no claim about them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..ball import Ball
+from ..spaces.base import Array
+from .figures import figure
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..release import Release
+
+MOST_ROWS = 30  # of a table in a picture
+
+
+class View:
+    """How releases of a space are shown.  This one knows nothing of the space."""
+
+    origin = ""  # what the origin would be as a centre, where that is a choice of ours about which no data lie
+    centers: tuple[str, ...] = ("origin",)  # words for the origin
+
+    def things(self, release: Release) -> str:
+        """What the records are."""
+        return f"points of the space '{release.space.name}'"
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        """A picture of a release and its error at probability p, without caption; ``outline`` is for shapes."""
+        header, rows = self.table(release)
+        centre = np.ravel(np.asarray(release.ball.center, dtype=np.float64)).tolist()
+        if len(header) == 2 and len(centre) == len(rows):  # one number a row: that of the centre fits beside it
+            header, rows = (*header, "Public centre"), [(*row, f"{c:.6g}") for row, c in zip(rows, centre, strict=True)]
+        if len(rows) > MOST_ROWS:
+            rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
+        drawn = figure(6.4, 1.6 + 0.28 * len(rows))
+        axes = drawn.add_subplot()
+        axes.axis("off")
+        cells = axes.table(cellText=rows, colLabels=header, loc="center", cellLoc="right", edges="horizontal")
+        cells.auto_set_font_size(False)
+        cells.set_fontsize(9)
+        return drawn
+
+    def meaning(self, release: Release, error: float) -> str:
+        """A distance in words that the space understands; empty where it needs none."""
+        return ""
+
+    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        """The value as header and rows."""
+        return ("Number", "Value"), numbered(release.value.reshape(-1, 1))
+
+    def off_manifold(self, release: Release) -> str:
+        return "the released value is not a point of this space"
+
+    def laplace(self, release: Release) -> str | None:
+        """What to add where the Laplace's errors are called its own quantiles; None if they may be bounds."""
+        return None
+
+    def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
+        """The value as two angles; None where it has none."""
+        return None
+
+
+# -- what a release says ------------------------------------------------------------------------------------------------
+def error_or_none(release: Release, p: float) -> float | None:
+    """The error of a release at probability p; None where nothing public is known of it."""
+    return None if release.predicted_error is None else release.error(p)
+
+
+def is_geodesic(release: Release) -> bool:
+    return release.predicted_error is None or release.predicted_error.distance == "geodesic distance"
+
+
+def public_ball(release: Release) -> Ball:
+    space = release.space.known
+    if space is None:
+        raise ValueError(f"the space {release.space.name!r} is not known here")
+    return Ball(space, release.ball.center, release.ball.radius)
+
+
+def numbered(rows: Any) -> list[tuple[str, ...]]:
+    return [(str(i), *(f"{x:.6g}" for x in row)) for i, row in enumerate(rows, start=1)]
+
+
+def length(vector: Array) -> float:
+    return float(np.linalg.norm(vector))

@@ -1,0 +1,218 @@
+"""Directions: on a circle, on a globe, or by their coordinates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..spaces.base import Array
+from ..spaces.sphere import degrees_of
+from .base import View, error_or_none, is_geodesic, length, numbered, public_ball
+from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, top_legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..release import Release
+
+
+class Directions(View):
+    origin = "a pole that means nothing"
+
+    def things(self, release: Release) -> str:
+        return f"directions in {release.value.size} dimensions"
+
+    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        return ("Coordinate", "Value"), numbered(release.value.reshape(-1, 1))
+
+    def meaning(self, release: Release, error: float) -> str:
+        return f"an angle of {np.degrees(cap_angle(release, error)):.3g}°" if length(release.value) > 0 else ""
+
+    def off_manifold(self, release: Release) -> str:
+        return f"the released vector has length {length(release.value):.3g}: it is not a point of the sphere"
+
+    def laplace(self, release: Release) -> str | None:
+        return ""
+
+    def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
+        if release.value.shape != (3,):
+            return None
+        latitude, longitude = degrees_of(release.value).tolist()
+        longitude = longitude if "lon" in names[1].lower() or "lng" in names[1].lower() else longitude % 360
+        return {names[0]: latitude, names[1]: longitude}
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        if length(release.value) > 0 and release.value.size in (2, 3):
+            return (_draw_circle if release.value.size == 2 else _draw_globe)(release, p)
+        return _draw_coordinates(release, p)
+
+
+def cap_angle(release: Release, error: float) -> float:
+    """On a sphere: an angle about the released direction that holds the direction of the statistic if the error holds.
+
+    Geodesic errors are arcs of radius 1/√κ.  An ambient error is a Euclidean distance: between points of the sphere a chord,
+    and about a vector v off the sphere a ball, which is seen from the origin under the angle arcsin(error/‖v‖).
+    """
+    q = np.sqrt(release.space.parameters["curvature"])
+    if is_geodesic(release):
+        return float(min(q * error, np.pi))
+    if release.mechanism.options.get("project"):
+        return float(2 * np.arcsin(min(q * error / 2, 1.0)))
+    size = length(release.value)
+    return float(np.arcsin(error / size)) if error < size else float(np.pi)
+
+
+def _draw_coordinates(release: Release, p: float) -> Figure:
+    """Every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the sphere."""
+    error, value, centre = error_or_none(release, p), release.value, public_ball(release).center
+    bars = None
+    if error is not None:
+        on = release.on_manifold
+        bars = _cap_range(value, cap_angle(release, error)) if on else (value - error, value + error)
+    reach = _cap_range(centre, release.ball.radius / length(centre))
+    return intervals(release, p, "coordinate", value, bars, centre, reach)
+
+
+def _cap_range(point: Array, angle: float) -> tuple[Array, Array]:
+    """Least and largest value of each coordinate within an angle of a point of a sphere."""
+    size = length(point)
+    away = np.arccos(np.clip(point / size, -1.0, 1.0))
+    return size * np.cos(np.minimum(away + angle, np.pi)), size * np.cos(np.maximum(away - angle, 0.0))
+
+
+def _draw_circle(release: Release, p: float) -> Figure:
+    from matplotlib.patches import Wedge
+
+    ball, error = public_ball(release), error_or_none(release, p)
+    direction = release.value / length(release.value)
+    at, centre = (np.degrees(np.arctan2(v[1], v[0])) for v in (direction, ball.center))
+    q = 1 / length(ball.center)
+    drawn = figure(6, 6.6)
+    axes = drawn.add_subplot()
+    turn = np.linspace(0, 2 * np.pi, 361)
+    axes.plot(np.cos(turn), np.sin(turn), color=QUIET, lw=0.8)
+    if error is not None:
+        angle = np.degrees(cap_angle(release, error))
+        for fraction in LAYERS:
+            axes.add_artist(Wedge((0, 0), 1.06, at - angle * fraction, at + angle * fraction, width=0.12, **LAYER))
+        axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=_angle_label(release, error, p))
+    reach = np.radians(centre) + np.linspace(-1, 1, 181) * min(q * ball.radius, np.pi)
+    axes.plot(0.9 * np.cos(reach), 0.9 * np.sin(reach), color=QUIET, lw=1.0, ls=":", label="public ball")
+    axes.plot(*(0.9 * q * ball.center), ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
+    axes.plot(*zip((0, 0), direction, strict=True), color=SHARP, lw=1.2)
+    axes.plot(*direction, ls="", marker="o", color=SHARP, label=name_of(release))
+    for x, y, text in ((1.13, 0, "+x"), (0, 1.13, "+y")):
+        axes.text(x, y, text, ha="center", va="center", fontsize=9, color=QUIET)
+    _globe_frame(axes, 1.2)
+    top_legend(axes)
+    return drawn
+
+
+def _draw_globe(release: Release, p: float) -> Figure:
+    error = error_or_none(release, p)
+    angle = None if error is None else cap_angle(release, error)
+    closer = angle is not None and angle < 0.25
+    drawn = figure(9.4 if closer else 6, 5.7 if closer else 6.9)
+    panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
+    _globe(panels[0], release, p, error, reach=1.0)
+    handles, labels = panels[0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside upper center", ncols=4 if closer else 2, fontsize=9, frameon=False)
+    if closer and angle is not None:
+        _globe(panels[1], release, p, error, reach=1.6 * float(np.sin(angle)))
+        panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=10, color=SHARP)
+    return drawn
+
+
+def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: float) -> None:
+    """The sphere from straight above the released direction; ``reach`` is how much of its radius is shown."""
+    from matplotlib.patches import Circle
+
+    view, whole = release.value / length(release.value), reach == 1.0
+    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
+    up = axis - (axis @ view) * view
+    up /= length(up)
+    frame = np.stack([np.cross(up, view), up, view])
+    if whole:
+        axes.add_patch(Circle((0, 0), 1.0, fc="#fbf9f6", ec=QUIET, lw=0.8, zorder=0))
+    for line in _graticule(view, reach):
+        _curve(axes, frame @ line.T, whole, color=FAINT, lw=0.7, zorder=1)
+    if error is not None:
+        angle = cap_angle(release, error)
+        for fraction in LAYERS:
+            axes.add_artist(Circle((0, 0), np.sin(min(angle * fraction, np.pi / 2)), zorder=2, **LAYER))
+        edge = Circle((0, 0), np.sin(min(angle, np.pi / 2)), fill=False, ec=SOFT, lw=0.9, zorder=2)
+        edge.set_label(_angle_label(release, error, p))
+        axes.add_patch(edge)
+    _draw_ball(axes, release, frame, whole)
+    axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
+    _globe_frame(axes, 1.12 if whole else reach)
+    if whole:
+        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
+        for end, text in zip(np.vstack([np.eye(3), -np.eye(3)]), ("+x", "+y", "+z", "−x", "−y", "−z"), strict=True):
+            x, y, depth = 1.03 * frame @ end
+            if depth > -0.2:
+                axes.annotate(text, (x, y), xytext=(0, 5), **style)
+    else:
+        axes.set_frame_on(True)
+        for spine in axes.spines.values():
+            spine.set(color=FAINT)
+
+
+def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:
+    """The public centre and the edge of the public ball, on a globe."""
+    ball = public_ball(release)
+    q = 1 / length(ball.center)
+    centre, reached = q * ball.center, min(q * ball.radius, np.pi)
+    side = np.linalg.svd(centre[None])[2][1:]  # two directions across the centre
+    turn = np.linspace(0, 2 * np.pi, 361)
+    edge = np.cos(reached) * centre + np.sin(reached) * (np.stack([np.cos(turn), np.sin(turn)], axis=1) @ side)
+    _curve(axes, frame @ edge.T, whole, color=QUIET, lw=1.1, ls=":", zorder=3, label="edge of the public ball")
+    x, y, depth = frame @ centre
+    seen = 1.0 if depth >= 0 else 0.4
+    axes.plot(x, y, ls="", marker="o", ms=6, mfc="white", mec=QUIET, alpha=seen, zorder=4, label="public centre")
+
+
+def _curve(axes: Axes, points: Array, whole: bool, **style: Any) -> None:
+    """A line on a globe; faint on the far side, which a close-up does not show."""
+    x, y, depth = points
+    shown = depth >= 0
+    axes.plot(np.where(shown, x, np.nan), np.where(shown, y, np.nan), **style)
+    if whole:
+        style = {**style, "label": None, "alpha": 0.35, "lw": 0.6 * style["lw"]}
+        axes.plot(np.where(shown, np.nan, x), np.where(shown, np.nan, y), **style)
+
+
+def _graticule(view: Array, reach: float) -> list[Array]:
+    """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+    latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
+    width, turn = np.degrees(np.arcsin(reach)), np.linspace(0, 2 * np.pi, 361)
+    parallels, meridians = np.arange(-60.0, 90, 30), np.arange(0.0, 180, 30)
+    if reach < 1:
+        shrink = max(np.hypot(view[0], view[1]), width / 90)  # meridians crowd towards the poles
+        parallels = _round_numbers(latitude, 1.5 * width)
+        meridians = _round_numbers(longitude, 1.5 * width / shrink)
+        turn = np.radians(longitude) + np.linspace(-np.pi, np.pi, 20001)
+    b, a = np.radians(parallels[np.abs(parallels) < 90])[:, None], np.radians(meridians)[:, None]
+    around = np.stack(np.broadcast_arrays(np.cos(b) * np.cos(turn), np.cos(b) * np.sin(turn), np.sin(b)), axis=-1)
+    across = np.stack(np.broadcast_arrays(np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)), axis=-1)
+    return [*around, *across]
+
+
+def _round_numbers(middle: float, half: float) -> Array:
+    """About eight equally spaced round numbers within ``half`` of the middle."""
+    size = 10 ** np.floor(np.log10(half / 4))
+    step = size * next(m for m in (1, 2, 5, 10) if m * size >= half / 4)
+    return np.asarray(np.arange(np.ceil((middle - half) / step), (middle + half) / step) * step)
+
+
+def _globe_frame(axes: Axes, reach: float) -> None:
+    axes.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
+    axes.set_frame_on(False)
+
+
+def _angle_label(release: Release, error: float, p: float) -> str:
+    angle = cap_angle(release, error)
+    return f"its {p:.0%} error: {angle:.3g} rad, {np.degrees(angle):.3g}°"

@@ -1,0 +1,143 @@
+"""Positive definite matrices: ellipses on planes of two axes, or eigenvalues."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..spaces.base import Array
+from .base import View, error_or_none, is_geodesic, numbered, public_ball
+from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, plain, top_legend
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..ball import Ball
+    from ..release import Release
+
+WIDEST = 300.0  # of a radius in an exponent
+
+
+class Matrices(View):
+    centers = ("origin", "identity")
+
+    def things(self, release: Release) -> str:
+        return f"positive definite {len(release.value)}×{len(release.value)} matrices"
+
+    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        return ("", *(str(j + 1) for j in range(len(release.value)))), numbered(release.value)
+
+    def meaning(self, release: Release, error: float) -> str:
+        return f"every variance within a factor of {np.exp(min(error, 700.0)):.4g}" if is_geodesic(release) else ""
+
+    def off_manifold(self, release: Release) -> str:
+        return "the released matrix is not positive definite: it is no covariance matrix"
+
+    def laplace(self, release: Release) -> str | None:
+        return " (an upper bound on them, for matrices of this size)" if len(release.value) > 3 else ""
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        drawable = len(release.value) in (2, 3) and np.linalg.eigvalsh(release.value)[0] > 0
+        return (_draw_ellipses if drawable else _draw_eigenvalues)(release, p)
+
+
+def matrix_bounds(release: Release, error: float) -> tuple[Array, Array]:
+    """Matrices below and above the statistic if the error holds (differences are positive semidefinite).
+
+    A geodesic error e keeps every generalised eigenvalue within e^±e.  An ambient error bounds the entries on and above the
+    diagonal, so the spectral norm by √2·e; after a projection it already bounds the Frobenius norm.
+    """
+    value = release.value
+    if is_geodesic(release):
+        factor = float(np.exp(min(error, WIDEST)))
+        return value / factor, value * factor
+    shift = error if release.mechanism.options.get("project") else np.sqrt(2) * error
+    return value - shift * np.eye(len(value)), value + shift * np.eye(len(value))
+
+
+def _draw_ellipses(release: Release, p: float) -> Figure:
+    """{x : xᵀP⁻¹x = 1}, on each plane of two axes.  Ellipses are nested as matrices are ordered, so the band is certain, and
+    the shadow of an ellipsoid is the ellipse of the submatrix."""
+    ball, error, size = public_ball(release), error_or_none(release, p), len(release.value)
+    planes = [(i, j) for i in range(size) for j in range(i + 1, size)]
+    outer = [ball.center * np.exp(min(ball.radius, WIDEST)), release.value]
+    outer += [] if error is None else [matrix_bounds(release, error)[1]]
+    extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
+    tall = float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 1.7
+    drawn = figure(6.4, tall) if size == 2 else figure(10, 4.4)
+    panels = drawn.subplots(1, len(planes), squeeze=False)[0]
+    for axes, plane in zip(panels, planes, strict=True):
+        _draw_plane(axes, release, ball, plane, error, p)
+        x, y = (extent[list(plane)] if size == 2 else np.full(2, extent.max())).tolist()  # one scale for all panels
+        names = {"xlabel": f"axis {plane[0] + 1}", "ylabel": f"axis {plane[1] + 1}"}
+        axes.set(aspect="equal", xlim=(-x, x), ylim=(-y, y), **names)
+        plain(axes)
+    handles, labels = panels[0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside upper center", ncols=2 if size == 2 else 4, fontsize=9, frameon=False)
+    return drawn
+
+
+def _draw_plane(
+    axes: Axes, release: Release, ball: Ball, plane: tuple[int, int], error: float | None, p: float
+) -> None:
+    from matplotlib.patches import Polygon
+
+    part = np.ix_(plane, plane)
+    if error is not None:
+        for fraction in LAYERS:
+            low, high = (bound[part] for bound in matrix_bounds(release, error * fraction))
+            inner = _ellipse(low) if np.linalg.eigvalsh(low)[0] > 0 else np.zeros((361, 2))
+            axes.add_artist(Polygon(np.vstack([_ellipse(high), inner[::-1]]), **LAYER))
+        for bound in matrix_bounds(release, error):
+            if np.linalg.eigvalsh(bound[part])[0] > 0:
+                axes.plot(*_ellipse(bound[part]).T, color=SOFT, lw=0.6)
+        axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error")
+    centre = ball.center[part]
+    for sign in (-1, 1):
+        edge = _ellipse(centre * np.exp(sign * min(ball.radius, WIDEST)))
+        axes.plot(*edge.T, color=QUIET, lw=0.7, ls=":", label="range of clipped records" if sign < 0 else None)
+    axes.plot(*_ellipse(centre).T, color=QUIET, lw=1.0, ls="--", label="public centre")
+    axes.plot(*_ellipse(release.value[part]).T, color=SHARP, lw=1.6, label=name_of(release))
+
+
+def _ellipse(matrix: Array) -> Array:
+    turn = np.linspace(0, 2 * np.pi, 361)
+    return np.asarray(np.stack([np.cos(turn), np.sin(turn)], axis=1) @ np.linalg.cholesky(matrix).T)
+
+
+def _draw_eigenvalues(release: Release, p: float) -> Figure:
+    """Eigenvalues with what the error allows: the k-th eigenvalue rises with the matrix (Weyl), so the bars are certain."""
+    ball, error = public_ball(release), error_or_none(release, p)
+    value, centre, bars = _spectrum(release.value), _spectrum(ball.center), None
+    if error is not None:
+        low, high = matrix_bounds(release, error)
+        bars = _spectrum(low), _spectrum(high)
+    factor = np.exp(min(ball.radius, WIDEST))
+    what = "eigenvalue, the largest first"
+    drawn = intervals(release, p, what, value, bars, centre, (centre / factor, centre * factor))
+    axes = drawn.axes[0]
+    if (value if bars is None else bars[0]).min() > 0:
+        _log_scale(axes)
+    negative = np.flatnonzero(value <= 0)
+    if len(negative):
+        axes.axhline(0.0, color=QUIET, lw=0.6)
+        axes.plot(negative + 1, value[negative], ls="", marker="x", ms=12, mew=2, color=SHARP, label="not positive")
+        top_legend(axes)
+    return drawn
+
+
+def _spectrum(matrix: Array) -> Array:
+    return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+
+
+def _log_scale(axes: Axes) -> None:
+    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))

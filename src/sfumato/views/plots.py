@@ -1,0 +1,92 @@
+"""Pictures of releases.  All that is drawn comes from the release: its value, its error and what is public."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..release import Release, write_atomically
+from . import view_of
+from .base import error_or_none
+from .figures import balanced
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMATS = {".png": "png", ".svg": "svg"}
+
+
+def plot_release(
+    release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None
+) -> None:
+    """Draw a release with its error at probability p, and write it as PNG or SVG: whole or not at all.
+
+    Shapes are drawn as landmarks or outlines, directions on a circle or a globe, 2×2 and 3×3 matrices as ellipses, larger
+    ones by their eigenvalues, everything else by its coordinates.  A value that is no point of its space (see
+    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.  ``outline`` is for shapes: see
+    :func:`plot_shape`.
+
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import sfumato as sf
+    >>> ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
+    >>> release = sf.private_mean(np.tile([0.0, 0.0, 1.0], (100, 1)), ball, epsilon=1.0)
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     plot_release(release, Path(folder) / "mean.svg")
+    ...     [file.name for file in Path(folder).iterdir()]
+    ['mean.svg']
+    """
+    form = _format(Path(path))
+    write_atomically(Path(path), _render(draw_release(release, title, p, outline), form))
+
+
+def plot_shape(
+    release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None
+) -> None:
+    """Draw a released shape over the public reference, with its error, and write it as PNG or SVG.
+
+    The error is one distance for the whole shape.  Each landmark gets a disc of radius error/√k, its share if all k
+    landmarks were off by as much; a single landmark can be off by more when others are off by less.  ``outline`` lists
+    landmarks (from 0) to join by a closed line.  Without it, a reference that looks like a closed outline (20 landmarks or
+    more along a curve) is drawn as one, with a band of that half-width instead of discs.
+    """
+    form = _format(Path(path))
+    write_atomically(Path(path), _render(draw_release(release, title, p, outline), form))
+
+
+def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None) -> Figure:
+    """The figure that :func:`plot_release` writes."""
+    g, view, error = release.guarantee, view_of(release), error_or_none(release, p)
+    drawn = view.draw(release, p, outline)
+    known = "nothing public is known of its error"
+    if error is not None and release.predicted_error is not None:
+        distance = release.predicted_error.distance
+        known = f"with probability {p:g} {release.estimate} lies within {error:.3g} ({distance})"
+    sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
+    sentences += [] if release.on_manifold else [view.off_manifold(release)]
+    sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
+    columns = int(12.8 * drawn.get_figwidth())
+    drawn.supxlabel("\n".join(line for s in sentences for line in balanced(s, columns)), fontsize=10)
+    if title:
+        drawn.suptitle(title, fontsize=12)
+    return drawn
+
+
+def _format(path: Path) -> str:
+    if path.suffix.lower() not in FORMATS:
+        raise ValueError(f"pictures are written as .png or .svg, not {path.suffix or 'without an ending'!r}: {path}")
+    return FORMATS[path.suffix.lower()]
+
+
+def _render(drawn: Figure, form: str = "png") -> bytes:
+    buffer = io.BytesIO()
+    metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
+    drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
+    return buffer.getvalue()
+
+
+def picture(release: Release, p: float = 0.95) -> bytes:
+    """A release drawn as PNG, in memory."""
+    return _render(draw_release(release, p=p))

@@ -1,0 +1,349 @@
+"""A release explained on one page: what was released, what is promised, how accurate it is, and why.
+
+Everything on the page comes from the release; no data enter here.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from pathlib import Path
+
+import numpy as np
+
+from ..bounds import bounds_of
+from ..release import FORMAT, Release, write_atomically
+from . import view_of
+from .base import error_or_none
+from .page import Block, Code, Listing, Paragraph, Picture, Points, Section, Table, to_html, to_markdown
+from .plots import picture
+from .words import UNCHECKED, in_degrees
+
+PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
+LIMITS = (
+    (
+        "Anything at all, if the ball came from the data.",
+        "The centre and the radius must have been public before: a template, an atlas, an earlier study.",
+    ),
+    ("A fresh budget for every release.", "Releases about the same units add up their ε."),
+    (
+        "Ignorance of the whole.",
+        "What is true of the group can be learnt from the release, and may say something of its members.",
+    ),
+)
+
+
+def write_report(release: Release, path: str | os.PathLike[str]) -> None:
+    """Write a report of a release: whole or not at all.
+
+    A path that ends in .html gets one self-contained page, picture and style inside, which asks nothing of the network.  One
+    that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
+
+    >>> import tempfile
+    >>> import sfumato as sf
+    >>> ball = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], radius=1.0)
+    >>> release = sf.private_mean(np.zeros((100, 2)), ball, epsilon=1.0, unit="one person")
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_report(release, Path(folder) / "mean.md")
+    ...     print((Path(folder) / "mean.md").read_text(encoding="utf-8").splitlines()[0])
+    ...     sorted(file.name for file in Path(folder).iterdir())
+    # The private Fréchet mean of 100 vectors of 2 numbers
+    ['mean.md', 'mean.png']
+    """
+    path = Path(path)
+    if path.suffix.lower() == ".html":
+        write_atomically(path, to_html(title(release), sections(release), picture(release)))
+    elif path.suffix.lower() == ".md":
+        image = path.with_suffix(".png")
+        text = to_markdown(title(release), sections(release), image.name)
+        write_atomically(image, picture(release))
+        write_atomically(path, text)
+    else:
+        raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
+
+
+def title(release: Release) -> str:
+    """What was released, in one line."""
+    private = "private " if release.guarantee.private else ""
+    return f"The {private}{release.statistic} of {release.n} {view_of(release).things(release)}"
+
+
+def sections(release: Release) -> list[Section]:
+    """The report, before it is set in any language."""
+    return [
+        Section("", [_glance(release), _picture(release)]),
+        Section("What is promised", _promise(release)),
+        Section("How accurate it is", _accuracy(release)),
+        Section("The numbers behind the noise", _scale(release)),
+        Section("The released value", _value(release)),
+        Section("How to cite it", _citation(release)),
+        Section("How to read the record", _keys(release)),
+    ]
+
+
+def _glance(release: Release) -> Table:
+    g, error, stated = release.guarantee, error_or_none(release, 0.95), "not predicted"
+    if error is not None and release.predicted_error is not None:
+        distance = release.predicted_error.distance
+        stated = f"within {_short(error)} of {release.estimate} with probability 95% ({distance})"
+    promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
+    made = release.time.replace("T", " ").replace("+00:00", " UTC")
+    return Table(
+        [
+            ("Privacy", promised if g.private or g.condition else "none: made for study"),
+            ("Error", stated),
+            ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
+            ("Made", f"{made} with sfumato {release.version}"),
+        ]
+    )
+
+
+def _picture(release: Release) -> Picture:
+    error = error_or_none(release, 0.95)
+    soft = "" if error is None else ", and how far off it may be (soft)"
+    return Picture(f"What was released (dark), what was public before (grey){soft}.")
+
+
+def _promise(release: Release) -> list[Block]:
+    g = release.guarantee
+    if not (g.private or g.condition):
+        return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
+    factor = float(np.exp(min(g.epsilon, 700.0)))
+    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "all but wholly"
+    start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
+    if g.condition:
+        start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
+    odds = (
+        f"{start} Replacing one unit's value by any other changes "
+        f"the probability of any outcome by a factor of at most e^ε = {_short(factor)}, whatever else is known or becomes "
+        f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
+        f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
+    )
+    terms = [
+        ("One unit", f"is {g.unit}."),
+        ("Neighbours", f"are {g.neighbours}."),
+        ("The number of units,", f"{release.n}, is public: it is not protected."),
+        ("Rounding in the draw", f"{_delta(g.numerical_delta)}."),
+        ("Rounding in the density", f"adds at most {_tiny(g.numerical_epsilon)} to ε."),
+        ("The clock", f"{_clock(g.clock_delta)}."),
+    ]
+    clipped = (
+        f"Every record was first clipped to the public ball of radius {release.ball.radius:g}: one that lay outside was moved "
+        "to its edge. What is released is the statistic of the clipped records."
+    )
+    limits = [("The mean of the records as they were.", clipped), *LIMITS]
+    return [Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
+
+
+def _delta(delta: float) -> str:
+    return f"can put it on another lattice point with probability at most {_tiny(delta)}; the promise then has no proof"
+
+
+def _clock(delta: float | None) -> str:
+    if delta is None:
+        return "may tell of the data: the running time of the sampler may depend on them"
+    before = "The time to read and average the records is not hidden"
+    if delta == 0:
+        return f"tells nothing through the sampler, whose number of proposals does not depend on the data. {before}"
+    return f"tells nothing through the sampler, except with probability at most {_tiny(delta)}. {before}"
+
+
+def _accuracy(release: Release) -> list[Block]:
+    view = view_of(release)
+    if release.predicted_error is None:
+        return [Paragraph("Nothing public is known of the error of this statistic, so none is stated.")]
+    start = (
+        f"{release.estimate.capitalize()}, without noise, lies within these distances of the released value. They come from "
+        f"public numbers only, so reading them costs no privacy; the distance is: {release.predicted_error.distance}. How far "
+        f"clipping itself moved the result is not among them: where many records lay outside the ball, it may be much more."
+    )
+    errors = [release.error(p) for p in PROBABILITIES]
+    meanings = [view.meaning(release, error) for error in errors]
+    rows = [
+        (f"{p:.0%}", _short(error), *([meaning] if meaning else []))
+        for p, error, meaning in zip(PROBABILITIES, errors, meanings, strict=True)
+    ]
+    header = ("With probability", "the error is at most", *(["that is"] if meanings[0] else []))
+    end = "These are proven upper bounds: the error may well be smaller."
+    beyond = view.laplace(release)
+    if release.mechanism.name == "laplace" and beyond is not None:
+        end = f"The law of this noise is known, so these are its own quantiles{beyond}, plus what the lattice can move a point."
+    blocks: list[Block] = [Paragraph(start), Table(rows, header, numeric=not meanings[0]), Paragraph(end)]
+    if not release.on_manifold:
+        blocks.append(Paragraph("The released value is not a point of the space: the noise has carried it off."))
+    return blocks
+
+
+MECHANISM_QUANTITY = {
+    "kng": "the gradient of half the mean squared distance",
+    "laplace": "the Fréchet mean",
+    "exponential": "half the mean squared distance",
+    "ambient-laplace": "the arithmetic mean in the ambient space",
+}
+NUMBERS = {
+    "A": "how far apart two records of the ball can at most look from a point of the output region; replacing one record "
+    "moves the gradient by at most A/n",
+    "B": "how much the normalising constant of the density can depend on one record (times n): the divergence part",
+    "flux": "the part of that which passes through the rim of the region where B was computed",
+    "tail": "the part of that which comes from beyond the rim",
+    "R": "radius of the output region, a ball about the public centre",
+    "delta": "Δ, the most that replacing one record can move {quantity}",
+    "solver": "room for the error of the computed mean, added to Δ",
+    "bound": "half-width of the range that each coordinate was clipped to",
+    "coordinates": "how many coordinates share ε (2k for k landmarks)",
+}
+
+
+def _scale(release: Release) -> list[Block]:
+    c = release.calibration
+    by_hand, check = _by_hand(release), list[Block]()
+    if by_hand:
+        check = [Paragraph("With the numbers below it can be checked by hand:"), Listing(by_hand)]
+    confined = "The noise may reach anywhere in the space."
+    if c.region is not None:
+        confined = f"Draws are confined to the ball of radius {c.region:.6g} about the public centre."
+    return [
+        Paragraph(
+            f"The mechanism is {release.mechanism.name}, calibrated as {c.name!r}. Its scale is σ = {c.formula}. It "
+            f"depends on nothing but public numbers."
+        ),
+        *check,
+        Table(_symbols(release), ("Symbol", "Value", "Meaning")),
+        Paragraph(f"{confined} Sampler: {release.sampler}. Randomness: {release.generator}."),
+    ]
+
+
+def _symbols(release: Release) -> list[tuple[str, str, str]]:
+    """Every symbol of the formula, its number and what it means."""
+    c, space = release.calibration, release.space.known
+    quantity = MECHANISM_QUANTITY.get(release.mechanism.name, "what the noise is added to")
+    if "objective" in release.mechanism.options:
+        quantity = "the gradient of the objective"
+    rows: list[tuple[str, str, str]] = [
+        (Code("n"), str(release.n), "number of units"),
+        (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
+        (Code("r"), f"{release.ball.radius:g}", "radius of the public ball"),
+    ]
+    if space is not None and ("κ" in c.formula or "h(" in c.formula):
+        rows.append((Code("κ"), f"{bounds_of(space).curvature[1]:g}", "largest curvature of the space"))
+    if "h(" in c.formula:
+        convex = "how convex half the squared distance is at distance s; 1 if κ ≤ 0"
+        rows.append((Code("h(s)"), "√κ·s·cot(√κ·s)", convex))
+    for key, number in c.numbers.items():
+        rows.append((Code(key), _exact(number), NUMBERS.get(key, "see the formula").format(quantity=quantity)))
+    spacing = release.lattice_spacing
+    size = f"{_exact(spacing)} = {_powers(f'2^{round(np.log2(spacing))}')}"
+    return [
+        *rows,
+        (Code("σ"), _exact(c.sigma), "the scale of the noise"),
+        (Code("lattice"), size, "spacing of the public lattice that the draw was rounded to"),
+    ]
+
+
+def _by_hand(release: Release) -> str:
+    """The record's formula with its numbers filled in; empty where a symbol of it has no number in the record, or ε is another
+    one than was asked for."""
+    c = release.calibration
+    v = {name: _exact(number) for name, number in c.numbers.items()}
+    if "delta" in v:
+        v["Δ"] = f"({v['delta']} + {v['solver']})" if "solver" in v else v["delta"]
+    if "A" in v:
+        v["A(r,r)"] = v["A(r,R)"] = v["A"]
+    if "coordinates" in v:
+        v["2k"] = v["coordinates"]
+    v |= {"n": str(release.n), "ε": f"{c.epsilon:.10g}"}
+    expression = re.split(r", | \(| in ", c.formula)[0]
+    symbols = r"A\(r,[rR]\)|2k|[^\W\d]+"
+    if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
+        return ""
+    filled = re.sub(symbols, lambda found: v[found[0]], expression)
+    return f"σ = {filled.replace('/', ' / ')} = {_exact(c.sigma)}"
+
+
+def _value(release: Release) -> list[Block]:
+    note = "To six digits; the record has them all. The digits are those of a public lattice, not of the data."
+    header, rows = view_of(release).table(release)
+    signed = [(first, *(_powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
+    blocks: list[Block] = [Paragraph(note), Table(signed, header, numeric=True)]
+    if release.degrees is not None:
+        blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release)}."))
+    return blocks
+
+
+PAPERS = {
+    "kng": "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. "
+    "Advances in Neural Information Processing Systems 35.",
+    "laplace": "M. Reimherr, K. Bharath and C. Soto (2021). Differential privacy over Riemannian manifolds. Advances in "
+    "Neural Information Processing Systems 34.",
+    "exponential": "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on "
+    "Foundations of Computer Science.",
+}
+
+
+def _citation(release: Release) -> list[Block]:
+    what = "Differentially private means of shapes, covariance matrices and directions."
+    items = [("The software:", f"sfumato, version {release.version}. {what}"), ("The method began with", PAPERS["kng"])]
+    if release.mechanism.name in PAPERS and release.mechanism.name != "kng":
+        items.append(("This mechanism:", PAPERS[release.mechanism.name]))
+    return [Points(items)]
+
+
+KEYS = {
+    "format": f"what the file is: {FORMAT!r}",
+    "value": "the released value, in full precision: the only entry that depends on the data beyond their number",
+    "guarantee": "the promise",
+    "guarantee.epsilon": "ε",
+    "guarantee.unit": "what is protected, in words",
+    "guarantee.neighbours": "which data sets are told apart by at most ε",
+    "guarantee.private": "false for draws made for study, and where the promise has a condition",
+    "guarantee.condition": "what the promise rests on and nobody checked; mostly empty",
+    "guarantee.numerical_delta": "the chance that rounding moved the draw to another lattice point",
+    "guarantee.numerical_epsilon": "what rounding in the density can add to ε",
+    "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",
+    "statistic": "what the value estimates",
+    "space": "the space: its name, parameters and metric",
+    "ball": "the public ball: centre and radius",
+    "n": "number of units: public",
+    "mechanism": "the mechanism: its name and options",
+    "calibration": "the noise scale σ, its formula, and every number in it",
+    "sampler": "how the draw was made",
+    "lattice_spacing": "spacing of the public lattice",
+    "generator": "where the randomness came from",
+    "on_manifold": "whether the value, as it is, is a point of the space",
+    "degrees": "the value as two angles in degrees, where the records came so: computed from the value alone",
+    "predicted_error": "a radius that holds the statistic of the clipped records with the probability stated (null: nothing "
+    "public is known); under quantiles for further probabilities",
+    "version": "version of sfumato",
+    "time": "when the release was made (UTC)",
+}
+
+
+def _keys(release: Release) -> list[Block]:
+    present = ["format", "value", "guarantee", *(key for key in KEYS if key.startswith("guarantee.")), *release.record]
+    rows = [(Code(key), KEYS.get(key, "an addition to this record")) for key in present]
+    return [
+        Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
+        Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
+        Table(rows, ("Key", "Meaning")),
+    ]
+
+
+# -- numbers in words --------------------------------------------------------------------------------------------------
+def _exact(x: float) -> str:
+    """Enough digits to repeat a calculation with."""
+    return _powers(f"{x:.10g}")
+
+
+def _short(x: float) -> str:
+    return _powers(f"{x:.4g}")
+
+
+def _tiny(x: float) -> str:
+    return "0" if x == 0 else _powers(f"{x:.1e}")
+
+
+def _powers(text: str) -> str:
+    """1.2e-09 as people write it, 1.2·10⁻⁹; likewise 2^-9."""
+    digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    text = re.sub(r"e([+-]\d+)", lambda m: f"·10^{int(m[1])}", text)
+    return re.sub(r"\^(-?\d+)", lambda m: m[1].translate(digits), text)

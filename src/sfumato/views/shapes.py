@@ -1,0 +1,133 @@
+"""Planar shapes: landmarks or outlines over the public reference."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..ball import Ball
+from ..outlines import crosses_itself
+from ..spaces import PlanarShapes
+from ..spaces.base import Array, Points
+from .base import View, error_or_none, is_geodesic, numbered
+from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
+    from ..release import Release
+
+
+def looks_like_an_outline(landmarks: Array) -> bool:
+    """Whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
+
+    >>> angle = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> looks_like_an_outline(circle), looks_like_an_outline(np.random.default_rng(0).permutation(circle))
+    (True, False)
+    """
+    steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
+    size = np.linalg.norm(np.ptp(landmarks, axis=0))
+    return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
+
+
+class Shapes(View):
+    origin = "a regular polygon"
+
+    def things(self, release: Release) -> str:
+        return f"planar shapes of {len(release.value)} landmarks"
+
+    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        return ("Landmark", "x", "y"), numbered(release.value)
+
+    def meaning(self, release: Release, error: float) -> str:
+        return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
+
+    def laplace(self, release: Release) -> str | None:
+        return ""
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        """The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were
+        off by as much."""
+        space = PlanarShapes(len(release.value))
+        center = Ball(space, release.ball.center, release.ball.radius).center
+        reference, released = space.present(center), _turned(space, release, center)
+        error = error_or_none(release, p)
+        share = 0.0 if error is None else error / np.sqrt(space.landmarks)
+        points = np.vstack([reference, released])
+        margin = max(1.15 * share, 0.015 * float(np.ptp(points, axis=0).max()))  # room for the markers of the outermost
+        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+        height = 9 * (high[1] - low[1]) / max(high[0] - low[0], 1e-9)
+        drawn = figure(9, 1.0 + min(max(height, 2.0), 8.0))
+        axes = drawn.add_subplot()
+        label, name = f"its {p:.0%} error, shared evenly", name_of(release)
+        if outline is None and looks_like_an_outline(reference):
+            if share > 0:
+                _soft_band(axes, released, share, low, high, label)
+            _curves(axes, reference, released, name)
+        else:
+            if share > 0:
+                _discs(axes, released, share, label)
+            _landmarks(axes, reference, released, name, outline)
+        axes.set_aspect("equal")
+        axes.axis("off")
+        axes.set_xlim(low[0], high[0])
+        axes.set_ylim(low[1], high[1])
+        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9, frameon=False)
+        return drawn
+
+
+def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
+    """Both shapes as closed curves."""
+    ring = [*range(len(reference)), 0]
+    axes.plot(*reference[ring].T, color=QUIET, lw=1.0, ls=":", zorder=1, label="public reference")
+    axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
+
+
+def _landmarks(axes: Axes, reference: Array, released: Array, name: str, outline: Sequence[int] | None) -> None:
+    """Both shapes as numbered landmarks, each joined to where it was."""
+    ring = [] if outline is None else [*outline, outline[0]]
+    axes.plot(*reference[ring].T, color=QUIET, lw=0.8, ls=":", zorder=1)
+    axes.plot(*released[ring].T, color=SHARP, lw=1.0, alpha=0.7, zorder=2)
+    for a, b in zip(reference, released, strict=True):
+        axes.plot(*zip(a, b, strict=True), color=QUIET, lw=0.7, zorder=1)
+    axes.plot(*reference.T, ls="", marker="o", ms=4.7, mfc="white", mec=QUIET, label="public reference", zorder=3)
+    axes.plot(*released.T, ls="", marker="o", ms=5, color=SHARP, label=name, zorder=4)
+    for i, (x, y) in enumerate(released, start=1):
+        axes.annotate(str(i), (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7, color=SHARP)
+
+
+def _discs(axes: Axes, landmarks: Array, share: float, label: str) -> None:
+    from matplotlib.patches import Circle
+
+    for i, (x, y) in enumerate(landmarks):
+        for fraction in LAYERS:
+            axes.add_artist(Circle((x, y), share * fraction, **LAYER))  # add_patch would measure each for the limits
+        axes.add_patch(Circle((x, y), share, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
+
+
+def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
+    """The released landmarks turned towards the reference; scaled only where shapes, which have no size, were released."""
+    if is_geodesic(release):
+        return space.present(space.align(center, release.value))
+    z = release.value[:, 0] + 1j * release.value[:, 1]
+    c = np.vdot(center, z)
+    return space.present(z * (np.conj(c) / abs(c) if abs(c) > 0 else 1.0))
+
+
+def _soft_band(axes: Axes, ring: Array, width: float, low: Array, high: Array, label: str) -> None:
+    """All points within ``width`` of a closed polygon, darker towards it."""
+    x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
+    grid = np.stack(np.meshgrid(x, y), axis=-1)
+    distance = np.full(grid.shape[:2], np.inf)
+    for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+        side = b - a
+        along = np.clip((grid - a) @ side / max(float(side @ side), 1e-300), 0.0, 1.0)
+        distance = np.minimum(distance, np.linalg.norm(grid - a - along[..., None] * side, axis=-1))
+    for fraction in LAYERS:
+        axes.contourf(x, y, distance, levels=[-1.0, width * fraction], colors=[SOFT], alpha=ALPHA)
+    axes.contour(x, y, distance, levels=[width], colors=[SOFT], linewidths=0.6)
+    axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)

@@ -1,0 +1,79 @@
+"""A release in plain words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from ..release import Release
+
+LONG_VALUE = 400  # numbers of a value that are still shown
+UNCHECKED = (
+    "This program cannot prove the sensitivity, nor see whether it was chosen after a look at the data; it tried made-up "
+    "neighbours and found none that exceed it, which proves nothing. Who stated it answers for it."
+)
+
+
+def describe(release: Release) -> str:
+    """What was released, what is promised, how accurate it is and how it was made: for a data-sharing agreement."""
+    r, g = release, release.guarantee
+    space = "; ".join([", ".join(f"{k} {v}" for k, v in r.space.parameters.items()), f"metric: {r.space.metric}"])
+    factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
+    notes = "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
+    notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
+    return (
+        f"Released: {r.statistic} of {r.n} units ({g.unit}) in the space '{r.space.name}' ({space}). Every record was first "
+        f"clipped to the public ball of radius {r.ball.radius:g} about a public centre, so the released statistic is that of "
+        f"the clipped records.\n"
+        f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
+        f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
+        f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
+        f"{_accuracy(release)}\n{notes}"
+        f"How: mechanism '{r.mechanism.name}' with scale {r.calibration.sigma:.6g} = "
+        f"{r.calibration.formula}; {r.sampler}; randomness from {r.generator}; rounded to a public lattice "
+        f"of spacing {r.lattice_spacing:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
+        f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {_clock(g.clock_delta)}"
+    )
+
+
+def _promise(release: Release) -> str:
+    g = release.guarantee
+    if g.condition:
+        return f"Promise, {g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
+    if not g.private:
+        return "Promise: none, as this value was made for study. Had it been a release, then:"
+    return f"Promise: the release is {g.epsilon:g}-differentially private."
+
+
+def _accuracy(release: Release) -> str:
+    error = release.predicted_error
+    if error is None:
+        return "Accuracy: nothing public is known of it."
+    return (
+        f"Accuracy: with probability {error.probability:g} the released value lies within {error.radius:.4g} of "
+        f"{release.estimate} ({error.distance}). How far clipping moved that is not known to the public."
+    )
+
+
+def _clock(delta: float | None) -> str:
+    if delta is None:
+        return "The running time of the sampler may depend on the data."
+    if delta == 0:
+        return "The sampler's number of proposals does not depend on the data."
+    return f"The sampler's number of proposals depends on the data with probability at most {delta:.1e}."
+
+
+def in_degrees(release: Release) -> str:
+    """The angles of a release that has them."""
+    return ", ".join(f"{name} {angle:.6g}" for name, angle in (release.degrees or {}).items())
+
+
+def value_in_words(release: Release) -> str:
+    """The released value for the screen, to six digits."""
+    value = release.value
+    if value.size > LONG_VALUE:
+        return f"Value: {' x '.join(map(str, value.shape))} numbers, in the record"
+    rows = value.reshape(len(value), -1) if value.ndim > 1 else value[None]
+    return "Value, to six digits:\n" + "\n".join("".join(f"{x:14.6g}" for x in row) for row in rows)
