@@ -7,6 +7,7 @@ import sfumato as sf
 from attacks import adversary
 from hyperbolic import HyperbolicPlane
 from sfumato.audit import audit
+from sfumato.audit.pairs import Pair
 from sfumato.bounds import bounds_of
 
 PLANE = HyperbolicPlane()
@@ -70,11 +71,15 @@ def test_its_volume_is_the_jacobian_of_exp(ball):
     assert np.exp(found) == pytest.approx(jacobian, rel=1e-6)
 
 
-@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace])
-def test_the_audit_clears_it_and_convicts_half_its_scale(ball, kind):
-    assert not audit(kind(ball, 1.0), draws=20_000).convicted
-    half = kind(ball, 2.0)
-    assert audit(lambda data, size, rng: half.sample(data, size, rng), 1.0, ball=ball, draws=20_000).convicted
+def test_the_audit_clears_it_and_convicts_a_third_of_its_scale(ball):
+    ends = PLANE.exp(ball.center, PLANE.from_coordinates(ball.center, np.array([[1.0, 0.0], [-1.0, 0.0]])))
+    pair = Pair("one record across the ball", *(np.stack([ball.center] * 9 + [end]) for end in ends))
+
+    def verdict(mechanism):
+        return audit(mechanism.sample, 1.0, pair, ball=ball, draws=12_000)
+
+    assert not verdict(sf.ManifoldLaplace(ball, 1.0)).convicted
+    assert verdict(sf.ManifoldLaplace(ball, 3.0)).convicted
 
 
 def test_a_space_without_bounds_says_so():

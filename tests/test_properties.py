@@ -174,7 +174,8 @@ SLOW = {
 }
 WITHOUT = {  # named types without checks of their own: results, records and exceptions
     "__version__", "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
-    "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "Scale",
+    "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "RecordError", "Refusal",
+    "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks
     "AmbientLaplace", "Exponential", "ManifoldLaplace", "PointwiseLaplace",  # made under "KNG"
 }  # fmt: skip
 

@@ -139,7 +139,7 @@ def damaged(what: str) -> Iterator[None]:
     >>> with damaged("the file is damaged"):
     ...     {}["x"]
     Traceback (most recent call last):
-    sfumato.files.base.FileError: the file is damaged: 'x'
+    sfumato.errors.FileError: the file is damaged: 'x'
     """
     try:
         yield

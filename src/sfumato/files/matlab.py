@@ -117,7 +117,7 @@ def hdf5_arrays(content: bytes) -> Arrays:
 
     >>> hdf5_arrays(b"")
     Traceback (most recent call last):
-    sfumato.files.base.FileError: the MATLAB 7.3 file is damaged or cut: ...
+    sfumato.errors.FileError: the MATLAB 7.3 file is damaged or cut: ...
     """
     import h5py
 

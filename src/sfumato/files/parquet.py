@@ -34,7 +34,7 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 
     >>> parquet_columns(b"PAR1")
     Traceback (most recent call last):
-    sfumato.files.base.FileError: the Parquet file is damaged or cut: ...
+    sfumato.errors.FileError: the Parquet file is damaged or cut: ...
     """
     import pyarrow as arrow
     import pyarrow.compute

@@ -120,7 +120,7 @@ def files_of(folder: Path) -> list[Path]:
 
     >>> files_of(Path(__file__).parent / "none")
     Traceback (most recent call last):
-    sfumato.files.base.FileError: ...none: an empty folder; give a file of records, or a folder of such files
+    sfumato.errors.FileError: ...none: an empty folder; give a file of records, or a folder of such files
     """
     files = [path for path in folder.glob("*") if path.is_file() and not path.name.startswith(".")]
     endings = Counter(path.suffix.lower() for path in files)
