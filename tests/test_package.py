@@ -44,8 +44,8 @@ def test_demo_writes_its_record_and_picture(tmp_path, capsys, monkeypatch):
     assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
     assert "2-differentially private" in capsys.readouterr().out
     data, reference = demo.wings()
-    assert np.array_equal(sf.data.read(tmp_path / "out" / "wings.tps").points, data)
-    assert np.array_equal(sf.data.read(tmp_path / "out" / "reference.tps").points, [reference])
+    assert np.array_equal(sf.read(tmp_path / "out" / "wings.tps").points, data)
+    assert np.array_equal(sf.read(tmp_path / "out" / "reference.tps").points, [reference])
 
 
 def test_the_reference_wing_is_not_among_the_data():
