@@ -18,12 +18,12 @@ import numpy as np
 from sfumato.audit.checks import Check, Settings, tell
 from sfumato.audit.pairs import repeated
 from sfumato.audit.solver import center_loss, largest_radius
-from sfumato.ball import Ball
 from sfumato.bounds import bounds_of
 from sfumato.calibration import Calibration, kng_scale
 from sfumato.frechet import solve
 from sfumato.mechanisms import ManifoldLaplace
 from sfumato.records import Records
+from sfumato.regions.ball import Ball
 from sfumato.spaces import SPD, PlanarShapes, Sphere
 from sfumato.spaces.base import Array, Points, Space
 

@@ -18,11 +18,11 @@ import numpy as np
 
 from sfumato.audit.blackbox import boost, epsilon_bound
 from sfumato.audit.checks import Check, Settings, tell
-from sfumato.ball import Ball
 from sfumato.frechet import solve
 from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
 from sfumato.mechanisms.base import ManifoldMechanism, Mechanism
 from sfumato.records import Records
+from sfumato.regions.ball import Ball
 from sfumato.sampling import secure_generator
 from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
 from sfumato.spaces.base import Array, Points, Space

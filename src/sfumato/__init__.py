@@ -20,7 +20,6 @@ from ._version import __version__
 
 if TYPE_CHECKING:
     from .adapters import as_opendp, from_geomstats
-    from .ball import Ball
     from .calibration import Calibration, Scale
     from .errors import (
         BudgetExceeded,
@@ -43,6 +42,7 @@ if TYPE_CHECKING:
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .planning import needed_epsilon, needed_n
     from .plots import plot_release
+    from .regions.ball import Ball
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "adapters": "as_opendp from_geomstats",
-    "ball": "Ball",
+    "regions": "Ball",
     "calibration": "Calibration Scale",
     "estimator": "PrivateFrechetMean PrivateTangentSpace",
     "frechet": "ConvergenceWarning FrechetMean frechet_mean",

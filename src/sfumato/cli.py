@@ -19,11 +19,11 @@ from .interruption import Interruption, Stopped
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from .ball import Ball
     from .files import Dataset
     from .ledger import Ledger
     from .mechanisms import Forecast
     from .records import Progress
+    from .regions.ball import Ball
     from .release import Release
     from .spaces import Space
 
@@ -255,7 +255,7 @@ def tell_curator(ball: Ball, points: Any, first: bool) -> None:
     """How many records were clipped: on the curator's screen, after the release, and nowhere else."""
     import numpy as np
 
-    from .ball import INSIDE
+    from .regions.ball import INSIDE
 
     canonical, bad = ball.space.diagnose(points)
     canonical = canonical.copy()

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .ball import Ball
 from .bounds import bounds_of
 from .calibration.mean import MeanBounds
 from .files import as_data
 from .records import MEMORY, Progress, Records, is_lazy, one_thread, stream
+from .regions.ball import Ball
 from .spaces.base import Array, Moments, Points, Space, uniform_weights
 
 MAX_ITERATIONS = 500

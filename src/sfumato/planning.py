@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from .ball import Ball
 from .mechanisms.choice import forecast
+from .regions.ball import Ball
 from .release import write_atomically
 
 

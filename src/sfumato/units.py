@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .ball import Ball
 from .files import Dataset
 from .frechet import solve
 from .records import Records
+from .regions.ball import Ball
 from .spaces.base import Points
 
 RECORD = "one record"

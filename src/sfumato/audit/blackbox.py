@@ -21,10 +21,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
-from ..ball import Ball
 from ..frechet import solve
 from ..mechanisms.base import ManifoldMechanism, Mechanism
 from ..records import Records
+from ..regions.ball import Ball
 from ..sampling import Target
 from ..spaces.base import Array, Points
 from ..views.figures import QUIET, SHARP, SOFT

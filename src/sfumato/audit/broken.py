@@ -10,12 +10,12 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..ball import Ball
 from ..bounds import bounds_of
 from ..calibration import Scale
 from ..mechanisms import KNG, ManifoldLaplace
 from ..mechanisms.base import ManifoldMechanism
 from ..records import Records
+from ..regions.ball import Ball
 from ..sampling import Target
 from ..spaces import Space, Sphere
 from ..spaces.base import Array, Points

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ..ball import Ball
 from ..bounds import bounds_of
 from ..frechet import solve
 from ..records import Records
+from ..regions.ball import Ball
 from ..spaces.base import Array, Points
 
 Counts = NDArray[np.int64]

@@ -16,10 +16,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ball import Ball
 from ..bounds import bounds_of
 from ..mechanisms import ManifoldLaplace, Mechanism
 from ..records import Records
+from ..regions.ball import Ball
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from ..spaces.base import Array, Points
 from .checks import Check, Settings, tell

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ..ball import Ball
 from ..mechanisms import KNG, MECHANISMS, Exponential, ManifoldLaplace, Mechanism
 from ..mechanisms.base import ManifoldMechanism
+from ..regions.ball import Ball
 from ..release import write_atomically
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from . import broken

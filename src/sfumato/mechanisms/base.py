@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import _version
-from ..ball import Ball, check_invalid
 from ..bounds import bounds_of
 from ..calibration.error import FAIL, laplace_error_law
 from ..calibration.mean import mean_bounds
@@ -34,6 +33,7 @@ from ..calibration.rounding import (
 from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_request
 from ..files import Dataset, as_data
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, one_thread, stream
+from ..regions.ball import Ball, check_invalid
 from ..release.record import (
     PROBABILITIES,
     BallOf,

@@ -8,10 +8,10 @@ from typing import Any
 
 from numpy.typing import ArrayLike
 
-from ..ball import Ball
 from ..calibration.scale import check_request
 from ..files import Dataset, as_data
 from ..records import MEMORY, Progress
+from ..regions.ball import Ball
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace

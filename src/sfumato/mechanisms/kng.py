@@ -8,7 +8,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..ball import Ball
 from ..bounds import bounds_of
 from ..calibration.error import (
     Ellipse,
@@ -24,6 +23,7 @@ from ..calibration.scale import Scale, check_request, kng_scale
 from ..frechet import mean_in_ball
 from ..radial import RadialLaw, spread_edges
 from ..records import Records, one_thread
+from ..regions.ball import Ball
 from ..release.record import STATED, ErrorOf, Release
 from ..sampling import Target, coarse
 from ..spaces.base import Array, Moments, Points, Space

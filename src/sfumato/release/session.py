@@ -8,9 +8,9 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
-from ..ball import Ball
 from ..errors import BudgetExceeded, UnsavedError
 from ..interruption import Interruption
+from ..regions.ball import Ball
 from .ledger import Entry, Ledger
 from .record import Release
 

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from ..ball import Ball
 from ..frechet import frechet_mean
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, PointwiseLaplace
 from ..outlines import crosses_itself, outline_bandwidth, smooth_outline
+from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array
 from .store import Row, Store, markdown_table, save_figure

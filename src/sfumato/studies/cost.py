@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..ball import Ball
 from ..mechanisms import KNG
 from ..records import Records
+from ..regions.ball import Ball
 from ..spaces import SPD, PlanarShapes, Space, Sphere
 
 

@@ -8,10 +8,10 @@ from functools import partial
 
 import numpy as np
 
-from ..ball import Ball
 from ..frechet import solve
 from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace, Mechanism
 from ..records import Records
+from ..regions.ball import Ball
 from ..spaces import SPD, Sphere
 from ..spaces.base import Array, Points
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary

@@ -6,10 +6,10 @@ from functools import partial
 
 import numpy as np
 
-from ..ball import Ball
 from ..frechet import solve
 from ..mechanisms import KNG
 from ..records import Records
+from ..regions.ball import Ball
 from ..spaces import Sphere
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..ball import Ball
+from ..regions.ball import Ball
 from ..spaces.base import Array
 from .figures import figure
 

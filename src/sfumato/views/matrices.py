@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from ..ball import Ball
+    from ..regions.ball import Ball
     from ..release import Release
 
 WIDEST = 300.0  # of a radius in an exponent

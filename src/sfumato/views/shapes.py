@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..ball import Ball
 from ..outlines import crosses_itself
+from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
 from .base import View, error_or_none, is_geodesic, numbered

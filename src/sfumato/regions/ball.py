@@ -8,7 +8,7 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .spaces.base import Array, InvalidPointError, Points, Space, as_numbers
+from ..spaces.base import Array, InvalidPointError, Points, Space, as_numbers
 
 INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
 
