@@ -9,12 +9,15 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import ModuleType
-from typing import Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError as InvalidPointError
+
+if TYPE_CHECKING:
+    from .embedding import Embedding
 
 Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
@@ -162,6 +165,17 @@ class Space(ABC):
         """Unit tangent vectors at one base point, uniform on the sphere."""
         gaussian = rng.standard_normal((size, self.dim))
         return self.from_coordinates(base, gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+
+    # -- where it lies, for what the paper compares with -----------------------------------------------------------------
+    def embedding(self) -> Embedding | None:
+        """The linear space that this one lies in, if it lies in one."""
+        return None
+
+    landmark_dim: ClassVar[int | None] = None  # coordinates of each landmark, where points are landmarks
+
+    def align(self, base: Points, points: Points) -> Points:
+        """Points as they lie closest to ``base``, where the same point can be written in several ways."""
+        return points
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .base import Array, Points, Space, in_pairs, not_finite, runs, uniform_weights, whole_number
+from .embedding import Embedding
 
 
 @dataclass(frozen=True)
@@ -58,6 +59,9 @@ class Euclidean(Space):
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return vectors
+
+    def embedding(self) -> Embedding | None:
+        return Embedding(self.dim)
 
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         # the mean of differences, not the difference of means: it keeps small spreads far from the origin

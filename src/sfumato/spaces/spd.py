@@ -32,6 +32,7 @@ from .base import (
     uniform_weights,
     whole_number,
 )
+from .embedding import Embedding, TriangleEmbedding
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 _Sums = tuple[float, Array, Array, float, float]
@@ -176,6 +177,9 @@ class SPD(Space):
         rows, columns = np.triu_indices(self.size, 1)
         diagonal = np.diagonal(white, axis1=-2, axis2=-1)
         return np.concatenate([diagonal, np.sqrt(2) * white[..., rows, columns]], axis=-1)
+
+    def embedding(self) -> Embedding | None:
+        return TriangleEmbedding(self.dim, self.size)
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:

@@ -33,6 +33,7 @@ from .base import (
     uniform_weights,
     whole_number,
 )
+from .embedding import Embedding, RoundEmbedding
 
 DRIFT = 1e-3  # of the right norm: a vector rounded to three decimals; each is put right
 EXACT = 2.0**-52
@@ -169,6 +170,9 @@ class Sphere(Space):
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return np.asarray(_reflect(base * self._q, vectors)[..., 1:])
+
+    def embedding(self) -> Embedding | None:
+        return RoundEmbedding(self.dim + 1, self.curvature)
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
