@@ -20,7 +20,8 @@ from sfumato.audit.blackbox import boost, epsilon_bound
 from sfumato.audit.checks import Check, Settings, tell
 from sfumato.frechet import solve
 from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
-from sfumato.mechanisms.base import ManifoldMechanism, Mechanism
+from sfumato.mechanisms.base import Mechanism
+from sfumato.mechanisms.manifold import ManifoldMechanism, ManifoldPlan
 from sfumato.records import Records
 from sfumato.regions.ball import Ball
 from sfumato.sampling import secure_generator
@@ -207,12 +208,11 @@ def one_moved(ball: Ball, n: int) -> tuple[Points, Points]:
 def released_values(mechanism: Mechanism, points: Points, size: int, rng: np.random.Generator | None = None) -> Array:
     """Values as they would be released, one after the other, each with a fresh generator; what the data alone decide (the
     mean and the density about it) is computed once."""
-    n = len(points)
-    scale, records = mechanism.calibrate(n), Records(mechanism.space, points)
-    if isinstance(mechanism, ManifoldMechanism):
-        target = mechanism.target(records, scale)
-        return np.stack([mechanism._rounded(target, n, rng or secure_generator()) for _ in range(size)])
-    return np.stack([mechanism._draw(records, scale, rng or secure_generator()) for _ in range(size)])
+    plan, records = mechanism.at(len(points)), Records(mechanism.space, points)
+    if isinstance(plan, ManifoldPlan):
+        target = plan.target(records)
+        return np.stack([plan.rounded(target, rng or secure_generator()) for _ in range(size)])
+    return np.stack([plan.draw(records, rng or secure_generator()) for _ in range(size)])
 
 
 def audit_bits(
@@ -236,7 +236,7 @@ def audit_bits(
         values = [released_values(mechanism, points, size, None if secure else rng) for points in pair]
     else:
         values = [mechanism.sample(space.present(points), size, rng) for points in pair]
-    spacing = mechanism.spacing(n) if released else None
+    spacing = mechanism.at(n).spacing if released else None
     first, second = (features(space, v, means, on_manifold, spacing) for v in values)
     best = attack(first, second)
     if classifier:

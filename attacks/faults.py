@@ -582,7 +582,7 @@ def second_writer(operation: Operation, chance: random.Random, quick: bool) -> t
 def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     if operation.clock:
         return "n/a", operation.clock
-    from sfumato.mechanisms import base
+    from sfumato.mechanisms import plan
     from sfumato.release import ledger
 
     class Backwards(datetime):
@@ -593,7 +593,7 @@ def clock_goes_back(operation: Operation, chance: random.Random, quick: bool) ->
             return datetime(2020, 1, 1, tzinfo=UTC) - timedelta(days=next(cls.steps))
 
     def act(folder: Path) -> None:
-        ledger.datetime = base.datetime = Backwards  # type: ignore[attr-defined]
+        ledger.datetime = plan.datetime = Backwards  # type: ignore[attr-defined]
         operation.act(folder)
 
     with _prepared(operation) as folder:

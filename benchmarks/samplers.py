@@ -14,7 +14,7 @@ from .table import Row, Table, alternate, cpu
 
 if TYPE_CHECKING:
     from sfumato import Ball
-    from sfumato.mechanisms.base import ManifoldMechanism
+    from sfumato.mechanisms.manifold import ManifoldMechanism
     from sfumato.sampling import Target
 
 EPSILON = 1.0
@@ -139,9 +139,9 @@ def _against_chain(
 
     rng = np.random.default_rng([SEED, 1])
     n, space = len(points), mechanism.space
-    target = mechanism.target(Records(space, mechanism.ball.clip(points)), mechanism.calibrate(n))
+    target = mechanism.target(Records(space, mechanism.ball.clip(points)))
     walk = _with_energy(target, mechanism.scale(n))
-    step = mechanism.noise_length(n) / 2
+    step = mechanism.at(n).noise_length / 2
     count = 2000 if n < 1000 else 100
 
     def chain(steps: int) -> object:

@@ -637,7 +637,7 @@ def test_the_released_value_is_shown(sfumato, wings):
     [
         ("sfumato.regions.ball:Ball.clip", "nothing was released, and nothing was charged", "2 of 2"),
         ("sfumato.ledger:Ledger.charge", "nothing was released, but epsilon 1 is charged to study.ledger", "1 of 2"),
-        ("sfumato.mechanisms.base:secure_generator", "nothing was released, but epsilon 1 is charged", "1 of 2"),
+        ("sfumato.mechanisms.plan:secure_generator", "nothing was released, but epsilon 1 is charged", "1 of 2"),
         ("sfumato.ledger:Ledger.complete", "the release is made and is in m.json: do not release again", "1 of 2"),
         ("sfumato.release:Release.save", "the release is made and is in m.json: do not release again", "1 of 2"),
     ],

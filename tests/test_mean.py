@@ -57,7 +57,7 @@ def gradient(space, x, points):
 @pytest.mark.parametrize("space", POSITIVE, ids=str)
 def test_certain_steps_stay_in_the_ball_and_lower_the_cost(space, share, rng):
     ball = the_ball(space, share)
-    bounds = mean_bounds(space, ball.center, ball.radius, 50)
+    bounds = mean_bounds(ball, 50)
     for _ in range(60):
         points, x = adversarial(ball, rng), somewhere(ball, rng)
         step = gradient(space, x, points)
@@ -73,7 +73,7 @@ def test_certain_steps_stay_in_the_ball_and_lower_the_cost(space, share, rng):
 def test_where_the_gradient_is_small_the_cost_is_convex(space, share, rng):
     """Hess F ≥ (cos r − ‖∇F‖·sin t)/cos t at distance t from the centre (κ = 1); a bound twice as large fails."""
     ball = the_ball(space, share)
-    q, bounds = np.sqrt(bounds_of(space).curvature[1]), mean_bounds(space, ball.center, ball.radius, 50)
+    q, bounds = np.sqrt(bounds_of(space).curvature[1]), mean_bounds(ball, 50)
     closest = np.inf
     for _ in range(60):
         points = adversarial(ball, rng)
@@ -97,7 +97,7 @@ def test_two_clusters_at_opposite_ends_have_the_mean_between_them(space, share):
     ends[0, 0], ends[1, 0] = ball.radius, -ball.radius
     ends = ball.clip(space.present(at(ball, ends)))
     for n in (1, 2, 3, 10, 41):
-        bounds = mean_bounds(space, ball.center, ball.radius, n)
+        bounds = mean_bounds(ball, n)
         for k in range(n + 1):
             points = np.repeat(ends, [n - k, k], axis=0)
             found = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
@@ -115,10 +115,7 @@ def test_neighbours_have_means_as_close_as_the_laplace_allows(space, share, rng)
         other = points.copy()
         other[int(rng.integers(len(points)))] = adversarial(ball, rng)[0]
         n = len(points)
-        allowed = (
-            bounds_of(space).mean_sensitivity(ball.radius) / n
-            + 2 * mean_bounds(space, ball.center, ball.radius, n).distance
-        )
+        allowed = bounds_of(space).mean_sensitivity(ball.radius) / n + 2 * mean_bounds(ball, n).distance
         moved = float(space.distance(*(laplace.center(Records(space, p)) for p in (points, other))))
         assert moved <= allowed * (1 + 1e-9)
         widest = max(widest, moved / allowed)
@@ -129,7 +126,7 @@ def test_neighbours_have_means_as_close_as_the_laplace_allows(space, share, rng)
 def test_steps_that_are_certain_find_it_alone_within_their_public_number(space, rng, monkeypatch):
     """As if the quick search always went astray."""
     ball = the_ball(space, 0.8)
-    bounds = mean_bounds(space, ball.center, ball.radius, 300)
+    bounds = mean_bounds(ball, 300)
     for _ in range(12):
         points = adversarial(ball, rng)
         quick = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
@@ -146,7 +143,7 @@ def test_a_solver_without_an_answer_gives_the_best_point_of_the_ball(monkeypatch
     space = sf.Sphere(2)
     ball = the_ball(space, 0.5)
     points = ball.clip(at(ball, [[0.5, 0.1], [0.2, -0.4]]))
-    bounds = mean_bounds(space, ball.center, ball.radius, 2)
+    bounds = mean_bounds(ball, 2)
     monkeypatch.setattr(frechet, "MAX_ITERATIONS", 0)
     for passes, near in ((1, 0.5), (40, bounds.distance)):
         never = type(bounds)(**{**vars(bounds), "passes": passes})
@@ -170,7 +167,7 @@ def test_the_old_solver_leaves_the_ball():
         x, damping = (there, min(1.0, 2 * damping)) if shorter else (x, damping / 2)
     assert float(space.norm(x, gradient(space, x, points))) < 1e-9
     assert space.distance(ball.center, x) > ball.radius
-    bounds = mean_bounds(space, ball.center, ball.radius, 100)
+    bounds = mean_bounds(ball, 100)
     found = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance).point
     assert space.distance(ball.center, found) <= ball.radius
 
@@ -239,8 +236,10 @@ def test_curvature_of_both_signs_is_refused():
         pass
 
     class Both(ProjectiveSpace):
-        curvature = (-1.0, 1.0)
+        def __init__(self, space):
+            super().__init__(space)
+            self.curvature = (-1.0, 1.0)
 
     register(Saddle, Both)
     with pytest.raises(ValueError, match="both signs"):
-        mean_bounds(Saddle(2), Saddle(2).origin(), 0.3, 10)
+        mean_bounds(sf.Ball(Saddle(2), Saddle(2).origin(), 0.3), 10)

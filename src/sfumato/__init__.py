@@ -37,16 +37,18 @@ if TYPE_CHECKING:
     from .files import Dataset, read, write_points
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .ledger import Ledger
-    from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, Objective, PointwiseLaplace
+    from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, PointwiseLaplace
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .planning import needed_epsilon, needed_n
     from .plots import plot_release
+    from .privacy import PureDP
     from .regions.ball import Ball
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
     from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+    from .statistics import Objective
 
 _HOMES = {
     "adapters": "as_opendp from_geomstats",
@@ -58,7 +60,9 @@ _HOMES = {
     "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
     "Refusal SfumatoError UnsavedError",
     "ledger": "Ledger",
-    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace Objective PointwiseLaplace",
+    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace PointwiseLaplace",
+    "statistics": "Objective",
+    "privacy": "PureDP",
     "mechanisms.choice": "plan private_mean",
     "outlines": "crosses_itself outline_bandwidth smooth_outline",
     "planning": "needed_epsilon needed_n",
@@ -95,6 +99,7 @@ __all__ = [
     "PrecisionError",
     "PrivateFrechetMean",
     "PrivateTangentSpace",
+    "PureDP",
     "RadiusError",
     "RecordError",
     "Refusal",

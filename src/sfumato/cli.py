@@ -171,13 +171,13 @@ def release(
     Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
     from . import Ball
-    from .calibration.scale import check_request
+    from .privacy import PureDP
     from .release.session import Session
 
     inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
     views = {"--plot": plot, "--report": report, "--value": value}
     check_outputs({"--out": out, **views}, inputs, force)
-    check_request(1, epsilon)
+    PureDP(epsilon)
     session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
     session.afford(epsilon)  # before any record is read
     limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing}
@@ -498,15 +498,15 @@ def plan(
     """
     from . import Ball
     from .mechanisms import forecast
-    from .mechanisms.base import check_promise
     from .planning import best_error, needed_epsilon, needed_n, plot_plan
+    from .privacy import PureDP
 
     manifold = named_space(space, landmarks, size, dim)
     ball = Ball(manifold, manifold.present(manifold.origin()), radius)
     if error is not None and not 0 < error < float("inf"):
         raise ValueError(f"--error must be a positive number, not {error}")
     check_outputs({"--plot": plot, "--simulate": simulate}, [])
-    check_promise(epsilon, force=True)
+    PureDP(epsilon).check(force=True)
     rows = forecast(ball, n, epsilon)
     usable = rows[0].refusal is None
     half = best_error(ball, n, epsilon) / 2 if usable else sys.float_info.max  # any error at all
@@ -653,7 +653,7 @@ def ledger_init(
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
     from .ledger import Ledger
-    from .mechanisms.base import LARGE_EPSILON
+    from .privacy import LARGE_EPSILON
 
     ledger = Ledger.create(file, epsilon, dataset)
     typer.echo(ledger.describe())

@@ -23,8 +23,8 @@ except ImportError:  # scikit-learn 1.5
         return np.asarray(estimator._validate_data(X, force_all_finite=ensure_all_finite, **options))
 
 
-from .mechanisms.base import Budget
 from .mechanisms.choice import private_mean
+from .mechanisms.plan import Budget
 from .regions.ball import Ball
 from .release import Release
 from .spaces import SPD, Space

@@ -14,9 +14,11 @@ from numbers import Real
 import numpy as np
 
 from .bounds import bounds_of
+from .errors import Refusal
 from .spaces.base import Array, Space
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+FINER = 256  # parts that a cell is cut into, again and again, to find a quantile
 CENTRAL, OUTER = 512, 128  # cells where the mass is, and between there and the limit
 
 
@@ -117,14 +119,22 @@ class RadialLaw:
         check_probability(p)
         after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
         if after[-1] > 1 - p:
-            raise ValueError(f"the {p} quantile lies beyond the range of this law")
+            raise Refusal(f"the {p} quantile lies beyond the range of this law")
         reached = np.flatnonzero(after > 1 - p)
         cell = int(reached[-1]) if len(reached) else 0  # 1 − p is 1 for a tiny p
         low, high = float(self.edges[cell]), float(self.edges[cell + 1])
-        for _ in range(60):
-            middle = (low + high) / 2
-            low, high = (middle, high) if self.survival(middle) > 1 - p else (low, middle)
-        return high
+        beyond = (1 - p) * self._cell_masses.sum() - self._cell_masses[
+            cell + 1 :
+        ].sum()  # mass wanted in the rest of the cell
+        for _ in range(2):
+            edges = np.linspace(low, high, FINER + 1)
+            masses = self._mass(edges)
+            rest = np.append(np.cumsum(masses[::-1])[::-1], 0.0)  # rest[i]: from edges[i] to the end
+            part = int(np.searchsorted(-rest, -beyond, side="right")) - 1
+            part = min(max(part, 0), FINER - 1)
+            low, high, beyond = float(edges[part]), float(edges[part + 1]), max(0.0, beyond - float(rest[part + 1]))
+        densest = float(masses[max(part - 1, 0) : part + 2].max()) / (high - low)
+        return max(low, high - beyond / densest) if densest > 0 else high
 
     # -- exact draws ---------------------------------------------------------------------------------------------------
     @cached_property

@@ -32,7 +32,7 @@ class LatticeAboutTheMean(sf.ManifoldLaplace):
     """A broken release: the lattice is that of the data."""
 
     def _rounded(self, target, n, rng):
-        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing(n))
+        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.at(n).spacing)
         return self.space.present(found)
 
 

@@ -193,14 +193,14 @@ def leaky(data, size, rng):
 def unclipped(data, size, rng):
     """Records beyond the ball are taken as they are."""
     laplace = sf.ManifoldLaplace(BALL, EPSILON)
-    return laplace.target(Records(SPHERE, SPHERE.validate(data)), laplace.calibrate(len(data))).draw(size, rng).points
+    return laplace.target(Records(SPHERE, SPHERE.validate(data))).draw(size, rng).points
 
 
 def coarse(data, size, rng):
     """A generator with 256 radii."""
     laplace = sf.ManifoldLaplace(BALL, EPSILON)
     points, scale = BALL.clip(data), laplace.calibrate(len(data))
-    base = laplace.target(Records(SPHERE, points), scale).base
+    base = laplace.target(Records(SPHERE, points)).base
     radius = scale.sigma * (1 + rng.integers(256, size=size)) / 64
     return SPHERE.exp(base, radius[:, None] * SPHERE.random_directions(base, size, rng))
 
@@ -217,7 +217,7 @@ def single_noise(ball, epsilon):
 
     def draw(data, size, rng):
         clipped = ball.clip(data)
-        target = mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(len(clipped)))
+        target = mechanism.target(Records(mechanism.space, clipped))
         noise = (target.draw(size, rng).points - target.base).astype(np.float32)
         return target.base + noise.astype(np.float64)
 
@@ -232,7 +232,7 @@ def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
 
     def rounded(points, size, rng):
         drawn = SPHERE.validate(draw(points, size, rng))
-        spacing = laplace.spacing(len(points))
+        spacing = laplace.at(len(points)).spacing
         whole = np.rint(SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / spacing)
         return SPHERE.exp(BALL.center, SPHERE.from_coordinates(BALL.center, whole * spacing))
 
@@ -242,7 +242,7 @@ def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
 def test_true_releases_are_drawn_from_the_lattice(rng):
     laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(10, OTHER).first
     drawn = releases(laplace)(data, 3, rng)
-    whole = SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / laplace.spacing(10)
+    whole = SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / laplace.at(10).spacing
     assert drawn.shape == (3, 3)
     assert np.abs(whole - np.rint(whole)).max() < 1e-9
     assert len(np.unique(drawn, axis=0)) == 3
@@ -301,12 +301,9 @@ def test_exact_loss_convicts_the_papers_scale():
 def test_work_tells_only_where_it_stops_at_the_first_acceptance(rng):
     """Proposals stand for time: no test depends on the speed of a machine."""
     kng, data = sf.KNG(BALL, 0.5), pair(2, ACROSS)
-    batch = kng._batch(2)
+    batch = kng.at(2).batch
 
-    targets = {
-        side.tobytes(): kng.target(Records(SPHERE, BALL.clip(side)), kng.calibrate(2))
-        for side in (data.first, data.second)
-    }
+    targets = {side.tobytes(): kng.target(Records(SPHERE, BALL.clip(side))) for side in (data.first, data.second)}
 
     def stopping(points):
         return (broken.first_acceptance(targets[points.tobytes()], rng)[1],)
@@ -339,10 +336,7 @@ def test_the_mean_takes_the_same_work_at_all_data_sets(kind, monkeypatch):
         work(BALL.clip(points))
         return len(counted)
 
-    found = {
-        calls(lambda p: mechanism.target(Records(SPHERE, p), mechanism.calibrate(20)), side)
-        for side in (data.first, data.second)
-    }
+    found = {calls(lambda p: mechanism.target(Records(SPHERE, p)), side) for side in (data.first, data.second)}
     assert len(found) == 1
     hasty = {calls(lambda p: solve(Records(SPHERE, p)), side) for side in (data.first, data.second)}
     assert len(hasty) == 2  # the solver alone tells

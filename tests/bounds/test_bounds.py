@@ -6,7 +6,7 @@ import pytest
 
 import sfumato as sf
 from attacks import adversary
-from sfumato.bounds import bounds_of
+from sfumato.bounds import bounds_of, constant
 from sfumato.records import Records
 from sfumato.spaces import _curvature as curvature
 
@@ -24,9 +24,9 @@ CURVED = [
 @pytest.mark.parametrize(
     ("function", "exact"),
     [
-        (curvature.cot_defect, lambda t: 1 - t * mpmath.cot(t)),
-        (curvature.chi, lambda t: t / mpmath.sin(t) ** 2 - mpmath.cot(t)),
-        (curvature.psi, lambda t: (1 - t * mpmath.cot(t)) * mpmath.cot(t)),
+        (constant.cot_defect, lambda t: 1 - t * mpmath.cot(t)),
+        (constant.chi, lambda t: t / mpmath.sin(t) ** 2 - mpmath.cot(t)),
+        (constant.psi, lambda t: (1 - t * mpmath.cot(t)) * mpmath.cot(t)),
         (curvature.coth_excess, lambda t: t * mpmath.coth(t) - 1),
         (curvature.coth_slope, lambda t: (t * mpmath.coth(t) - 1) * mpmath.coth(t) / t),
         (curvature.log_sinc, lambda t: mpmath.log(mpmath.sin(t) / t)),

@@ -61,8 +61,8 @@ def test_integrals_of_the_certificate_are_upper_bounds(make):
     on its cells' right ends."""
     r, R, sigma = 0.4, 0.55, 0.012
     space = sf.Sphere(dim=2)
-    B, flux, tail = make(space, r, R, 0.01)(sigma)
     A, rho1 = bounds_of(space).log_spread(r, R), R - r
+    B, flux, tail = make(space, r, R, A, 0.01)(sigma)
     with mpmath.workdps(30):
         if make is certificate._global:
             lam = float(bounds_of(space).hessian_bounds(r + R)[0])

@@ -7,7 +7,7 @@ from scipy import stats
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.bounds import bounds_of
-from sfumato.mechanisms import MECHANISMS, choose, forecast
+from sfumato.mechanisms import MECHANISMS, Problem, choose, forecast
 from sfumato.records import Records
 from sfumato.sampling import lattice_spacing
 
@@ -85,7 +85,7 @@ def test_every_mechanism_centres_on_its_statistic(rng):
             # ten million copies of the records, as it were: an ε of more than 60 has no less noise than 60
             ball = ball_of(space, 1.01 * typical_radius(space))
             records = Records(space, ball.clip(points))
-            draws = kind(ball, 10.0).target(records, kind(ball, 10.0).calibrate(10**8)).draw(20, rng).points
+            draws = kind(ball, 10.0).at(10**8).target(records).draw(20, rng).points
             assert space.distance(mean, draws).max() < 1e-3
 
 
@@ -113,10 +113,10 @@ def test_ambient_diameter_is_exact_on_spheres_and_a_bound_on_matrices(rng):
         vectors = radius * space.random_directions(center, 2000, rng)
         if space is not SPD:
             vectors[1000:] = -vectors[:1000]
-        image = ambient._embed(space.exp(center, vectors))
+        image = ambient.statistic.embedding.embed(space.exp(center, vectors))
         widest = np.linalg.norm(image[:1000] - image[1000:], axis=1).max()
-        assert widest <= ambient.diameter() * (1 + 1e-12)
-        assert widest > (0.4 if space is SPD else 0.9999) * ambient.diameter()
+        assert widest <= ambient.statistic.diameter * (1 + 1e-12)
+        assert widest > (0.4 if space is SPD else 0.9999) * ambient.statistic.diameter
 
 
 def test_projection_returns_to_the_manifold_within_the_predicted_error(rng):
@@ -138,7 +138,7 @@ def test_projection_returns_to_the_manifold_within_the_predicted_error(rng):
 
 
 def test_a_release_that_is_not_positive_definite_says_so(rng, monkeypatch):
-    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
     matrices = cloud(SPD, np.eye(2), 1.0, 4, rng)
     ambient = sf.AmbientLaplace(ball_of(SPD, 1.5), 0.2)
     releases = [ambient.release(matrices) for _ in range(40)]
@@ -167,7 +167,7 @@ def test_pointwise_laplace_adds_laplace_noise_to_each_coordinate(rng):
 def test_pointwise_bounds_clip_every_record():
     landmarks = np.random.default_rng(3).normal(size=(20, 5, 2))
     narrow = sf.PointwiseLaplace(ball_of(SHAPES, 0.3), 1e9, bounds=0.01, align=False)
-    assert np.abs(narrow.sample(landmarks, 1, np.random.default_rng(0))).max() <= 0.01 + 1e-6
+    assert np.abs(narrow.statistic.of(Records(SHAPES, narrow.ball.clip(landmarks)))).max() <= 0.01 + 1e-6
     with pytest.raises(ValueError, match="bounds must be positive"):
         sf.PointwiseLaplace(ball_of(SHAPES, 0.3), 1.0, bounds=-1.0)
 
@@ -210,15 +210,17 @@ def test_the_papers_pointwise_laplace_takes_its_bounds_from_the_data(rng):
 # -- choice ------------------------------------------------------------------------------------------------------------------
 def test_auto_takes_the_smallest_predicted_error():
     ball = ball_of(SPHERE, np.pi / 8)
-    assert choose(ball, 20, 1.0).name == "laplace"
+    assert choose(Problem(ball, 20, sf.PureDP(1.0))).name == "laplace"
     rows = forecast(ball, 20, 1.0)
     assert [r.error_95 for r in rows] == sorted(r.error_95 for r in rows)
-    assert choose(ball_of(SPHERE, 1.2), 20, 1.0).name == "laplace"  # beyond Assumption 1 only the Laplace is left
+    assert (
+        choose(Problem(ball_of(SPHERE, 1.2), 20, sf.PureDP(1.0))).name == "laplace"
+    )  # beyond Assumption 1 only the Laplace is left
     assert {r.mechanism for r in forecast(ball_of(SPHERE, 1.2), 20, 1.0) if r.refusal} == {"kng", "exponential"}
 
 
 def test_auto_takes_kng_where_the_laplace_does_not_exist():
-    assert choose(ball_of(sf.SPD(size=2), 2.0), 20, 0.1).name != "laplace"
+    assert choose(Problem(ball_of(sf.SPD(size=2), 2.0), 20, sf.PureDP(0.1))).name != "laplace"
 
 
 # -- what is refused before anything is spent -------------------------------------------------------------------------------
@@ -299,13 +301,13 @@ def test_numpy_integers_and_single_precision_are_fine(rng):
 
 
 def test_predicted_errors_do_not_exceed_the_space():
-    assert sf.ManifoldLaplace(ball_of(SPHERE, 1.49), 1.0).release_error(20, 0.95) <= np.pi
-    assert sf.KNG(ball_of(SPD, 1.0), 1e-4).release_error(20, 0.95) < 3
+    assert sf.ManifoldLaplace(ball_of(SPHERE, 1.49), 1.0).at(20).release_error(0.95) <= np.pi
+    assert sf.KNG(ball_of(SPD, 1.0), 1e-4).at(20).release_error(0.95) < 3
 
 
 def test_nothing_left_is_an_error_with_every_reason():
     with pytest.raises(ValueError, match=r"(?s)no mechanism.*kng.*laplace"):
-        choose(ball_of(SPHERE, 1.6), 20, 1.0)
+        choose(Problem(ball_of(SPHERE, 1.6), 20, sf.PureDP(1.0)))
 
 
 # -- an objective of one's own -------------------------------------------------------------------------------------------------
@@ -456,8 +458,8 @@ def test_what_rounding_adds_is_within_epsilon_and_a_small_delta(kind, epsilon):
     """A draw can have some 10^11 outcomes of a cell, so that chances below e^−25 do not exist: an ε that is about such chances
     is kept with more noise."""
     mechanism = kind(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), epsilon)
-    losses = mechanism.check(500)
-    scale, ideal = mechanism._ideal(500)
+    losses = mechanism.plan(500).losses
+    scale, ideal = mechanism.at(500).scale, mechanism.at(500).epsilon
     assert ideal + losses.numerical_epsilon <= epsilon
     assert 2e-12 * (1 + np.exp(ideal)) / 2 < losses.numerical_delta <= 1e-6
     assert ("double precision" in scale.formula) == (ideal < 0.99 * epsilon)
@@ -468,10 +470,10 @@ def test_what_rounding_adds_is_within_epsilon_and_a_small_delta(kind, epsilon):
 @pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace])
 def test_very_many_records_get_the_smallest_noise_that_doubles_can_carry(kind, n):
     mechanism = kind(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), 1.0)
-    losses = mechanism.check(n)
+    losses = mechanism.plan(n).losses
     assert losses.numerical_epsilon < 1
     assert losses.numerical_delta <= 1e-6
-    assert mechanism.release_error(n, 0.95) < 1e-3 * (1e9 / n) ** 0.5
+    assert mechanism.at(n).release_error(0.95) < 1e-3 * (1e9 / n) ** 0.5
 
 
 def test_no_refusal_of_the_laplace_depends_on_the_records(tmp_path):
@@ -502,6 +504,6 @@ def test_draws_in_many_dimensions(rng):
 def test_the_delta_counts_what_rounding_adds_to_epsilon():
     kng = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.3), 14.0)
     n = 10**12
-    losses, ideal = kng.check(n), kng._ideal(n)[1]
+    losses, ideal = kng.plan(n).losses, kng.at(n).epsilon
     assert losses.numerical_epsilon > 0.1
     assert losses.numerical_delta > 2e-12 * (1 + np.exp(ideal + losses.numerical_epsilon))

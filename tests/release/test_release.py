@@ -10,6 +10,7 @@ import pytest
 import sfumato as sf
 from conftest import CASES, cloud, typical_radius
 from sfumato import bounds
+from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.release import record
 from sfumato.sampling import secure
 
@@ -27,7 +28,7 @@ def case(request, rng):
 def seeded(monkeypatch):
     """Releases with a fixed seed, for statements about their distribution."""
     rng = np.random.default_rng(7)
-    monkeypatch.setattr("sfumato.mechanisms.base.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
 
 
 def flatten(document, path=""):
@@ -68,7 +69,7 @@ def test_value_is_a_function_of_whole_numbers(case):
     if isinstance(mechanism, sf.PointwiseLaplace):
         coordinates = release.value
     elif isinstance(mechanism, sf.AmbientLaplace):
-        coordinates = mechanism._embed(release.value)
+        coordinates = mechanism.statistic.embedding.embed(release.value)
     else:
         value = space.validate(release.value[None])[0]
         coordinates = space.coordinates(mechanism.ball.center, space.log(mechanism.ball.center, value))
@@ -305,7 +306,7 @@ def test_errors_come_from_the_record_alone(case, monkeypatch):
         raise AssertionError("a mechanism was asked")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sfumato.mechanisms.mechanism_from", refuse)
+        patch.setattr("sfumato.mechanisms.plan_from", refuse)
         release = sf.Release.from_json(text)
         stored = {p: release.error(p) for p in record.PROBABILITIES}
         assert release.error(0.94) == release.error(0.95)
@@ -313,8 +314,8 @@ def test_errors_come_from_the_record_alone(case, monkeypatch):
         assert picture(release).startswith(b"\x89PNG")
         with pytest.raises(AssertionError, match="a mechanism was asked"):
             release.error(0.9999)
-    assert stored == {p: mechanism.release_error(len(points), p) for p in record.PROBABILITIES}
-    assert release.error(0.9999) == mechanism.release_error(len(points), 0.9999) > stored[0.999]
+    assert stored == {p: mechanism.at(len(points)).release_error(p) for p in record.PROBABILITIES}
+    assert release.error(0.9999) == mechanism.at(len(points)).release_error(0.9999) > stored[0.999]
 
 
 def test_the_record_is_typed(case):
@@ -387,9 +388,9 @@ def test_a_space_of_one_s_own_reloads_as_what_it_is(space, center, name, tmp_pat
     assert (release.space.name, dict(release.space.parameters)) == (name, space.parameters())
     assert np.array_equal(release.value, made.value)
     assert [release.error(p) for p in record.PROBABILITIES] == [made.error(p) for p in record.PROBABILITIES]
-    assert release.error(0.95) == sf.ManifoldLaplace(ball, 1.0).release_error(30, 0.95)
+    assert release.error(0.95) == sf.ManifoldLaplace(ball, 1.0).at(30).release_error(0.95)
     parent = type(space).__mro__[1](dim=2)
-    ours = sf.ManifoldLaplace(sf.Ball(parent, center, 0.3), 1.0).release_error(30, 0.95)
+    ours = sf.ManifoldLaplace(sf.Ball(parent, center, 0.3), 1.0).at(30).release_error(0.95)
     assert (release.error(0.95) == ours) == (name != "test_release.Moon")
     assert f"in the space '{name}'" in release.describe()
     with pytest.raises(ValueError, match=r"up to a probability of 0\.999, not for 0\.9999"):
@@ -414,9 +415,9 @@ def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monke
         monkeypatch.setattr(owner, name, lambda *a, **o: (steps.append(name), function(*a, **o))[1])
 
     for owner, name in (
-        (sf.ManifoldLaplace, "check"),
+        (LaplacePlan, "check"),
         (sf.Ledger, "charge"),
-        (sf.ManifoldLaplace, "_draw"),
+        (LaplacePlan, "draw"),
         (sf.Release, "save"),
         (sf.Ledger, "complete"),
     ):
@@ -425,7 +426,7 @@ def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monke
     session = sf.Session(tmp_path / "mean.json", budget)
     ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
     release = session.release([[0.5]] * 9, ball, 0.6, "laplace")
-    assert steps == ["check", "charge", "_draw", "save", "complete"]
+    assert steps == ["check", "charge", "draw", "save", "complete"]
     assert sf.Release.load(tmp_path / "mean.json").sha256 == release.sha256
     with pytest.raises(sf.BudgetExceeded, match=r"0\.6 was asked, but only 0\.4 of 1 is left"):
         session.release([[0.5]] * 9, ball, 0.6, "laplace")

@@ -9,8 +9,8 @@ from threadpoolctl import threadpool_limits
 
 import sfumato as sf
 from conftest import cloud
+from sfumato.calibration.error import FAIL
 from sfumato.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
-from sfumato.mechanisms.base import FAIL
 from sfumato.records import Records
 from sfumato.sampling.precise import (
     _MAPS,
@@ -272,11 +272,11 @@ def test_failure_probabilities_are_below_a_billionth(space, radius, least):
         # with fewer records the exponential mechanism's noise is as wide as the ball in many dimensions
         for n in (10**6,) if kind is sf.Exponential and space.dim > 50 else (least, 10**6):
             mechanism = kind(ball, 1.0)
-            losses = mechanism.losses(n)
+            losses = mechanism.at(n).losses
             assert 1e-13 < losses.numerical_delta / BOTH < 1e-9
             assert 1e-14 < losses.numerical_epsilon < 1e-4
     assert (
-        sf.ManifoldLaplace(ball, 1.0).losses(max(50, least // 10)).numerical_delta / BOTH < 1e-9
+        sf.ManifoldLaplace(ball, 1.0).at(max(50, least // 10)).losses.numerical_delta / BOTH < 1e-9
     )  # for any number of records
 
 
@@ -286,7 +286,7 @@ def test_spaces_of_users_fall_back_to_doubles(rng):
 
     center, n = [0.0, 0.0, 1.0], 60
     theirs, ours = (sf.ManifoldLaplace(sf.Ball(s, center, 0.4), 1.0) for s in (Mine(dim=2), sf.Sphere(dim=2)))
-    assert ours.losses(n).numerical_delta / BOTH < 1e-11 < theirs.losses(n).numerical_delta / BOTH < 1e-9
+    assert ours.at(n).losses.numerical_delta / BOTH < 1e-11 < theirs.at(n).losses.numerical_delta / BOTH < 1e-9
     value = theirs.release(np.tile(center, (n, 1))).value
     assert np.linalg.norm(value) == pytest.approx(1)
 
@@ -295,7 +295,7 @@ def test_noise_that_reaches_the_cut_locus_is_counted():
     """Few records: the Laplace covers the sphere, and near the antipode of the centre the lattice is badly stretched."""
     wide = sf.ManifoldLaplace(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), 0.1)
     assert wide.error_quantile(3, 0.99) + 0.4 > np.pi
-    assert 1e-12 < wide.losses(3).numerical_delta < 1e-9
+    assert 1e-12 < wide.at(3).losses.numerical_delta < 1e-9
 
 
 @pytest.mark.parametrize("space", [sf.Sphere(dim=99), sf.PlanarShapes(landmarks=100), sf.SPD(size=10)], ids=str)
@@ -314,7 +314,7 @@ def test_a_draw_is_its_own_coordinates(rng):
     space = sf.Sphere(dim=2)
     mechanism = sf.ManifoldLaplace(sf.Ball(space, [0.0, 0.0, 1.0], 0.4), 1.0)
     points = cloud(space, space.origin(), 0.3, 50, rng)
-    target = mechanism.target(Records(mechanism.space, points), mechanism.calibrate(50))
+    target = mechanism.target(Records(mechanism.space, points))
     assert isinstance(target, Target)
     lengths = np.array([np.linalg.norm(target.draw_one(4, rng)) for _ in range(1500)])
     for p in (0.5, 0.9):

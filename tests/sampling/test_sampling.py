@@ -1,5 +1,7 @@
 """Draws against independent references, with tests that reject wrong variants."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy import stats
@@ -109,10 +111,8 @@ def test_draws_follow_their_density(space, r, n, kind, rng):
     expected = marginals(space, ball.center, mean, x)
 
     def p_values(sigma_factor=1.0):
-        wrong = Scale(scale.sigma * sigma_factor, "", {}, scale.region)
-        draws = marginals(
-            space, ball.center, mean, mechanism.target(Records(space, data), wrong).draw(DRAWS, rng).points
-        )
+        wrong = replace(mechanism.at(n), scale=replace(scale, sigma=scale.sigma * sigma_factor))
+        draws = marginals(space, ball.center, mean, wrong.target(Records(space, data)).draw(DRAWS, rng).points)
         return [weighted_ks(draws[name], expected[name], weight) for name in expected]
 
     assert min(p_values()) > TINY
@@ -130,7 +130,7 @@ class NoVolume(RadialLaw):
 def test_a_missing_volume_element_is_found(space, r, n, rng):
     ball, _, points, mean = setting(space, r, n, rng)
     mechanism = sf.ManifoldLaplace(ball, epsilon=1.0)
-    target = mechanism.target(Records(space, ball.clip(space.present(points))), mechanism.calibrate(n))
+    target = mechanism.target(Records(space, ball.clip(space.present(points))))
     x, weight = reference(
         space, mean, mechanism.scale(n), lambda x, u: u / mechanism.scale(n), np.inf, ball.center, rng, size=50_000
     )
@@ -168,11 +168,8 @@ def test_exponential_draws_follow_their_density(space, r, n, rng):
     draws = mechanism.sample(space.present(points), DRAWS, rng)
     found, expected = (marginals(space, ball.center, mean, p) for p in (space.validate(draws), x))
     assert min(weighted_ks(found[name], expected[name], weight) for name in found) > TINY
-    wide = (
-        mechanism.target(Records(space, ball.clip(space.present(points))), Scale(1.1 * sigma, "", {}, r))
-        .draw(DRAWS, rng)
-        .points
-    )
+    plan = replace(mechanism.at(n), scale=Scale(1.1 * sigma, "", {}, r))
+    wide = plan.target(Records(space, ball.clip(space.present(points)))).draw(DRAWS, rng).points
     assert weighted_ks(space.distance(mean, wide), expected["radius"], weight) < TINY
 
 
@@ -181,7 +178,7 @@ def test_chain_agrees_with_exact_draws(rng):
     space = sf.Sphere(dim=2)
     ball, _, points, mean = setting(space, np.pi / 8, 50, rng)
     kng = sf.KNG(ball, 1.0)
-    target = kng.target(Records(kng.space, ball.clip(points)), kng.calibrate(50))
+    target = kng.target(Records(kng.space, ball.clip(points)))
     exact = space.distance(mean, target.draw(20_000, rng).points)
     chain = space.distance(mean, metropolis(target, 1500, rng, step=1.5 * kng.scale(50), burn_in=200, thin=25))
     assert stats.ks_2samp(chain, exact).pvalue > TINY

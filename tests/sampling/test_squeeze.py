@@ -54,7 +54,7 @@ def squeezed_target(space, r, n, rng):
     ball = sf.Ball(space, space.present(space.origin()), r)
     records = Records(space, ball.clip(space.present(cloud(space, ball.center, r, n, rng))))
     kng = sf.KNG(ball, epsilon=1.0)
-    return kng, kng.target(records, kng.calibrate(n))
+    return kng, kng.target(records)
 
 
 @pytest.mark.parametrize(("space", "r", "n"), SQUEEZED, ids=str)
@@ -65,7 +65,7 @@ def test_a_squeeze_changes_no_draw(space, r, n, rng):
     with_squeeze, without = (t.draw(3000, np.random.default_rng(5)) for t in (target, asked))
     assert np.array_equal(with_squeeze.points, without.points)
     share = with_squeeze.evaluations / without.evaluations
-    ellipse = kng._ellipse(kng.calibrate(n), n)
+    ellipse = kng.at(n).ellipse
     assert share <= ellipse.doubt + 6 * np.sqrt(ellipse.doubt / 3000) + 1e-3
     # a Hessian 1% off is found out: draws change
     low_high = target.squeeze
@@ -98,7 +98,7 @@ def test_energies_lie_where_the_squeeze_says_for_records_that_coincide(space, r,
     points = space.exp(ball.center, space.from_coordinates(ball.center, tangent))
     kng = sf.KNG(ball, epsilon=1.0)
     sigma = kng.scale(n)
-    target = kng.target(Records(space, ball.clip(space.present(points))), kng.calibrate(n))
+    target = kng.target(Records(space, ball.clip(space.present(points))))
     assert target.squeeze is not None
     proposals = target.propose(60, rng)
     inside = np.isfinite(proposals.log_ratio)
@@ -119,20 +119,20 @@ def test_public_bounds_on_acceptance_and_doubt_hold(space, r, n, rng):
     accepted, unsettled = target._settle(proposals, slack)
     exact = slack <= target.log_acceptance(proposals.x, proposals.envelope)
     assert np.array_equal(exact & ~unsettled, accepted)
-    ellipse = kng._ellipse(kng.calibrate(n), n)
+    ellipse = kng.at(n).ellipse
     assert exact.mean() > ellipse.acceptance - 6 * np.sqrt(ellipse.acceptance * (1 - ellipse.acceptance) / 4000) - 1e-3
-    batch = kng._batch(n)
-    asks, chance = kng.asks(n, batch)
+    batch = kng.at(n).batch
+    asks, chance = kng.at(n).asks
     assert chance <= 1e-9
     assert asks <= batch
-    assert kng.losses(n).clock_delta <= 3e-9
+    assert kng.at(n).losses.clock_delta <= 3e-9
 
 
 @pytest.mark.parametrize(("space", "r", "n"), SQUEEZED[:3], ids=str)
 def test_a_release_asks_the_data_a_fixed_number_of_times(space, r, n, rng):
     kng, target = squeezed_target(space, r, n, rng)
-    batch = kng._batch(n)
-    asks = kng.asks(n, batch)[0]
+    batch = kng.at(n).batch
+    asks = kng.at(n).asks[0]
     counts = []
     energy = target.energy
     counting = dataclasses.replace(target, energy=lambda x: (counts.append(len(x)), energy(x))[1])

@@ -22,7 +22,8 @@ from numpy.typing import ArrayLike
 from scipy.special import betaincinv, ndtri
 
 from ..frechet import solve
-from ..mechanisms.base import ManifoldMechanism, Mechanism
+from ..mechanisms.base import Mechanism
+from ..mechanisms.manifold import ManifoldMechanism
 from ..records import Records
 from ..regions.ball import Ball
 from ..sampling import Target
@@ -453,9 +454,7 @@ class Case:
         if isinstance(self.mechanism, ManifoldMechanism):
             for points in (pair.first, pair.second):
                 clipped = self.ball.clip(points)
-                targets.append(
-                    self.mechanism.target(Records(self.ball.space, clipped), self.mechanism.calibrate(len(clipped)))
-                )
+                targets.append(self.mechanism.target(Records(self.ball.space, clipped)))
         return Features(self.ball, pair, targets, self.bits)
 
     def _columns(self, data: Array, size: int, look: Callable[[Array], Array]) -> Array:
@@ -497,7 +496,7 @@ def suspicious(
     for n in long:
         with suppress(ValueError):  # too many or too few for this mechanism
             if isinstance(mechanism, Mechanism):
-                mechanism.check(n)
+                mechanism.plan(n)
             pairs += [walk.pair(ball, _jump(sampler(mechanism), ball, walk)) for walk in walks(ball, n)]
     return pairs
 
@@ -519,7 +518,7 @@ def usable(mechanism: Mechanism | Draw, pairs: Sequence[Pair]) -> list[Pair]:
     refused = {}
     for n in {len(pair) for pair in pairs}:
         try:
-            mechanism.check(n)
+            mechanism.plan(n)
         except ValueError as error:
             refused[n] = error
     kept = [pair for pair in pairs if len(pair) not in refused]

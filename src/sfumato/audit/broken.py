@@ -7,13 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from ..bounds import bounds_of
 from ..calibration import Scale
 from ..mechanisms import KNG, ManifoldLaplace
-from ..mechanisms.base import ManifoldMechanism
+from ..mechanisms.laplace import LaplacePlan
+from ..mechanisms.manifold import ManifoldMechanism
 from ..records import Records
 from ..regions.ball import Ball
 from ..sampling import Target
@@ -31,12 +33,9 @@ def small_scale(mechanism: ManifoldMechanism, factor: float = 0.8) -> Draw:
     """The right density with a scale 20% too small."""
 
     def points(clipped: Points, size: int, rng: np.random.Generator) -> Points:
-        scale = mechanism.calibrate(len(clipped))
-        return (
-            mechanism.target(Records(mechanism.space, clipped), replace(scale, sigma=factor * scale.sigma))
-            .draw(size, rng)
-            .points
-        )
+        plan = mechanism.at(len(clipped))
+        plan = replace(plan, scale=replace(plan.scale, sigma=factor * plan.scale.sigma))
+        return plan.target(Records(mechanism.space, clipped)).draw(size, rng).points
 
     return _drawing(mechanism.ball, points)
 
@@ -56,9 +55,8 @@ def _radial(ball: Ball, epsilon: float, law: Callable[[int, np.random.Generator]
     mechanism, space = ManifoldLaplace(ball, epsilon), ball.space
 
     def points(clipped: Points, size: int, rng: np.random.Generator) -> Points:
-        scale = mechanism.calibrate(len(clipped))
-        base = mechanism.target(Records(space, clipped), scale).base
-        radius = scale.sigma * law(size, rng)
+        base = mechanism.target(Records(space, clipped)).base
+        radius = mechanism.scale(len(clipped)) * law(size, rng)
         vectors = radius.reshape(-1, *(1,) * len(space.point_shape)) * space.random_directions(base, size, rng)
         return space.exp(base, vectors)
 
@@ -77,12 +75,11 @@ def short_chain(ball: Ball, epsilon: float, steps: int = 50, step: float = 0.25)
         raise ValueError(f"the short chain walks on spheres, not on {space}")
 
     def points(clipped: Points, size: int, rng: np.random.Generator) -> Points:
-        scale = mechanism.calibrate(len(clipped))
-        target = mechanism.target(Records(space, clipped), scale)
+        sigma, target = mechanism.scale(len(clipped)), mechanism.target(Records(space, clipped))
         x = np.repeat(target.base[None], size, axis=0)
         current = energies(target, x)
         for _ in range(steps):
-            z = step * scale.sigma * rng.standard_normal(x.shape)
+            z = step * sigma * rng.standard_normal(x.shape)
             z -= np.sum(z * x, axis=1, keepdims=True) * x * space.curvature  # a normal vector of the tangent space
             candidate = space.exp(x, z)
             proposed = energies(target, candidate)
@@ -104,22 +101,29 @@ def data_radius(ball: Ball, epsilon: float) -> Draw:
     return draw
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Misplaced(ManifoldLaplace):
     """The manifold Laplace about ``place(space, points)``, which should be the Fréchet mean and is not always."""
 
     place: Callable[[Space, Points], Points] = field(kw_only=True)
 
-    def _calibrate(self, n: int, epsilon: float) -> Scale:
+    @property
+    def kind(self) -> type[MisplacedPlan]:
+        return MisplacedPlan
+
+    def options(self) -> dict[str, Any]:
+        return {"place": self.place}
+
+    def noise(self, n: int, epsilon: float) -> Scale:
         delta, room = bounds_of(self.space).mean_sensitivity(self.ball.radius) / n, 1e-9 * self.ball.radius
         return Scale((delta + room) / epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": room})
 
-    def center(self, records: Records) -> Points:
-        return self.place(self.space, records.points)
 
-    def target(self, records: Records, scale: Scale) -> Target:
-        one = Records(self.space, records.points[:1])  # the density about any point
-        return replace(ManifoldLaplace.target(self, one, scale), base=self.center(records))
+@dataclass(frozen=True, eq=False)
+class MisplacedPlan(LaplacePlan):
+    def center(self, records: Records) -> Points:
+        found: Points = self.options["place"](self.space, records.points)
+        return found
 
 
 def straying(space: Space, points: Points) -> Points:

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bounds import bounds_of
-from ..mechanisms.base import ManifoldMechanism
+from ..mechanisms.manifold import ManifoldMechanism
 from ..radial import gauss_legendre
 from ..records import Records
 from ..sampling import Target
@@ -102,9 +102,9 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
     targets, grids = [], []
     for points in (first, second):
         clipped = mechanism.ball.clip(points)
-        n = len(clipped)
-        targets.append(mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(n)))
-        grids.append(grid(targets[-1], mechanism.noise_length(n), mechanism.error_quantile(n, 1 - IGNORED), count))
+        plan = mechanism.at(len(clipped))
+        targets.append(plan.target(Records(mechanism.space, clipped)))
+        grids.append(grid(targets[-1], plan.noise_length, plan.error_quantile(1 - IGNORED), count))
     normalisers = []
     for target, (x, weight) in zip(targets, grids, strict=True):
         normalisers.append(np.log(np.sum(weight * np.exp(-energies(target, x)))))

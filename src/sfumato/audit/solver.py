@@ -163,7 +163,7 @@ def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: in
 
     def admitted(radius: float) -> bool:
         try:
-            kind(Ball(space, space.present(space.origin()), radius), 1.0).check(n)
+            kind(Ball(space, space.present(space.origin()), radius), 1.0).plan(n)
         except ValueError:
             return False
         return True

@@ -11,7 +11,8 @@ from time import perf_counter_ns, thread_time_ns
 
 import numpy as np
 
-from ..mechanisms.base import ManifoldMechanism, Mechanism
+from ..mechanisms.base import Mechanism
+from ..mechanisms.manifold import ManifoldMechanism
 from ..records import Records
 from ..sampling import secure_generator
 from ..spaces.base import Array
@@ -103,7 +104,7 @@ def stopping_at_first(mechanism: ManifoldMechanism) -> Callable[[Array], object]
 
     def release(data: Array) -> object:
         clipped = mechanism.ball.clip(data)
-        target = mechanism.target(Records(mechanism.space, clipped), mechanism.calibrate(len(clipped)))
+        target = mechanism.target(Records(mechanism.space, clipped))
         return first_acceptance(target, secure_generator())
 
     return release

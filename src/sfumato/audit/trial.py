@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..mechanisms import KNG, MECHANISMS, Exponential, ManifoldLaplace, Mechanism
-from ..mechanisms.base import ManifoldMechanism
+from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
 from ..release import write_atomically
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere

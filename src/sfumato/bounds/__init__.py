@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from functools import lru_cache, partial
 
+from ..errors import Refusal
 from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from .base import Bounds
 from .constant import constant_curvature
@@ -27,7 +28,7 @@ def bounds_of(space: Space) -> Bounds:
     for kind in type(space).__mro__:
         if kind in _MAKERS:
             return _MAKERS[kind](space)
-    raise ValueError(f"nothing is proven of {space}: register its bounds with sfumato.bounds.register")
+    raise Refusal(f"nothing is proven of {space}: register its bounds with sfumato.bounds.register")
 
 
 register(Euclidean, partial(constant_curvature, kappa=0.0))

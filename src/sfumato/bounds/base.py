@@ -13,25 +13,19 @@ from ..spaces.base import Array, Moments, Points, Space
 
 class Bounds(ABC):
     """Curvature, Hessians, volumes and sensitivities of one space: what KNG, the Laplace and the exponential mechanism need of
-    it.  A subclass for a family of spaces is one file; ``register`` in this room says which spaces it is for."""
+    it.  A subclass for a family of spaces is one file; ``register`` in this room says which spaces it is for.
+
+    ``curvature``: a lower and an upper bound on the sectional curvature.  ``injectivity_radius``: the distance within which
+    geodesics are the only shortest ones.  ``radial_growth``: the rate c of a growth like radius^(d−1)·exp(c·radius) of the
+    upper radial bound far out.
+    """
+
+    curvature: tuple[float, float] = (0.0, 0.0)
+    injectivity_radius: float = np.inf
+    radial_growth: float = 0.0
 
     def __init__(self, space: Space) -> None:
-        self.space = space
-
-    @property
-    def dim(self) -> int:
-        return self.space.dim
-
-    # -- curvature -------------------------------------------------------------------------------------------------
-    @property
-    @abstractmethod
-    def curvature(self) -> tuple[float, float]:
-        """Lower and upper bound on the sectional curvature."""
-
-    @property
-    @abstractmethod
-    def injectivity_radius(self) -> float:
-        """Distance within which geodesics are the only shortest ones."""
+        self.space, self.dim = space, space.dim
 
     @property
     def convexity_radius(self) -> float:
@@ -59,11 +53,6 @@ class Bounds(ABC):
     def radial_breaks(self) -> tuple[float, ...]:
         """Radii between which the upper radial bound is monotone and analytic."""
         return ()
-
-    @property
-    def radial_growth(self) -> float:
-        """Rate c of a growth like radius^(d−1)·exp(c·radius) of the upper radial bound far out."""
-        return 0.0
 
     def log_sphere_area(self, radius: ArrayLike) -> Array | None:
         """log of the mean over directions of radius^(d−1)·|det d exp|, up to a constant; None where not known exactly."""

@@ -9,14 +9,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..spaces._curvature import (
-    chi,
-    cot_defect,
+    DEFECT,
+    SMALL,
     coth_excess,
-    gradient_error,
     log_sinc,
     log_sinhc,
-    psi,
-    unit_log_spread,
 )
 from ..spaces.base import Array, Points, Space
 from .base import Bounds
@@ -28,14 +25,7 @@ class PositiveCurvature(Bounds):
     def __init__(self, space: Space, kappa: float) -> None:
         super().__init__(space)
         self.kappa, self.q = kappa, float(np.sqrt(kappa))
-
-    @property
-    def curvature(self) -> tuple[float, float]:
-        return (self.kappa, self.kappa)
-
-    @property
-    def injectivity_radius(self) -> float:
-        return float(np.pi) / self.q
+        self.curvature, self.injectivity_radius = (kappa, kappa), float(np.pi) / self.q
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """(d − 1)·log(sin(√κ·t)/(√κ·t)), t = ‖v‖."""
@@ -108,9 +98,6 @@ class PositiveCurvature(Bounds):
 class NoCurvature(Bounds):
     """R^d, where every bound is exact."""
 
-    curvature = (0.0, 0.0)
-    injectivity_radius = np.inf
-
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         return np.zeros(np.shape(vectors)[: np.ndim(vectors) - len(self.space.point_shape)])
 
@@ -149,12 +136,8 @@ class NegativeCurvature(Bounds):
     def __init__(self, space: Space, kappa: float) -> None:
         super().__init__(space)
         self.kappa, self.q = kappa, float(np.sqrt(-kappa))
-
-    injectivity_radius = np.inf
-
-    @property
-    def curvature(self) -> tuple[float, float]:
-        return (self.kappa, 0.0) if self.dim > 1 else (0.0, 0.0)
+        self.curvature = (kappa, 0.0) if self.dim > 1 else (0.0, 0.0)
+        self.radial_growth = (self.dim - 1) * self.q  # coth x ≤ 1 + 1/x
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """(d − 1)·log(sinh(q·t)/(q·t)), t = ‖v‖."""
@@ -168,10 +151,6 @@ class NegativeCurvature(Bounds):
         with np.errstate(divide="ignore"):  # sinh t = e^t·(1 − e^(−2t))/2
             value = (self.dim - 1) * (t + np.log(-np.expm1(-2 * t) / 2) - np.log(self.q))
         return value, value
-
-    @property
-    def radial_growth(self) -> float:
-        return (self.dim - 1) * self.q  # coth x ≤ 1 + 1/x
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
         """1, and q·s·coth(q·s) d − 1 times."""
@@ -239,3 +218,68 @@ def local_log_spread(r: float, u: Array) -> Array:
     knots = np.linspace(0.0, float(np.max(u)), 9)[1:]
     values = np.array([unit_log_spread(r, r + knot) for knot in knots])
     return np.asarray(values[np.searchsorted(knots, u * (1 - 1e-12))])
+
+
+def cot_defect(t: ArrayLike) -> Array:
+    """1 − t·cot t: how far the Hessian of half the squared distance falls below 1 where the curvature is 1."""
+    t = np.asarray(t, dtype=np.float64)
+    q = t * t
+    series = q * (DEFECT[0] + q * (DEFECT[1] + q * (DEFECT[2] + q * (DEFECT[3] + q * DEFECT[4]))))
+    safe = np.where(np.abs(t) < SMALL, 1.0, t)
+    return np.where(np.abs(t) < SMALL, series, 1.0 - safe / np.tan(safe))
+
+
+def chi(t: ArrayLike) -> Array:
+    """χ(t) = −(t·cot t)′ = t/sin²t − cot t."""
+    t = np.asarray(t, dtype=np.float64)
+    q = t * t
+    series = t * (2 * DEFECT[0] + q * (4 * DEFECT[1] + q * (6 * DEFECT[2] + q * (8 * DEFECT[3] + q * 10 * DEFECT[4]))))
+    safe = np.where(np.abs(t) < SMALL, 1.0, t)
+    return np.where(np.abs(t) < SMALL, series, safe / np.sin(safe) ** 2 - 1.0 / np.tan(safe))
+
+
+def psi(t: ArrayLike) -> Array:
+    """ψ(t) = (1 − t·cot t)·cot t, which equals t − χ(t); concave, so it has one maximum on (0, π)."""
+    return np.asarray(t, dtype=np.float64) - chi(t)
+
+
+@lru_cache(maxsize=4096)
+def unit_log_spread(r: float, R: float) -> float:
+    """A(r, R) on the unit sphere, rounded up: the largest ‖log_x y − log_x y'‖, x in B_R(p0), y and y' in B_r(p0).
+
+    The widest pair lies on the edge of B_r(p0), at an angle b from the direction of x and mirrored; by the law of
+    sines its width is 2·sin r·sin b·s/sin s with cos s = cos r·cos R + sin r·sin R·cos b (theory, Result 1).  For b
+    below π/2 the mirror image π − b is wider, and on [π/2, π] sin b falls while s/sin s rises: each cell therefore has
+    an upper bound from its two ends, and cells that could still hold the maximum are divided until it is known to 1e-7.
+    """
+
+    def stretch(b: Array) -> Array:  # s/sin s
+        cosine = np.cos(r) * np.cos(R) + np.sin(r) * np.sin(R) * np.cos(b)
+        return np.asarray(1 / np.sinc(np.arccos(np.clip(cosine, -1.0, 1.0)) / np.pi))
+
+    low = np.linspace(np.pi / 2, np.pi, 65)[:-1]
+    width = np.pi / 128
+    for _ in range(14):
+        upper = np.sin(low) * stretch(np.minimum(low + width, np.pi))
+        found = float(np.max(np.sin(low) * stretch(low)))
+        if upper.max() - found <= 1e-7 * found:
+            break
+        width /= 8
+        low = (low[upper > found][:, None] + width * np.arange(8)).ravel()
+    return max(2 * r, 2 * float(np.sin(r) * upper.max()) * (1 + 1e-14))
+
+
+def gradient_error(kappa: float, length: ArrayLike, second_moment: Array, reach: Array, slope: float) -> Array:
+    """The bound of Space.gradient_error on the sphere (κ = 1/radius²) and on CP^m (κ = 4).
+
+    For one record at distance s, (∇ᵥH)v = ⅓R(w, v)v + a rest, w = −log: linear in w, so that the mean of the first part is
+    ⅓R(g, v)v, at most ⅓κ‖g‖ with ‖g‖ ≤ slope + t along the way; and ‖rest‖ ≤ 2/√3·D(s), D(s) = √κ·(χ(x) − 2x/3), x = √κ·s.
+    D(s)/s³ rises, so the mean of D is at most D(S)/S² times the second moment.
+    """
+    u, S = np.asarray(length, dtype=np.float64), np.maximum(reach, 1e-150)
+    x = np.sqrt(kappa) * S
+    # χ(x) − 2x/3 = 4x³/45 + …: by the series where the difference would be rounding
+    small = 4 * x**3 / 45 * (1 + x * x)
+    rest = np.where(x < 0.05, small, chi(x) - 2 * x / 3)
+    share = np.minimum(1.0, second_moment / S**2)
+    return np.asarray(kappa * u * u * (slope / 6 + u / 18) + u * u / np.sqrt(3) * np.sqrt(kappa) * rest * share)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..spaces._curvature import chi, cot_defect, gradient_error, log_sinc, psi, unit_log_spread
-from ..spaces.base import Array, Points
+from ..spaces._curvature import log_sinc
+from ..spaces.base import Array, Points, Space
 from .base import Bounds
-from .constant import local_log_spread, psi_max
+from .constant import chi, cot_defect, gradient_error, local_log_spread, psi, psi_max, unit_log_spread
 
 
 class ProjectiveSpace(Bounds):
@@ -16,9 +16,9 @@ class ProjectiveSpace(Bounds):
 
     injectivity_radius = np.pi / 2
 
-    @property
-    def curvature(self) -> tuple[float, float]:
-        return (1.0 if self.dim > 2 else 4.0, 4.0)
+    def __init__(self, space: Space) -> None:
+        super().__init__(space)
+        self.curvature = (1.0 if self.dim > 2 else 4.0, 4.0)
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """(2m − 1)·log(sin t/t) + log cos t, m = k − 2."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..spaces._curvature import coth_excess, coth_slope, log_sinhc
-from ..spaces.base import Array, Moments, Points
+from ..spaces.base import Array, Moments, Points, Space
 from ..spaces.spd import whiten
 from .base import Bounds
 from .constant import hyperbolic_divergence
@@ -15,15 +15,11 @@ from .constant import hyperbolic_divergence
 class PositiveDefinite(Bounds):
     """SPD(k), with curvature between −½ and 0; for k = 2 a line times the hyperbolic plane of curvature −½."""
 
-    injectivity_radius = np.inf
-
-    @property
-    def size(self) -> int:
-        return int(self.space.point_shape[0])
-
-    @property
-    def curvature(self) -> tuple[float, float]:
-        return (-0.5, 0.0) if self.size > 1 else (0.0, 0.0)
+    def __init__(self, space: Space) -> None:
+        super().__init__(space)
+        self.size = k = int(space.point_shape[0])
+        self.curvature = (-0.5, 0.0) if k > 1 else (0.0, 0.0)
+        self.radial_growth = 0.5 * float(np.sqrt(k * (k * k - 1) / 3))  # max Σ_{i<j} |lᵢ − lⱼ|/2 over unit vectors l
 
     def _half_gaps(self, eigenvalues: Array) -> Array:
         rows, columns = np.triu_indices(self.size, 1)
@@ -37,12 +33,6 @@ class PositiveDefinite(Bounds):
         """Σ_{i<j} log(sinh(g)/g), g = |lᵢ − lⱼ|/2, l the eigenvalues of the whitened vector (Terras 1988)."""
         eigenvalues = np.linalg.eigvalsh(whiten(np.linalg.cholesky(base), vectors))
         return np.asarray(np.sum(log_sinhc(self._half_gaps(eigenvalues)), axis=-1))
-
-    @property
-    def radial_growth(self) -> float:
-        """c_k = max Σ_{i<j} |lᵢ − lⱼ|/2 over unit vectors l = ½·√(k(k²−1)/3)."""
-        k = self.size
-        return 0.5 * float(np.sqrt(k * (k * k - 1) / 3))
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Below: (d−1)·log ρ.  Above: that plus ∫₀^ρ min(k·t/12, c_k)dt, as coth x − 1/x ≤ min(x/3, 1)."""

@@ -44,31 +44,35 @@ class Certificate:
 
 
 Effect = Callable[[float], tuple[float, float, float]]  # σ → (B, flux, tail)
+Make = Callable[[Space, float, float, float, float], Effect]
 
 
 def certify(space: Space, r: float, n_epsilon: float, below: float) -> Certificate | None:
     """The smallest certified scale under ``below``, over R and both bounds; None if there is none."""
-    typical = (space.dim + 6 * np.sqrt(space.dim)) * 2 * r / n_epsilon  # a distance that draws seldom exceed
-    widest = (
-        np.inf
-        if np.isinf(bounds_of(space).convexity_radius)
-        else (bounds_of(space).convexity_radius - 2 * r) * (1 - 1e-9)
-    )
+    limit = bounds_of(space).convexity_radius
+    widest = np.inf if np.isinf(limit) else (limit - 2 * r) * (1 - 1e-9)
+    typical = min((space.dim + 6 * np.sqrt(space.dim)) * 2 * r / n_epsilon, widest)  # draws seldom go farther
 
-    def best(margin: float) -> Certificate | None:  # margin = R − r
-        found = [_solve(space, r, r + margin, n_epsilon, below, effect) for effect in (_global, _localised)]
-        return min((c for c in found if c), key=lambda c: c.sigma, default=None)
+    def search(effect: Make) -> Certificate | None:
+        """Any R is valid: downhill from a typical distance in large steps, then in small ones."""
+        tried: dict[float, Certificate | None] = {}
 
-    # any R is valid: a coarse search, then a finer one around its best
-    margins = np.unique(np.minimum(typical * np.geomspace(0.2, 12.0, 17), widest))
-    results = [best(margin) for margin in margins]
-    certified = [(c.sigma, i) for i, c in enumerate(results) if c]
-    if not certified:
-        return None
-    i = min(certified)[1]
-    low, high = margins[max(i - 1, 0)], margins[min(i + 1, len(margins) - 1)]
-    finer = [best(margin) for margin in np.linspace(low, high, 14)[1:-1]]
-    return min((c for c in [*results, *finer] if c), key=lambda c: c.sigma)
+        def sigma(step: float) -> float:  # R − r is 1.4^step times the typical distance
+            if step not in tried:
+                tried[step] = _solve(space, r, r + min(typical * 1.4**step, widest), n_epsilon, below, effect)
+            found = tried[step]
+            return np.inf if found is None else found.sigma
+
+        k = 0
+        for step in (1, -1):
+            while abs(k + step) <= 7 and (sigma(k + step) < sigma(k) or np.isinf(sigma(k))):
+                k += step
+        return tried[min(k + np.linspace(-1, 1, 7), key=sigma)]
+
+    found = search(_localised)
+    if found is None or found.sigma > 0.55 * below:  # half of it would be all that can be had
+        found = min(filter(None, [found, search(_global)]), key=lambda c: c.sigma, default=None)
+    return found
 
 
 def _solve(
@@ -77,13 +81,13 @@ def _solve(
     R: float,
     n_epsilon: float,
     below: float,
-    make: Callable[[Space, float, float, float], Effect],
+    make: Make,
 ) -> Certificate | None:
     A = bounds_of(space).log_spread(r, R)
     lowest = A / n_epsilon
     if lowest >= below:
         return None
-    effect = make(space, r, R, lowest)
+    effect = make(space, r, R, A, lowest)
 
     def enough(sigma: float) -> bool:
         return (A / sigma + sum(effect(sigma))) * ROUND_UP <= n_epsilon
@@ -103,9 +107,9 @@ def _solve(
     return Certificate(sigma, float(R), A, *effect(sigma), localised=make is _localised)
 
 
-def _global(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
+def _global(space: Space, r: float, R: float, A: float, sigma_floor: float) -> Effect:
     B = bounds_of(space).divergence_bound(r, R)
-    A, (lower, upper) = bounds_of(space).log_spread(r, R), bounds_of(space).hessian_bounds(r + R)
+    lower, upper = bounds_of(space).hessian_bounds(r + R)
     log_area = float(bounds_of(space).log_radial_bounds(R)[1])
     central = min(R - r, central_range(space, 0.5 / sigma_floor))
     edges = spread_edges(space, central, central)
@@ -120,8 +124,8 @@ def _global(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
     return effect
 
 
-def _localised(space: Space, r: float, R: float, sigma_floor: float) -> Effect:
-    A, rho1, end = bounds_of(space).log_spread(r, R), R - r, min(R + r, bounds_of(space).injectivity_radius)
+def _localised(space: Space, r: float, R: float, A: float, sigma_floor: float) -> Effect:
+    rho1, end = R - r, min(R + r, bounds_of(space).injectivity_radius)
     central = min(end, central_range(space, 0.5 / sigma_floor))
     edges = np.union1d(spread_edges(space, central, end), [rho1])
     right, width = edges[1:], np.diff(edges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from typing import Any
 
 import numpy as np
 
@@ -38,7 +38,6 @@ def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
     return RadialLaw.from_slope(space, slope, min(r + R, bounds_of(space).injectivity_radius))
 
 
-@lru_cache(maxsize=256)
 def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | None:
     """A lower bound on the share of KNG's proposals that are accepted: ∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the
     public bounds Λ and G on the mean Hessian.  None where the region does not reach beyond the ball."""
@@ -64,7 +63,6 @@ class Ellipse:
     doubt: float
 
 
-@lru_cache(maxsize=256)
 def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> Ellipse | None:
     """KNG's gradient transported back to the mean is Hv, give or take e(‖v‖), the error of the gradient: so ‖∇F‖ ≥
     s − e(s/λ), s = ‖Hv‖, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H.  As e rises, chords stay below the
@@ -134,28 +132,34 @@ def doubtful(proposals: int, probability: float) -> tuple[int, float]:
     return most, float(chances[most])
 
 
-@lru_cache(maxsize=256)
-def kng_error_quantile(space: Space, r: float, R: float, sigma: float, p: float) -> float:
+def kng_error_laws(space: Space, r: float, R: float, sigma: float) -> tuple[RadialLaw, ...]:
+    """What bounds the distance of a KNG draw from the mean: the law that dominates it and, with negative curvature on a bounded
+    region, one that is shallower and one that is steeper than the density along every ray."""
+    first = kng_error_law(space, r, R, sigma)
+    if np.isinf(R) or bounds_of(space).curvature[0] >= 0:
+        return (first,)
+    shallow = RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, r + R)
+    upper = np.maximum.accumulate(public_hessian(space, r, R, shallow.edges[1:])[1])
+    return first, shallow, RadialLaw(space, shallow.edges, upper / sigma)
+
+
+def kng_error_quantile(laws: tuple[RadialLaw, ...], p: float) -> float:
     """A distance from the mean that a KNG draw exceeds with probability at most 1 − p, whatever the data.
 
     The smaller of two proven bounds: the quantile of :func:`kng_error_law`, and the least t with
     ∫_t V·e^(−∫λ/σ) / ∫₀^t V·e^(−∫Λ/σ) ≤ (1 − p)/p.  The second holds as the gradient norm lies between ∫λ and ∫Λ and as the
     volume over V does not rise along a ray; it is the better one on widely spread SPD matrices.
     """
-    first = kng_error_law(space, r, R, sigma).quantile(p)
-    if np.isinf(R) or bounds_of(space).curvature[0] >= 0:
+    first = laws[0].quantile(p)
+    if len(laws) == 1:
         return first
-    shallow = RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, r + R)
-    edges = shallow.edges
-    upper = np.maximum.accumulate(public_hessian(space, r, R, edges[1:])[1])
-    steep = RadialLaw(space, edges, upper / sigma)
+    _, shallow, steep = laws
     beyond = np.logaddexp.accumulate(shallow.log_masses()[::-1])[::-1]  # beyond[i]: from edge i on
     before = np.logaddexp.accumulate(steep.log_masses())  # before[i]: up to edge i + 1
     enough = np.flatnonzero(beyond[1:] - before[:-1] <= np.log((1 - p) / p))
-    return min(first, float(edges[enough[0] + 1])) if len(enough) else first
+    return min(first, float(shallow.edges[enough[0] + 1])) if len(enough) else first
 
 
-@lru_cache(maxsize=64)
 def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     """The same for the exponential mechanism: F rises from the mean at least like ∫∫λ."""
     limit = min(2 * r, bounds_of(space).injectivity_radius)
@@ -165,36 +169,18 @@ def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     return RadialLaw(space, edges, slopes / sigma)
 
 
-@lru_cache(maxsize=256)
-def exponential_error_quantile(space: Space, r: float, sigma: float, p: float) -> float:
-    """A distance from the mean that a draw of the exponential mechanism exceeds with probability at most 1 − p."""
-    return exponential_error_law(space, r, sigma).quantile(p)
-
-
 def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
     """Cells for a law like exp(−u²/(2σ)): its draws seldom pass √σ·(√d + 9)."""
     return spread_edges(space, float(np.sqrt(2 * sigma) * (np.sqrt(space.dim) + 9)), limit)
 
 
-@lru_cache(maxsize=256)
-def laplace_error_quantile(space: Space, sigma: float, p: float) -> float:
-    """A distance from its centre that a Laplace draw exceeds with probability at most 1 − p."""
-    return laplace_error_law(space, sigma).quantile(p)
-
-
-@lru_cache(maxsize=64)
 def laplace_error_law(space: Space, sigma: float) -> RadialLaw:
     """The law of the distance from its centre of a Laplace draw: exact where the sphere's area is known in closed form or
     by quadrature, otherwise dominating it."""
-    exact = bounds_of(space).log_sphere_area(np.ones(1)) is not None
-    if np.isinf(bounds_of(space).injectivity_radius):  # the quadrature is good for radii of ordinary size
-        exact = exact and central_range(space, 1 / sigma) <= 8
-
-    def area(u: Array) -> Array:
-        value = bounds_of(space).log_sphere_area(u)
-        assert value is not None
-        return value
-
-    return RadialLaw.from_slope(
-        space, lambda u: np.full(u.shape, 1 / sigma), bounds_of(space).injectivity_radius, area if exact else None
-    )
+    bounds, ones = bounds_of(space), np.ones(1)
+    area: Any = bounds.log_sphere_area
+    if area(ones) is None or np.array_equal(*bounds.log_radial_bounds(ones)):  # not known, or what laws take anyway
+        area = None
+    if np.isinf(bounds.injectivity_radius) and central_range(space, 1 / sigma) > 8:
+        area = None  # the quadrature is good for radii of ordinary size
+    return RadialLaw.from_slope(space, lambda u: np.full(u.shape, 1 / sigma), bounds.injectivity_radius, area)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
 from ..bounds import bounds_of
-from ..spaces.base import Points, Space
-from .rounding import PrecisionError, gradient_error
+from ..errors import PrecisionError, Refusal
+from ..regions.ball import Ball
+from .rounding import gradient_error
 
 
 @dataclass(frozen=True)
@@ -35,20 +37,22 @@ class MeanBounds:
         return (self.tolerance + self.error) / self.hessian
 
 
-def mean_bounds(space: Space, center: Points, r: float, n: int) -> MeanBounds:
+@lru_cache(maxsize=64)
+def mean_bounds(ball: Ball, n: int) -> MeanBounds:
     """With curvature between 0 and κ, q = √κ and r < π/(2q): step cos(qr), λ = ½·cos(qr), near = ½·cot(qr)/q, and at most
     (qr)²/2 / ((step − step²/2)·(q·near)²) steps until ‖∇F‖ ≤ near, then log(near/tolerance)/(step·λ).  With no positive
     curvature: step 1/Λ with Λ ≥ Hess F within 3r of the records, λ = 1, and Λ·log(Λ²r²/tolerance²) steps at most.  Rounding at
     most doubles their number.
 
     >>> from sfumato import Sphere
-    >>> bounds = mean_bounds(Sphere(dim=2), Sphere(dim=2).origin(), 1.0, n=100)
+    >>> bounds = mean_bounds(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=1.0), n=100)
     >>> round(bounds.step, 3), round(bounds.hessian, 3), bounds.passes < 2000, bounds.distance < 1e-10
     (0.54, 0.27, True, True)
     """
+    space, center, r = ball.space, ball.center, ball.radius
     lowest, highest = bounds_of(space).curvature
     if lowest < 0 < highest:
-        raise ValueError(f"nothing is proven of means on {space}, whose curvature is of both signs")
+        raise Refusal(f"nothing is proven of means on {space}, whose curvature is of both signs")
     if highest > 0:
         q = math.sqrt(highest)
         angle = q * r * (1 + 1e-9)  # a computed point can lie outside by a rounding

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import gammaln
 
 from ..bounds import bounds_of
 from ..errors import PrecisionError as PrecisionError
 from ..radial import RadialLaw, gauss_legendre
-from ..spaces.base import RUN, Points, Space
+from ..spaces.base import RUN, Array, Points, Space
 
 UNIT = 2.0**-53  # half the distance from 1 to the next double
 SELECTION = 1e-12  # what the steps of the random numbers leave to chance: which cell, whether accepted
@@ -61,19 +62,18 @@ def gradient_error(space: Space, center: Points, reach: float, n: int) -> float:
     return float(2 * space.rounding_error(center, reach) + additions * UNIT * space.largest_term(reach))
 
 
-def stretch(space: Space, radius: float, distance: float) -> float:
+def stretch(space: Space, radius: ArrayLike, distance: ArrayLike) -> Array:
     """How much log_p₀∘exp_x̄ stretches vectors of length ``radius`` at x̄ whose ends lie ``distance`` from p₀ (Rauch):
     sinh(√κ₋·ρ)/(√κ₋·ρ) for curvature at least −κ₋, times √κ·t/sin(√κ·t) for curvature at most κ.
 
     >>> from sfumato import SPD, Sphere
-    >>> round(stretch(Sphere(dim=2), 0.1, np.pi / 2), 4), round(stretch(SPD(size=2), 1.0, 2.0), 4)
-    (1.5708, 1.0854)
+    >>> stretch(Sphere(dim=2), 0.1, np.pi / 2).round(4), stretch(SPD(size=2), 1.0, 2.0).round(4)
+    (array(1.5708), array(1.0854))
     """
-    if space.dim == 1:
-        return 1.0
-    lower, upper = bounds_of(space).curvature
-    s, t = np.sqrt(max(0.0, -lower)) * radius, np.sqrt(max(0.0, upper)) * distance
-    return float((np.sinh(min(s, 300.0)) / s if s > 0 else 1.0) * (t / np.sin(t) if t > 0 else 1.0))
+    lower, upper = bounds_of(space).curvature if space.dim > 1 else (0.0, 0.0)
+    s = np.maximum(np.sqrt(max(0.0, -lower)) * np.asarray(radius), 1e-9)
+    t = np.maximum(np.sqrt(max(0.0, upper)) * np.asarray(distance), 1e-9)
+    return np.asarray(np.sinh(np.minimum(s, 300.0)) / s * (t / np.sin(t)))
 
 
 def stretch_at_cut_locus(space: Space, law: RadialLaw, r: float, start: float) -> float:
@@ -85,7 +85,8 @@ def stretch_at_cut_locus(space: Space, law: RadialLaw, r: float, start: float) -
     if space.dim == 1:
         return 0.0
     nodes, weights = gauss_legendre(np.linspace(start, bounds_of(space).injectivity_radius, 17))
-    each = np.array([stretch(space, 0.0, t) for t in nodes.ravel()]).reshape(nodes.shape)
-    top = np.logaddexp.reduce((np.log(weights * each) + bounds_of(space).log_radial_bounds(nodes)[1]).ravel())
+    top = np.logaddexp.reduce(
+        (np.log(weights * stretch(space, 0.0, nodes)) + bounds_of(space).log_radial_bounds(nodes)[1]).ravel()
+    )
     least = float(law.energy(np.array([max(0.0, start - r)]))[0])
     return float(np.exp(min(0.0, top - least - np.logaddexp.reduce(law.log_masses()))))

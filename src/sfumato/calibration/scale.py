@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
-from numbers import Real
 from typing import Literal, get_args
 
 import numpy as np
 
 from ..bounds import bounds_of
-from ..errors import PrecisionError
+from ..errors import PrecisionError, Refusal
 from ..errors import RadiusError as RadiusError
-from ..spaces.base import Points, Space
+from ..regions.ball import Ball
+from ..spaces.base import Space
 from .certificate import certify
 from .mean import mean_bounds
 
@@ -37,13 +36,11 @@ def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str)
         raise RadiusError(f"{mechanism} on {space} needs a radius below {limit:.6g}, not {r:g}: {why}")
 
 
-def check_request(n: int, epsilon: float) -> None:
+def check_records(n: int) -> None:
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"a release needs at least one record, a whole number, not {n!r}")
     if n > 10**15:
         raise ValueError(f"{n} records are more than can be counted exactly; at most 10^15 are")
-    if not (isinstance(epsilon, Real) and 1e-100 < float(epsilon) < 1e100):
-        raise ValueError(f"epsilon must be a positive number, between 1e-100 and 1e100, not {epsilon!r}")
 
 
 def assumption_1(space: Space, r: float, mechanism: str) -> None:
@@ -64,7 +61,6 @@ def theorem_sensitivity(space: Space, r: float, n: int, at: float | None = None)
     return 2 * r * (2 - h) / n
 
 
-@lru_cache(maxsize=1024)
 def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calibration) -> Scale:
     """σ of the K-norm gradient mechanism for the Fréchet mean of n records in a ball of radius r.
 
@@ -73,7 +69,6 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
     ...  for c in ("theorem", "tight", "certified")]
     [2.429, 2.053, 1.03]
     """
-    check_request(n, epsilon)
     assumption_1(space, r, "KNG")
     if calibration == "theorem":
         delta = theorem_sensitivity(space, r, n)
@@ -97,13 +92,13 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
     return Scale(tight, "2·A(r,r)/(n·ε) (theorem 1 with result 1)", {"A": A, "R": r}, r)
 
 
-def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float, calibration: Calibration) -> Scale:
+def laplace_scale(ball: Ball, n: int, epsilon: float, calibration: Calibration) -> Scale:
     """σ of the manifold Laplace centred at the Fréchet mean.
 
     "theorem" and "as run" are the paper's Remark 1, the others Result 2.  Twice the distance of a computed mean from the mean
     (Result 2b) is part of the sensitivity.
     """
-    check_request(n, epsilon)
+    space, r = ball.space, ball.radius
     if calibration in ("theorem", "as run"):
         assumption_1(space, r, "the manifold Laplace (Remark 1)")
         delta = theorem_sensitivity(space, r, n) / float(bounds_of(space).hessian_bounds(2 * r)[0])
@@ -114,8 +109,7 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
         delta = bounds_of(space).mean_sensitivity(r) / n
         positive = bounds_of(space).curvature[1] > 0
         formula = f"Δ/ε, Δ = {'2·tan(√κ·r)/(√κ·n)' if positive else '2r/n'} (result 2)"
-    bounds = mean_bounds(space, center, r, n)
-    slack = 2 * bounds.distance
+    slack = 2 * mean_bounds(ball, n).distance
     sigma = (delta + slack) / epsilon
     growth = bounds_of(space).radial_growth
     if sigma * growth >= 1 > delta * growth / epsilon:
@@ -123,7 +117,7 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
             f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
         )
     if sigma * growth >= 1:
-        raise ValueError(
+        raise Refusal(
             f"the Laplace distribution on {space} does not exist at this scale: n·ε must exceed "
             f"{growth * delta * n:.4g}, and is {n * epsilon:.4g}; use more records, a larger ε or a smaller radius"
         )
@@ -132,7 +126,6 @@ def laplace_scale(space: Space, center: Points, r: float, n: int, epsilon: float
 
 def exponential_scale(space: Space, r: float, n: int, epsilon: float) -> Scale:
     """σ of the exponential mechanism exp(−F/σ) on B_r(p0): F(x) = ½·mean squared distance moves by at most 2r²/n."""
-    check_request(n, epsilon)
     assumption_1(space, r, "the exponential mechanism")
     delta = 2 * r * r / n
     return Scale(2 * delta / epsilon, "2·Δ/ε, Δ = 2r²/n (McSherry and Talwar 2007)", {"delta": delta}, r)

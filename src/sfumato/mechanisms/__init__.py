@@ -2,10 +2,11 @@
 
 from .ambient import AmbientLaplace
 from .base import Mechanism
-from .choice import INTRINSIC, MECHANISMS, Forecast, choose, forecast, mechanism_from, plan, private_mean
+from .choice import INTRINSIC, MECHANISMS, Forecast, choose, forecast, plan_from, plans, private_mean
 from .exponential import Exponential
-from .kng import KNG, Objective
+from .kng import KNG
 from .laplace import ManifoldLaplace
+from .plan import Plan, Problem
 from .pointwise import PointwiseLaplace
 
 __all__ = [
@@ -17,11 +18,12 @@ __all__ = [
     "Forecast",
     "ManifoldLaplace",
     "Mechanism",
-    "Objective",
+    "Plan",
     "PointwiseLaplace",
+    "Problem",
     "choose",
     "forecast",
-    "mechanism_from",
-    "plan",
+    "plan_from",
+    "plans",
     "private_mean",
 ]

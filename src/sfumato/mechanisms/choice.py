@@ -6,19 +6,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.scale import check_request
+from ..calibration.scale import Scale
+from ..errors import Refusal
 from ..files import Dataset, as_data
+from ..privacy import PureDP
 from ..records import MEMORY, Progress
 from ..regions.ball import Ball
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
-from .base import PERSON, PREDICTED, Budget, Mechanism, check_promise, gather
+from .base import PERSON, Mechanism, gather
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
+from .plan import Budget, Plan, Problem
 from .pointwise import PointwiseLaplace
 
 MECHANISMS: dict[str, type[Mechanism]] = {
@@ -61,18 +65,25 @@ class Forecast:
     refusal: str | None = None
 
 
-def forecast(ball: Ball, n: int, epsilon: float) -> list[Forecast]:
-    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
-    check_request(n, epsilon)
-    rows = []
+def plans(problem: Problem) -> list[tuple[str, Plan | Refusal]]:
+    """What each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.  Sees no data."""
+    found: list[tuple[str, Plan | Refusal]] = []
     for kind in INTRINSIC:
         try:
-            m = kind(ball, epsilon)
-            m.check(n)
-            rows.append(Forecast(kind.name, m.scale(n), m.release_error(n, 0.5), m.release_error(n, PREDICTED)))
-        except ValueError as error:
-            rows.append(Forecast(kind.name, None, None, None, str(error)))
-    return sorted(rows, key=lambda row: (row.error_95 is None, row.error_95))
+            found.append((kind.name, kind(problem.region, problem.privacy.epsilon).plan(problem.n)))
+        except Refusal as refusal:
+            found.append((kind.name, refusal))
+    return sorted(found, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error)
+
+
+def forecast(ball: Ball, n: int, epsilon: float) -> list[Forecast]:
+    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
+    return [
+        Forecast(name, None, None, None, str(found))
+        if isinstance(found, Refusal)
+        else Forecast(name, found.scale.sigma, found.release_error(0.5), found.likely_error)
+        for name, found in plans(Problem(ball, n, PureDP(epsilon)))
+    ]
 
 
 def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
@@ -106,19 +117,17 @@ def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
     return forecast(Ball(space, space.present(space.origin()), radius), n, epsilon)
 
 
-def choose(ball: Ball, n: int, epsilon: float, mechanism: str = "auto") -> Mechanism:
-    """The mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
+def choose(problem: Problem, mechanism: str = "auto") -> Plan:
+    """The plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
     if mechanism == "auto":
-        rows = forecast(ball, n, epsilon)
-        if rows[0].refusal is not None:
-            raise ValueError(
-                "no mechanism can release this mean:\n" + "\n".join(f"- {r.mechanism}: {r.refusal}" for r in rows)
-            )
-        mechanism = rows[0].mechanism
+        rows = plans(problem)
+        if isinstance(rows[0][1], Refusal):
+            raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
+        return rows[0][1]
     mechanism = {kind.__name__: name for name, kind in MECHANISMS.items()}.get(mechanism, mechanism)
     if mechanism not in MECHANISMS:
         raise ValueError(f"unknown mechanism {mechanism!r}; known: auto, {', '.join(MECHANISMS)}")
-    return MECHANISMS[mechanism](ball, epsilon)
+    return MECHANISMS[mechanism](problem.region, problem.privacy.epsilon).plan(problem.n)
 
 
 def private_mean(
@@ -195,21 +204,23 @@ def private_mean(
     """
     if not isinstance(ball, Ball):
         raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
-    check_promise(epsilon, force)
+    privacy = PureDP(epsilon).check(force)
     points = as_data(points, ball.space)
     records, words = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
-    return choose(ball, records.n, epsilon, mechanism)._release(records, words, budget, degrees)
+    return choose(Problem(ball, records.n, privacy), mechanism).release(records, words, budget, degrees)
 
 
-def mechanism_from(record: Mapping[str, Any]) -> Mechanism:
-    """The mechanism that a release record describes, ready to predict its error again."""
+def plan_from(record: Mapping[str, Any]) -> Plan:
+    """The plan that a record describes, with the scale that stands there: ready to predict its error again."""
     name, options = record["mechanism"]["name"], dict(record["mechanism"]["options"])
     if "objective" in options:
         raise ValueError(
             f"the error of {options['objective']!r} cannot be predicted: nothing public is known about its growth"
         )
-    space = space_from(record["space"]["name"], record["space"]["parameters"])
+    space, found = space_from(record["space"]["name"], record["space"]["parameters"]), record["calibration"]
     ball = Ball(space, record["ball"]["center"], record["ball"]["radius"])
-    epsilon = record["calibration"]["epsilon"]
-    return MECHANISMS[name](ball, epsilon, record["calibration"]["name"], **options)
+    mechanism = MECHANISMS[name](ball, found["epsilon"], found["name"], **options)
+    region = np.inf if found["region"] is None else found["region"]
+    scale = Scale(found["sigma"], found["formula"], dict(found["numbers"]), region)
+    return mechanism.with_scale(record["n"], found["epsilon"], scale)

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import ClassVar
 
 import numpy as np
 
-from ..calibration.error import exponential_error_quantile, gaussian_edges
+from ..calibration.error import exponential_error_law, gaussian_edges
 from ..calibration.scale import Scale, exponential_scale
 from ..radial import RadialLaw
 from ..records import Records
 from ..sampling import Target
 from ..spaces.base import Array, Points, Space, blocks, in_pairs, runs
-from .base import ManifoldMechanism
-from .kng import _span, mean_envelope
+from .kng import mean_envelope, span
+from .manifold import ManifoldMechanism, ManifoldPlan
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Exponential(ManifoldMechanism):
     """Density ∝ exp(−F(x)/σ) on the ball, F(x) = ½·mean squared distance to the data.
 
@@ -33,15 +33,23 @@ class Exponential(ManifoldMechanism):
 
     name: ClassVar[str] = "exponential"
 
-    def _calibrate(self, n: int, epsilon: float) -> Scale:
+    @property
+    def kind(self) -> type[ExponentialPlan]:
+        return ExponentialPlan
+
+    def noise(self, n: int, epsilon: float) -> Scale:
         return exponential_scale(self.space, self.ball.radius, n, epsilon)
 
-    def target(self, records: Records, scale: Scale) -> Target:
-        space, sigma, R = self.space, scale.sigma, scale.region
-        found = mean_envelope(self.ball, R, records, 1e-5 * float(np.sqrt(sigma)))
+
+@dataclass(frozen=True, eq=False)
+class ExponentialPlan(ManifoldPlan):
+    """Near the mean the density is Gaussian with variance σ."""
+
+    def target(self, records: Records) -> Target:
+        space, sigma, R = self.space, self.scale.sigma, self.scale.region
+        found = mean_envelope(self.ball, R, records, self.mean, 1e-5 * float(np.sqrt(sigma)))
         base = found.base
-        span = _span(space, self.ball.center, base, R)
-        edges = gaussian_edges(space, sigma, span)
+        edges = gaussian_edges(space, sigma, span(space, self.ball.center, base, R))
         gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(found.lower(edges[1:])) * np.diff(edges))])
         law = RadialLaw(space, edges, (gradient[:-1] - found.slope) / sigma)
         least = _half_mean_square(records, base[None])[0]
@@ -51,14 +59,19 @@ class Exponential(ManifoldMechanism):
 
         return Target(space, base, law, energy, 1e-9, self.ball.center, R)
 
-    def noise_length(self, n: int) -> float:
-        return float(np.sqrt(self.scale(n)))  # near the mean the density is Gaussian with variance σ
+    @property
+    def noise_length(self) -> float:
+        return float(np.sqrt(self.scale.sigma))
 
-    def _energy_error(self, error: float) -> float:
+    def energy_error(self, error: float) -> float:
         return 2 * self.ball.radius * error  # F is half a mean of squared distances, each at most 2r
 
-    def error_quantile(self, n: int, p: float) -> float:
-        return exponential_error_quantile(self.space, self.ball.radius, self.scale(n), p)
+    @cached_property
+    def error_law(self) -> RadialLaw:
+        return exponential_error_law(self.space, self.ball.radius, self.scale.sigma)
+
+    def error_quantile(self, p: float) -> float:
+        return self.error_law.quantile(p)
 
 
 def _half_mean_square(records: Records, x: Points) -> Array:

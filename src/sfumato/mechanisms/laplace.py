@@ -1,24 +1,25 @@
-"""The Laplace mechanism on manifolds (Reimherr, Bharath and Soto 2021)."""
+"""The manifold Laplace mechanism (Reimherr, Bharath and Soto 2021)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property
 from typing import ClassVar
 
-from ..bounds import bounds_of
-from ..calibration.error import laplace_error_quantile
-from ..calibration.mean import mean_bounds
+import numpy as np
+
+from ..calibration.error import laplace_error_law
+from ..calibration.rounding import stretch_at_cut_locus
 from ..calibration.scale import Scale, laplace_scale
 from ..frechet import mean_in_ball
 from ..radial import RadialLaw
 from ..records import Records
 from ..sampling import Target
-from ..spaces.base import Points, Space
-from .base import ManifoldMechanism
+from ..spaces.base import Points
+from .manifold import ManifoldMechanism, ManifoldPlan
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class ManifoldLaplace(ManifoldMechanism):
     """Density ∝ exp(−ρ(x, x̄)/σ) on the whole manifold, x̄ the Fréchet mean.
 
@@ -34,29 +35,52 @@ class ManifoldLaplace(ManifoldMechanism):
 
     name: ClassVar[str] = "laplace"
 
-    def _calibrate(self, n: int, epsilon: float) -> Scale:
-        return laplace_scale(self.space, self.ball.center, self.ball.radius, n, epsilon, self.calibration)
+    @property
+    def kind(self) -> type[LaplacePlan]:
+        return LaplacePlan
+
+    def noise(self, n: int, epsilon: float) -> Scale:
+        return laplace_scale(self.ball, n, epsilon, self.calibration)
+
+    def center(self, records: Records) -> Points:
+        """Where draws are centred, for clipped records."""
+        plan = self.at(records.n)
+        assert isinstance(plan, LaplacePlan)
+        return plan.center(records)
+
+
+@dataclass(frozen=True, eq=False)
+class LaplacePlan(ManifoldPlan):
+    """Proposals are turned down for the volume alone, which looks the same from every mean: the clock tells nothing."""
+
+    acceptance = 1.0
 
     def center(self, records: Records) -> Points:
         """The Fréchet mean of clipped records, found for certain to within what the scale allows for (proofs, Result 2b)."""
-        bounds = mean_bounds(self.space, self.ball.center, self.ball.radius, records.n)
-        return mean_in_ball(self.ball, records, bounds, bounds.tolerance).point
+        return mean_in_ball(self.ball, records, self.mean, self.mean.tolerance).point
 
-    def target(self, records: Records, scale: Scale) -> Target:
-        return Target(self.space, self.center(records), _law(self.space, scale.sigma))
+    @cached_property
+    def proposals(self) -> RadialLaw:
+        """The law of proposals' lengths, the same for all data."""
+        rate = 1 / self.scale.sigma
+        return RadialLaw.from_slope(self.space, lambda u: 0 * u + rate, self.bounds.injectivity_radius)
 
-    def _energy_error(self, error: float) -> float:
+    @cached_property
+    def error_law(self) -> RadialLaw:
+        return laplace_error_law(self.space, self.scale.sigma)
+
+    def target(self, records: Records) -> Target:
+        return Target(self.space, self.center(records), self.proposals)
+
+    def energy_error(self, error: float) -> float:
         return 0.0  # the envelope is the density; what the mean is off by is part of Δ
 
-    def error_quantile(self, n: int, p: float) -> float:
-        return laplace_error_quantile(self.space, self.scale(n), p)
+    def error_quantile(self, p: float) -> float:
+        return self.error_law.quantile(p)
 
-    def acceptance(self, n: int) -> float | None:
-        """Proposals are turned down for the volume alone, which looks the same from every mean: the clock tells nothing."""
-        return 1.0
-
-
-@lru_cache(maxsize=64)
-def _law(space: Space, sigma: float) -> RadialLaw:
-    """The law of proposals' lengths, the same for all data."""
-    return RadialLaw.from_slope(space, lambda u: 0 * u + 1 / sigma, bounds_of(space).injectivity_radius)
+    @property
+    def stretched_length(self) -> float:
+        r, longest, total = self.ball.radius, self.lengths[-1], super().stretched_length
+        if np.isinf(self.scale.region) and r + longest > self.far:
+            total += longest * stretch_at_cut_locus(self.space, self.error_law, r, self.far)
+        return float(total)

@@ -63,6 +63,16 @@ class Ball:
         object.__setattr__(self, "center", point)
         object.__setattr__(self, "radius", float(radius))
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ball) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[Space, bytes, float]:
+        return self.space, self.center.tobytes(), self.radius
+
     def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:
         """Move points outside the ball along the geodesic towards the centre, onto the boundary.
 

@@ -182,9 +182,9 @@ class Release(Record):
                 return radius
         if stored and self.space.known is None:
             raise ValueError(f"this record states its error up to a probability of {list(stored)[-1]}, not for {p:g}")
-        from ..mechanisms import mechanism_from
+        from ..mechanisms import plan_from
 
-        return mechanism_from(self.record).release_error(self.n, p)
+        return plan_from(self.record).release_error(p)
 
     def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
         """The same release, whose record also says the value in degrees: a function of the value alone.

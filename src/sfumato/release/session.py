@@ -68,7 +68,7 @@ class Session:
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
         from .. import private_mean
-        from ..mechanisms.base import note_release
+        from ..mechanisms.plan import note_release
 
         self.entry = None
         self.afford(epsilon)

@@ -15,7 +15,7 @@ from ._curvature import (
     angle_condition,
     angle_over_sine,
     angle_series,
-    cot_defect,
+    t_cot_t,
 )
 from .base import (
     CACHE,
@@ -290,7 +290,7 @@ class PlanarShapes(Space):
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         s = self.distance(base, points)
-        return self.dim - cot_defect(2 * s) - (self.dim - 2) * cot_defect(s)
+        return 1 + t_cot_t(2 * s) + (self.dim - 2) * t_cot_t(s)
 
     # -- rounding --------------------------------------------------------------------------------------------------
 

@@ -16,7 +16,7 @@ from ._curvature import (
     angle_condition,
     angle_over_sine,
     angle_series,
-    cot_defect,
+    t_cot_t,
 )
 from .base import (
     CACHE,
@@ -260,7 +260,7 @@ class Sphere(Space):
         return np.asarray(basis @ spread @ basis.T + along * np.eye(self.dim))
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
-        return 1 + (self.dim - 1) * (1 - cot_defect(self._q * self.distance(base, points)))
+        return 1 + (self.dim - 1) * t_cot_t(self._q * self.distance(base, points))
 
     # -- rounding --------------------------------------------------------------------------------------------------
 

@@ -36,7 +36,7 @@ def evaluations_per_draw(case: Case, size: int, rng: np.random.Generator) -> flo
     lengths = (case.radius / 2 * rng.random(case.n)).reshape(-1, *(1,) * len(space.point_shape))
     points = space.exp(center, space.random_directions(center, case.n, rng) * lengths)
     kng = KNG(Ball(space, space.present(center), case.radius), epsilon=1.0)
-    return kng.target(Records(space, points), kng.calibrate(case.n)).draw(size, rng).evaluations / size
+    return kng.target(Records(space, points)).draw(size, rng).evaluations / size
 
 
 def main() -> None:

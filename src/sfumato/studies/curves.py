@@ -65,7 +65,7 @@ class Curves:
             mean = self.embed(space.present(solve(Records(space, points)).point))
             statistic = mean
             if isinstance(mechanism, AmbientLaplace) and calibration != "as run":
-                statistic = self.embed(mechanism._present(mechanism._statistic(Records(space, points))))
+                statistic = self.embed(mechanism.statistic.present(mechanism.statistic.of(Records(space, points))))
             draws = mechanism.sample(space.present(points), DRAWS, rng)
             embedded = self.embed(draws)
             own.append(np.linalg.norm(embedded - statistic, axis=1))

@@ -1,0 +1,201 @@
+"""Plans of the mechanisms whose draws are points of the manifold, with a radial envelope about the Fréchet mean."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ..bounds import bounds_of
+from ..bounds.base import Bounds
+from ..calibration.error import FAIL
+from ..calibration.mean import MeanBounds, mean_bounds
+from ..calibration.rounding import (
+    LEVELS,
+    SELECTION,
+    UNIT,
+    crossing,
+    density_error,
+    gradient_error,
+    relative_error,
+    stretch,
+)
+from ..errors import Refusal
+from ..records import Records, one_thread
+from ..sampling import Target, is_precise, lattice_spacing, round_to_lattice
+from ..spaces.base import Array
+from .base import Mechanism
+from .plan import Losses, Plan
+
+LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
+LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
+
+
+@dataclass(frozen=True, eq=False)
+class ManifoldPlan(Plan):
+    """What exact rejection from a radial envelope adds to a plan: how many proposals, which of them ask the data, and what
+    rounding does to them."""
+
+    @abstractmethod
+    def target(self, records: Records) -> Target:
+        """The density to draw from, for clipped records."""
+
+    # -- what differs between mechanisms ----------------------------------------------------------------------------------
+    @property
+    def acceptance(self) -> float | None:
+        """A lower bound on the share of proposals that are accepted; None if there is none."""
+        return None
+
+    @property
+    def noise_length(self) -> float:
+        """The length that sets the size of the noise."""
+        return self.scale.sigma
+
+    @property
+    def condition(self) -> float:
+        """How much the shape of proposals stretches the relative error of a vector."""
+        return 1.0
+
+    @property
+    def asks(self) -> tuple[int, float]:
+        """About how many proposals of a batch the data must be asked, but for a chance that is given too."""
+        return self.batch, 0.0
+
+    def energy_error(self, error: float) -> float:
+        """What an error in logarithms does to the utility that σ divides."""
+        return error
+
+    # -- public numbers ------------------------------------------------------------------------------------------------
+    @cached_property
+    def bounds(self) -> Bounds:
+        return bounds_of(self.space)
+
+    @cached_property
+    def mean(self) -> MeanBounds:
+        """What is public about the mean of the records; raises where it could not be found."""
+        return mean_bounds(self.ball, self.n)
+
+    @cached_property
+    def spacing(self) -> float:
+        return lattice_spacing(min(self.noise_length, self.scale.region))
+
+    def release_error(self, p: float) -> float:
+        r, region, ideal = self.ball.radius, self.scale.region, self.error_quantile(p)
+        shift = self._lattice_shift(min(r + ideal, region))
+        # no two points of the space, and none of the region and the ball, are farther apart than this
+        return min(ideal + shift, self.bounds.injectivity_radius, r + region + shift)
+
+    def _lattice_shift(self, reach: float) -> float:
+        """Most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell, times the
+        stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
+        half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing
+        s = np.sqrt(max(0.0, -self.bounds.curvature[0])) * (reach + half_diagonal)
+        return float(half_diagonal * (np.sinh(min(s, 300.0)) / s if s > 0 else 1.0))
+
+    @cached_property
+    def batch(self) -> int:
+        """How many proposals are evaluated at once: so many that one is accepted but for a chance of FAIL."""
+        share = self.acceptance
+        if share is None:
+            share = self.rough_acceptance
+            if share < LEAST_SHARE:
+                raise Refusal(
+                    f"the noise of {self.name} on {self.space} would be as wide as the ball of radius {self.ball.radius:g}: "
+                    "a draw would say nothing and take very long; use more records, a larger epsilon or another mechanism"
+                )
+        return min(LARGEST_BATCH, int(np.ceil(np.log(FAIL) / np.log1p(-min(share, 1 - FAIL)))))
+
+    @property
+    def rough_acceptance(self) -> float:
+        """The share of directions that stay in the region from a mean at its edge, as if the space were flat, at the distance
+        of a median draw.  Not proven: it decides what to refuse and how much work to do, never what is promised."""
+        from scipy.special import betainc
+
+        cosine = self.error_quantile(0.5) / (2 * self.scale.region)
+        return 0.0 if cosine >= 1 else 0.5 * float(betainc((self.space.dim - 1) / 2 + 1e-9, 0.5, 1 - cosine**2))
+
+    # -- what rounding adds ----------------------------------------------------------------------------------------------
+    @cached_property
+    def lengths(self) -> list[float]:
+        """Lengths that the noise exceeds with probability at most 1 − LEVELS."""
+        return [self.error_quantile(p) for p in LEVELS]
+
+    @cached_property
+    def losses(self) -> Losses:
+        """δ: draws that rounding takes across a face of a lattice cell or across the edge of the region, and draws not bounded
+        here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
+        Derived in the proofs, Floating point."""
+        space, center, r, scale = self.space, self.ball.center, self.ball.radius, self.scale
+        _ = self.mean, self.batch, self.asks  # raise what cannot be drawn, so that nothing does after the charge
+        reach = min(scale.region, r + self.lengths[-1])
+        if is_precise(space, reach):
+            error = (relative_error(space.dim) * self.condition + UNIT) * self.stretched_length
+            crossed = crossing(space.dim, self.spacing, error)
+        else:
+            crossed = 2 * space.dim * space.rounding_error(center, reach) / self.spacing
+        energy_error = self.energy_error(gradient_error(space, center, r + reach, self.n))
+        epsilon = float(4 * (energy_error / scale.sigma + density_error(space, self.lengths[-1])))
+        share = self.acceptance
+        return Losses(
+            numerical_delta=self.both(crossed + self._edge() + 1 - LEVELS[-1] + SELECTION, epsilon),
+            numerical_epsilon=epsilon,
+            clock_delta=None if share is None else float((1 - share) ** self.batch) + self.asks[1],
+        )
+
+    @property
+    def stretched_length(self) -> float:
+        """E[ρ·stretch]: a bound from the quantiles of the length ρ of the noise."""
+        lengths, chances = np.array(self.lengths), np.append(1.0, 1 - np.array(LEVELS))[:-1]
+        ends = np.minimum(self.ball.radius + lengths, min(self.scale.region, self.far))
+        return float(np.sum(chances * lengths * stretch(self.space, lengths, ends)))
+
+    @property
+    def far(self) -> float:
+        """The distance from the centre from which on the cut locus needs a bound of its own."""
+        return 0.9 * self.bounds.injectivity_radius
+
+    def _edge(self) -> float:
+        """Chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error times the
+        density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
+        region, noise = self.scale.region, self.noise_length
+        if np.isinf(region):
+            return 0.0
+        inside = region - self.ball.radius - noise
+        near = min([1.0] + [1 - p for p, u in zip(LEVELS, self.lengths, strict=True) if u <= inside])
+        error = self.space.rounding_error(self.ball.center, region)
+        return float(16 * error * max(1 / noise, self.space.dim / region) * near)
+
+    # -- draws -------------------------------------------------------------------------------------------------------------
+    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        with one_thread():
+            return self.space.present(self.target(records).draw(size, rng).points)
+
+    def draw(self, records: Records, rng: np.random.Generator) -> Array:
+        return self.rounded(self.target(records), rng)
+
+    def rounded(self, target: Target, rng: np.random.Generator) -> Array:
+        """A draw on the lattice: all that is left of a release once its density is known."""
+        coordinates = target.draw_one(self.batch, rng, self.asks[0])
+        if coordinates is None:  # a chance far below numerical_delta: the way out is a public point
+            return self.space.present(self.ball.center)
+        found = round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing)
+        return self.space.present(found)
+
+
+class ManifoldMechanism(Mechanism):
+    """A mechanism that makes such plans."""
+
+    @property
+    @abstractmethod
+    def kind(self) -> type[ManifoldPlan]: ...
+
+    def at(self, n: int) -> ManifoldPlan:
+        found = super().at(n)
+        assert isinstance(found, ManifoldPlan)
+        return found
+
+    def target(self, records: Records) -> Target:
+        """The density that draws follow, for clipped records."""
+        return self.at(records.n).target(records)

@@ -1,0 +1,68 @@
+"""KNG for an objective of the user's own (the paper's Theorem 1)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..calibration.rounding import LEVELS
+from ..calibration.scale import Scale
+from ..errors import Refusal
+from ..radial import RadialLaw, spread_edges
+from ..records import Records
+from ..regions.ball import Ball
+from ..sampling import Target
+from ..spaces.base import Array, Points
+from ..statistics import Objective
+from .kng import span
+from .manifold import ManifoldPlan
+
+
+def objective_scale(objective: Objective, ball: Ball, n: int, epsilon: float) -> Scale:
+    """σ = 2Δ/ε (Theorem 1), Δ the sensitivity that the objective states."""
+    delta = float(objective.sensitivity(n))
+    if not 0 < delta < np.inf:
+        raise Refusal(f"the sensitivity of an objective is a positive number, not {delta!r} for {n} records")
+    formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
+    return Scale(2 * delta / epsilon, formula, {"delta": delta}, ball.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class ObjectivePlan(ManifoldPlan):
+    """Nothing public is known of how the gradient of such an objective grows: no error is stated."""
+
+    error = None
+    rough_acceptance = 0.05
+
+    @property
+    def objective(self) -> Objective:
+        found = self.problem.statistic
+        assert isinstance(found, Objective)
+        return found
+
+    def check_data(self, records: Records) -> None:
+        len(records.points)  # it asks for them all: raises if they are not in memory
+        self.objective.refute(self.ball, records.n)
+
+    def target(self, records: Records) -> Target:
+        space, sigma, R, points = self.space, self.scale.sigma, self.scale.region, records.points
+        base = self.objective.start(points)
+        reach = span(space, self.ball.center, base, R)
+        edges = spread_edges(space, reach, reach)
+        floor = np.asarray(self.objective.envelope(edges[:-1], points), dtype=np.float64) / sigma
+        floor = np.minimum.accumulate(floor[::-1])[::-1]  # one that falls after all is lowered: no refusal by the data
+        # at each edge the envelope's value one cell before: a line between two such values stays below the envelope
+        law = RadialLaw(space, edges, np.diff(np.concatenate([floor[:1], floor])) / np.diff(edges))
+
+        def energy(x: Points) -> Array:
+            return space.norm(x, self.objective.gradient(x, points)) / sigma
+
+        return Target(space, base, law, energy, -float(floor[0]), self.ball.center, R, doubted=True)
+
+    def error_quantile(self, p: float) -> float:
+        raise ValueError("no error can be predicted for a custom objective: nothing public is known of its growth")
+
+    @property
+    def lengths(self) -> list[float]:
+        return [2 * self.scale.region] * len(LEVELS)
