@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks import Broken, require
-from sfumato.audit.checks import Check, Settings
+from attacks.checks import Check, Settings
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
