@@ -1,5 +1,5 @@
-"""More mechanisms that are wrong on purpose, for the attacks at full strength: a solver that errs, a chain that is stopped, a
-draw whose time tells of the data.  Those of ``sfumato audit --broken`` are in :mod:`sfumato.audit.broken`."""
+"""More mechanisms that are wrong on purpose, for the attacks at full strength: the paper's scale, a chain that is stopped, a
+solver that errs, a draw whose time tells of the data.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
 
 from __future__ import annotations
 
@@ -13,13 +13,19 @@ from sfumato.audit.exact import target_of
 from sfumato.audit.features import facing
 from sfumato.bounds import bounds_of
 from sfumato.calibration import Scale
-from sfumato.mechanisms import ManifoldLaplace
+from sfumato.mechanisms import KNG, ManifoldLaplace
 from sfumato.mechanisms.base import ManifoldMechanism
 from sfumato.records import Records
 from sfumato.regions.ball import Ball
 from sfumato.sampling import Target, secure_generator
 from sfumato.spaces import Space
 from sfumato.spaces.base import Array, Points
+
+
+def paper_scale(ball: Ball, epsilon: float) -> Draw:
+    """KNG as the paper ran it: on the sphere without the factor 2 of its own theorem, which nothing replaces."""
+    kng = KNG(ball, epsilon, "as run")
+    return lambda data, size, rng: facing(ball, ball.space.validate(kng.sample(data, size, rng)))
 
 
 def short_chain(ball: Ball, epsilon: float, steps: int = 50, step: float = 0.25) -> Draw:

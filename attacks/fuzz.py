@@ -415,7 +415,7 @@ def _ledger() -> list[bytes]:
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("sfumato.release.ledger._now", return_value="2020-01-01T00:00:00+00:00"),
+        patch("sfumato.release.chain.now", return_value="2020-01-01T00:00:00+00:00"),
     ):
         path = Path(folder, "a.ledger")
         budget = Ledger.create(path, "3", "wings")

@@ -53,24 +53,18 @@ def audit(
     ----------
     mechanism : Mechanism or callable
         One of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs.
-    epsilon : float, optional
-        The ε that is claimed; a function needs it.
+    epsilon, ball : float and Ball, optional
+        The ε that is claimed and the ball that the data lie in; a function needs both.
     pairs : Pair or sequence of Pair, optional
         Neighbouring data sets to try; by default those of :func:`neighbours`.  A pilot picks the worst.
-    ball : Ball, optional
-        The ball that the data lie in; a function needs it.
     draws : int
         Draws from each data set: up to a quarter to learn events, a quarter to choose one, half to count it.
-    confidence : float
-        The bound is wrong with a probability of at most one minus this.
-    delta : float
-        The δ that is claimed.
+    confidence, delta : float
+        The bound is wrong with a probability of at most 1 − ``confidence``; the δ that is claimed.
     bits : bool
         Look at the last bits of the numbers too, which reveal the data if outputs are not on a lattice: for true releases.
-    seed : int
-        Of all that is random.
-    name : str, optional
-        What the verdict calls the mechanism.
+    seed, name : int and str, optional
+        The seed of all that is random; what the verdict calls the mechanism.
 
     Returns
     -------

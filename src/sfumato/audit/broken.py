@@ -25,7 +25,6 @@ def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
         "KNG, scale 20% too small": small_scale(KNG(ball, epsilon)),
         "Laplace, scale 20% too small": small_scale(ManifoldLaplace(ball, epsilon)),
         "Laplace without the volume element": wrong_volume(ball, epsilon),
-        "KNG at the scale that the paper ran": paper_scale(ball, epsilon),
         "radius from the data": data_radius(ball, epsilon),
     }
 
@@ -40,12 +39,6 @@ def small_scale(mechanism: ManifoldMechanism, factor: float = 0.8) -> Draw:
         return facing(mechanism.ball, target.draw(size, rng).points)
 
     return draw
-
-
-def paper_scale(ball: Ball, epsilon: float) -> Draw:
-    """KNG as the paper ran it: on the sphere without the factor 2 of its own theorem, which nothing replaces."""
-    kng = KNG(ball, epsilon, "as run")
-    return lambda data, size, rng: facing(ball, ball.space.validate(kng.sample(data, size, rng)))
 
 
 def wrong_volume(ball: Ball, epsilon: float, power: int = 0) -> Draw:

@@ -55,20 +55,17 @@ def timing_audit(
     measure : Mechanism or callable
         A mechanism, whose releases are timed; or a function that makes one release of a data set and returns its times, or
         any other numbers that count its work.
-    pair : Pair
-        Two neighbouring data sets.
-    epsilon : float, optional
-        The ε that is claimed; a function needs it.
+    pair, epsilon : Pair and float, optional
+        Two neighbouring data sets; the ε that is claimed, which a function needs.
     releases : int
         How many releases of each data set.
-    confidence, delta, seed, name
-        As for :func:`audit`.
-    clocks : sequence of str
-        What the measured numbers are.
+    confidence, delta, seed, name, clocks
+        As for :func:`audit`; ``clocks`` names the measured numbers.
 
     Returns
     -------
     Verdict
+        On the best threshold of the best clock.
 
     Raises
     ------
