@@ -272,8 +272,8 @@ def _explanation(path: Path, error: Exception) -> str:
             return f"{path} cannot be opened or written: it must be a file that you may write, in a folder that you may write"
         case sqlite3.SQLITE_IOERR:
             return (
-                f"{path} could not be read or written ({error}). A charge that failed so may or may not stand: release nothing "
-                "on it, check the disk, then verify the ledger"
+                f"{path} could not be read or written ({error}). The charge may or may not be recorded: release nothing, check "
+                "the disk, then verify the ledger"
             )
         case sqlite3.SQLITE_NOTADB if not _was_a_ledger(path):
             return f"{path} is not a ledger but some other file: check the name. Nothing was charged"
