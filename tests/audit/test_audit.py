@@ -117,6 +117,25 @@ def test_broken_ones_are_convicted(name):
     assert verdict.convicted, str(verdict)
 
 
+@pytest.mark.parametrize("space", [sf.PlanarShapes(landmarks=4), sf.SPD(size=2), sf.Euclidean(dim=3)], ids=str)
+def test_broken_ones_are_convicted_on_other_spaces(space):
+    """By far, at a few thousand draws; the right Laplace is cleared at the same data and draws."""
+    ball = sf.Ball(space, space.present(space.origin()), 0.3)
+    variants = broken.broken_variants(ball, EPSILON)
+    for name, words in {"Laplace without the volume element": ACROSS, "radius from the data": CENTRE}.items():
+        data = pair(20, words, ball)
+        assert audit(variants[name], EPSILON, data, ball=ball, draws=8000).epsilon_lower > 2
+        assert not audit(sf.ManifoldLaplace(ball, EPSILON), pairs=data, draws=8000).convicted
+
+
+def test_the_mechanisms_of_a_space_are_those_that_can_be_made_on_it():
+    shapes = sf.PlanarShapes(landmarks=4)
+    on_shapes = {m.name for m in court.mechanisms(sf.Ball(shapes, shapes.present(shapes.origin()), 0.2), EPSILON)}
+    on_spheres = {m.name for m in court.mechanisms(BALL, EPSILON)}
+    assert on_shapes ^ on_spheres == {"pointwise-laplace", "ambient-laplace"}
+    assert "pointwise-laplace" in on_shapes
+
+
 def test_the_race_finds_the_pair_that_tells():
     verdict = audit(broken.data_radius(BALL, EPSILON), EPSILON, neighbours(BALL, 5), ball=BALL, draws=20_000)
     assert verdict.convicted

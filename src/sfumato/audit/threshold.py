@@ -71,21 +71,19 @@ def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, 
     size = len(first)
     tail = np.unique(np.geomspace(5, size, 80).astype(int))
     ranks = np.unique(np.concatenate([tail, 2 * size - tail, np.linspace(0, 2 * size - 1, 200).astype(int)]))
-    found: list[tuple[float, int, int, Event]] = []
+    found = []
     for column, name in enumerate(names):
-        a, b = np.sort(first[:, column]), np.sort(second[:, column])
-        values = np.sort(np.concatenate([a, b]))
+        sides = [np.sort(side[:, column]) for side in (first, second)]
+        values = np.sort(np.concatenate(sides))
         thresholds = np.unique(values[ranks[ranks < len(values)]])
         thresholds = np.append(thresholds, np.nextafter(thresholds[[0, -1]], np.inf))
-        below = [np.searchsorted(side, thresholds, side="left") for side in (a, b)]
-        for above in (False, True):
-            counts = [size - c if above else c for c in below]
-            for swapped in (False, True):
-                hits, misses = counts[::-1] if swapped else counts
-                bounds = _wilson(hits, misses, size, alpha, delta)
-                i = int(np.argmax(bounds))
-                event = Event(name, column, float(thresholds[i]), above, swapped)
-                found.append((float(bounds[i]), int(hits[i]), int(misses[i]), event))
+        a, b = (np.searchsorted(side, thresholds, side="left") for side in sides)
+        hits = np.stack([a, size - a, b, size - b])  # below and above the threshold at D, and at D'
+        misses = np.roll(hits, 2, axis=0)
+        bounds = _wilson(hits, misses, size, alpha, delta)
+        best = np.unravel_index(np.argmax(bounds), bounds.shape)
+        event = Event(name, column, float(thresholds[best[1]]), above=bool(best[0] % 2), swapped=bool(best[0] // 2))
+        found.append((float(bounds[best]), int(hits[best]), int(misses[best]), event))
     _, hit, miss, event = max(found, key=lambda row: row[0])
     return float(epsilon_bound(hit, miss, size, alpha, delta)), event
 
