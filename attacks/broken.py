@@ -1,5 +1,5 @@
 """More mechanisms that are wrong on purpose, for the attacks at full strength: the paper's scale, a chain that is stopped, a
-solver that errs, a draw whose time tells of the data.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
+solver that errs, a draw whose time reveals the data.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ def hasty(share: float) -> Callable[[Space, Points], Points]:
 
 def first_acceptance(target: Target, rng: np.random.Generator) -> tuple[Points, int]:
     """A draw that proposes one point at a time and stops at the first that is accepted, and how many it took: exact, but its
-    time tells of the data."""
+    time reveals the data."""
     tried = 0
     while True:
         tried += 1

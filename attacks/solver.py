@@ -3,7 +3,7 @@
 The Laplace draws about the point that a solver returns, so its promise is that of the solver: the computed centres of
 neighbours must lie within ε·σ of each other, and each within a public allowance of the true mean.  Data sets that are hard
 for a solver are tried (two clusters at opposite ends in every split, three clusters, records that nearly coincide, random
-clusters at the edge), up to the largest radius that is admitted.  Each computed centre is held against one that is certain:
+clusters at the edge), up to the largest radius that is accepted.  Each computed centre is compared with one that is certain:
 gradient steps no longer than the inverse of the largest Hessian, which from the public centre stay in the ball and lower the
 mean squared distance until they are at its only stationary point there (theory, Result 2).
 """

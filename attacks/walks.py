@@ -65,8 +65,9 @@ def walks(ball: Ball, n: int) -> list[Walk]:
 def suspicious(
     mechanism: Mechanism | Draw, ball: Ball, sizes: Sequence[int] = SIZES, long: Sequence[int] = LONG
 ) -> list[Pair]:
-    """Pairs to race: those of :func:`sfumato.audit.neighbours` with so many records, and from each walk of data sets with
-    ``long`` of them, on which one record after another goes to the far end, the step at which outputs jump the farthest."""
+    """Pairs to race: those of :func:`sfumato.audit.neighbours` with the given numbers of records, and from each walk of data
+    sets with ``long`` of them, on which one record after another goes to the far end, the step at which outputs jump the
+    farthest."""
     taken = admitted(mechanism, [*sizes, *long])
     steps = [walk for n in long if n in taken for walk in walks(ball, n)]
     return neighbours(ball, [n for n in sizes if n in taken]) + [

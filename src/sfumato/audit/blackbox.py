@@ -25,13 +25,15 @@ Draw = Callable[[Array, int, np.random.Generator], Array]
 
 DRAWS = 200_000
 CONFIDENCE = 1 - 1e-6
-PILOT = 1 / 125  # the share of draws that each pair gets in the first round of the race; the next has thrice as many,
-KEEP = 4  # and one pair in so many goes on to it
-PILOT_ALPHA = 0.01  # nothing is claimed of a bound in the race: it only ranks pairs
-LEARN = 100_000  # at most so many draws teach the classifier
+PILOT = (
+    1 / 125
+)  # the share of draws that each pair gets in the first round of the pilot; each next round has three times more
+KEEP = 4  # one pair in four goes on to the next round
+PILOT_ALPHA = 0.01  # of bounds that only rank pairs
+LEARN = 100_000  # the most draws that the classifier learns from
 CHUNK = 100_000  # draws held at once
-GRAIN = 1e-9  # values closer than this part of their spread are the same
-REPEATS = 3  # a value drawn so often is an atom
+GRAIN = 1e-9  # values closer than this part of their spread count as the same
+REPEATS = 3  # a value that is drawn this often counts as repeated
 
 
 def audit(
@@ -99,7 +101,7 @@ def audit(
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A mechanism before the court."""
+    """A mechanism and what it claims."""
 
     mechanism: Mechanism | Draw
     ball: Ball
@@ -109,8 +111,8 @@ class Case:
     rng: np.random.Generator
 
     def race(self, pairs: Sequence[Pair], size: int) -> Pair:
-        """The pair that looks worst: the best event of each is found among a few draws, by thresholds and repeated values
-        alone; one pair in KEEP goes on to the next round."""
+        """The pair that looks worst.  In each round the best event of every pair is found with a few draws; one pair in KEEP
+        goes on to the next round."""
         while len(pairs) > 1:
             worth = []
             for pair in pairs:
@@ -124,7 +126,7 @@ class Case:
         return pairs[0]
 
     def examine(self, pair: Pair, draws: int, confidence: float, **about: Any) -> Verdict:
-        """Learn, choose, count."""
+        """Learn scores from some draws, choose an event with others, count it among fresh ones."""
         features, sides, size = self._features(pair), (pair.first, pair.second), draws // 4
         first, second = (self._columns(data, min(size, LEARN), features) for data in sides)
         scores = Scores(features, first, second, self.claimed, classifier=True)
@@ -157,8 +159,8 @@ def _chunks(size: int) -> list[int]:
 
 
 class Scores:
-    """The features, whether they are among the values that come again and again, and what a classifier makes of them all.
-    Repeated values and classifier are learned from the features given here."""
+    """The features, whether each is a repeated value, and the log odds of a classifier.  Repeated values and the classifier
+    are learned from the features given here."""
 
     def __init__(self, features: Features, first: Array, second: Array, claimed: float, classifier: bool) -> None:
         self.features, self.model = features, boost(first, second) if classifier else None
@@ -182,8 +184,8 @@ class Scores:
 
 
 def repeated_values(first: Array, second: Array, claimed: float) -> Iterator[tuple[int, float, Array, Array]]:
-    """Column by column, the values that come again and again at one data set and too seldom at the other: the column, the
-    grain that values are rounded to, and those of each data set."""
+    """Values that are repeated at one data set and rare at the other: the column, the grain that its values are rounded to,
+    and the values of each data set."""
     spread = np.ptp(np.concatenate([first, second]), axis=0)
     for column in np.flatnonzero(spread):
         grain = GRAIN * spread[column]
@@ -234,7 +236,7 @@ def releases(mechanism: Mechanism) -> Draw:
 
 
 def admitted(mechanism: Mechanism | Draw, sizes: Sequence[int] = SIZES) -> list[int]:
-    """Those numbers of records that a mechanism takes; its refusal is raised if it takes none.  A function takes all."""
+    """The numbers of records that a mechanism accepts, its refusal if it accepts none of them.  A function accepts all."""
     if not isinstance(mechanism, Mechanism):
         return list(sizes)
     refused = dict[int, ValueError]()

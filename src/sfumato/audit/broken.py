@@ -1,4 +1,4 @@
-"""Mechanisms that are wrong on purpose: an audit is worth what it convicts.
+"""Mechanisms that are wrong on purpose: an audit must convict them.
 
 Each takes what a mechanism takes and gives a function ``draw(data, size, rng)``.  None of them may be used for a release.
 """
@@ -43,7 +43,7 @@ def small_scale(mechanism: ManifoldMechanism, factor: float = 0.8) -> Draw:
 
 def wrong_volume(ball: Ball, epsilon: float, power: int = 0) -> Draw:
     """The manifold Laplace with a wrong volume element: the distance from the mean is ∝ exp(−ρ/σ)·ρ^power where it should be
-    ∝ exp(−ρ/σ)·sin^(d−1)(ρ) or the like; 0 is none at all, d − 1 that of a flat space."""
+    ∝ exp(−ρ/σ)·sin^(d−1)(ρ) or the like.  A power of 0 leaves it out; d − 1 is that of a flat space."""
     laplace, space = ManifoldLaplace(ball, epsilon), ball.space
 
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:

@@ -13,7 +13,7 @@ from ..records import Records
 from ..regions.ball import Ball
 from ..spaces.base import Array, Points
 
-SIZES = (2, 5, 10, 50)  # records with which a mechanism is attacked: in small data sets each weighs much
+SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
 OUTSIDE = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
 
 

@@ -23,7 +23,7 @@ def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # at work: not to be swept
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # in use: _sweep must leave it
         with os.fdopen(handle, "wb") as file:
             mask = os.umask(0)
             os.umask(mask)

@@ -156,7 +156,7 @@ class Ledger:
         return entry
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``.  A charge without such a note stands all the same.
+        """Note which release a charge paid for, by its ``sha256``.  A charge without such a note still counts.
 
         :func:`sfumato.private_mean` and every mechanism do this once the release is made.
 
