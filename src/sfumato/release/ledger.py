@@ -301,6 +301,8 @@ def _read(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
             raise ValueError(f"lines after line {len(book.entries)} were removed")
         if lost := set(heads) - {GENESIS} - {entry.hash for entry in book.entries}:
             raise ValueError(f"no line has the hash {lost.pop()} noted before: lines were removed or rewritten since")
+    except UnicodeDecodeError:  # SQLite's own trouble, which _transaction explains
+        raise
     except ValueError as fault:
         raise LedgerError(f"{path}: {fault}. {RESTORE}") from None
     return book
