@@ -12,16 +12,16 @@ from importlib import import_module
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
-from sfumato.audit.checks import Check, Settings
+from attacks.checks import Check, Settings
 from sfumato.release import write_atomically
 
 Section = Callable[[Settings], Iterable[Check]]
 PACKAGES = ("sfumato", "numpy", "scipy", "randomgen", "pyarrow", "h5py", "rdata", "matplotlib", "atheris", "hypothesis")
 COMMANDS = {  # where there is one that takes more options
     "adversary": "python -m attacks.adversary",
-    "solver": "python -m sfumato.audit.solver",
+    "solver": "python -m attacks.solver",
     "bits": "python -m attacks.bits",
-    "draws": "sfumato audit, --broken, --timing",
+    "draws": "python -m attacks --only draws; for one mechanism sfumato audit, --broken, --timing",
     "fuzz": "python -m attacks.fuzz, and --engine atheris",
 }
 
@@ -41,9 +41,9 @@ SECTIONS: dict[str, Section] = {
     "randomness": in_module("attacks.randomness"),
     "faults": in_module("attacks.faults"),
     "fuzz": in_module("attacks.fuzz"),
-    "solver": in_module("sfumato.audit.solver"),
+    "solver": in_module("attacks.solver"),
     "bits": in_module("attacks.bits"),
-    "draws": in_module("sfumato.audit.trial"),
+    "draws": in_module("attacks.draws"),
     "adversary": in_module("attacks.adversary"),
 }
 

@@ -15,9 +15,9 @@ from functools import partial
 
 import numpy as np
 
-from sfumato.audit.checks import Check, Settings, tell
-from sfumato.audit.pairs import repeated
-from sfumato.audit.solver import center_loss, largest_radius
+from attacks.checks import Check, Settings, tell
+from attacks.solver import largest_radius
+from sfumato.audit.exact import center_loss
 from sfumato.bounds import bounds_of
 from sfumato.calibration import Calibration, kng_scale
 from sfumato.frechet import solve
@@ -127,7 +127,7 @@ def mean_ratio(mechanism: ManifoldLaplace, n: int, restarts: int, rng: np.random
     def objective(z: Array) -> float:
         points = np.stack([in_ball(space, ball.center, ball.radius, part) for part in z[: 4 * d].reshape(-1, d)])
         share = round(float((n - 1) / (1 + np.exp(-np.clip(z[4 * d], -50, 50)))))
-        sides = (repeated(points, np.array([*one, share, n - 1 - share])) for one in ((1, 0), (0, 1)))
+        sides = (np.repeat(points, [*one, share, n - 1 - share], axis=0) for one in ((1, 0), (0, 1)))
         return center_loss(mechanism, *sides)
 
     return maximise(objective, 4 * d + 1, restarts, rng, steps) / mechanism.epsilon

@@ -16,8 +16,9 @@ from math import fsum
 
 import numpy as np
 
-from sfumato.audit.blackbox import boost, epsilon_bound
-from sfumato.audit.checks import Check, Settings, tell
+from attacks.checks import Check, Settings, tell
+from sfumato.audit import epsilon_bound
+from sfumato.audit.blackbox import boost
 from sfumato.frechet import solve
 from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace
 from sfumato.mechanisms.base import Mechanism

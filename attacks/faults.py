@@ -37,8 +37,8 @@ import numpy as np
 
 import sfumato as sf
 from attacks import Broken, require
+from attacks.checks import Check, Settings
 from sfumato import cli, demo
-from sfumato.audit.checks import Check, Settings
 from sfumato.release import write_atomically
 from sfumato.studies.store import Row, Store
 

@@ -41,7 +41,7 @@ from pathlib import Path
 from typing import Any
 
 from attacks import Broken, require
-from sfumato.audit.checks import Check, Settings
+from attacks.checks import Check, Settings
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
@@ -415,7 +415,7 @@ def _ledger() -> list[bytes]:
 
     with (
         tempfile.TemporaryDirectory() as folder,
-        patch("sfumato.release.ledger._now", return_value="2020-01-01T00:00:00+00:00"),
+        patch("sfumato.release.chain.now", return_value="2020-01-01T00:00:00+00:00"),
     ):
         path = Path(folder, "a.ledger")
         budget = Ledger.create(path, "3", "wings")

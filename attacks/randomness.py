@@ -12,8 +12,8 @@ from unittest.mock import patch
 import numpy as np
 
 from attacks import Broken
+from attacks.checks import Check, Settings
 from sfumato import SPD, Ball, Euclidean, ManifoldLaplace, PlanarShapes, Sphere, sampling
-from sfumato.audit.checks import Check, Settings
 from sfumato.audit.trial import mechanisms
 from sfumato.bounds import bounds_of
 from sfumato.mechanisms import Mechanism

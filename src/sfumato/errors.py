@@ -1,19 +1,19 @@
 """Every error that sfumato raises on purpose.
 
 SfumatoError
-├── Refusal (ValueError)             what was asked cannot be done well, and the message says what would help; nothing was spent
+├── Refusal (ValueError)             cannot be done well; the message says how to fix it; nothing was spent
 │   ├── RadiusError                  the public radius is too large
-│   ├── PrecisionError               rounding would eat into the promise
-│   └── BudgetExceeded               less is left of a budget than was asked
+│   ├── PrecisionError               rounding would lose too much
+│   └── BudgetExceeded               the budget has less left than was asked for
 ├── InvalidPointError (ValueError)   a record is not a point of its space
-├── FileError (ValueError)           a file cannot be read whole
-│   └── AmbiguousError               or could be read in two ways
-├── RecordError (ValueError)         a release record is damaged, or is none
+├── FileError (ValueError)           a file cannot be read
+│   └── AmbiguousError               a file could be read in two ways
+├── RecordError (ValueError)         a release record is damaged, or is not one
 ├── LedgerError (RuntimeError)       a ledger cannot be used
 ├── EnvelopeError (RuntimeError)     a draw would not be exact
-└── UnsavedError (ValueError)        a release was made, and could not be written
+└── UnsavedError (ValueError)        a release was made but could not be written
 
-Each is also the built-in error in brackets, so that who catches a ValueError catches it still.
+Each is also the built-in error in brackets, so code that catches a ValueError still catches it.
 
 >>> issubclass(BudgetExceeded, SfumatoError), issubclass(BudgetExceeded, ValueError), issubclass(LedgerError, RuntimeError)
 (True, True, True)
@@ -26,11 +26,11 @@ from typing import Any
 
 
 class SfumatoError(Exception):
-    """The root: what sfumato raises on purpose."""
+    """The root of all errors that sfumato raises on purpose."""
 
 
 class Refusal(SfumatoError, ValueError):
-    """What was asked cannot be done well: the message says what would help.  Nothing was spent."""
+    """What was asked cannot be done well.  The message says how to fix it.  Nothing was spent."""
 
 
 class RadiusError(Refusal):
@@ -38,15 +38,15 @@ class RadiusError(Refusal):
 
 
 class PrecisionError(Refusal):
-    """Rounding errors would eat into the promise: the record could not state a small numerical loss."""
+    """Rounding would lose too much: the record could not state a small numerical loss."""
 
 
 class BudgetExceeded(Refusal):
-    """A charge was refused, since less than that is left.  Nothing was charged."""
+    """The budget has less left than was asked for.  Nothing was charged."""
 
 
 class InvalidPointError(SfumatoError, ValueError):
-    """Records that are not points of the space: the first one's ``row`` and ``reason``, and how many there are."""
+    """Some records are not points of the space: ``row`` and ``reason`` of the first, and how many there are."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
         self.row = min(reasons)
@@ -59,19 +59,19 @@ class InvalidPointError(SfumatoError, ValueError):
 
 
 class FileError(SfumatoError, ValueError):
-    """A file that cannot be read whole.  Lines count from 1, records from 0 as in an array; for the curator's eyes only."""
+    """A file cannot be read.  Lines count from 1, records from 0 as in an array.  For the curator only."""
 
 
 class AmbiguousError(FileError):
-    """Records that could be read in two ways."""
+    """A file could be read in two ways."""
 
 
 class RecordError(SfumatoError, ValueError):
-    """A release record that is damaged, or is none: the message says what is wrong with it."""
+    """A release record is damaged, or is not one.  The message says what is wrong with it."""
 
 
 class LedgerError(SfumatoError, RuntimeError):
-    """The ledger cannot be used: the message names the file, what is wrong with it and what to do."""
+    """A ledger cannot be used.  The message names the file, what is wrong with it and what to do."""
 
 
 class EnvelopeError(SfumatoError, RuntimeError):
@@ -79,7 +79,7 @@ class EnvelopeError(SfumatoError, RuntimeError):
 
 
 class UnsavedError(SfumatoError, ValueError):
-    """A release that was made, perhaps paid for, and could not be written: it is ``release``, to be kept."""
+    """A release was made, perhaps paid for, but could not be written.  It is in ``release``: keep it."""
 
     def __init__(self, words: str, release: Any) -> None:
         super().__init__(words)

@@ -13,11 +13,11 @@ class Stopped(BaseException):
 
 
 class Interruption:
-    """Ctrl-C that cannot be swallowed and never leaves in doubt what was spent, which ``words`` say.
+    """Ctrl-C that cannot get lost; ``words`` say what was spent when it came.
 
-    An exception raised in a callback, such as those of compiled code, is printed and forgotten by Python.  So the wish is
-    also noted, and asked for before every step that counts: charging, drawing, saving.  While a step is at work that must be
-    done or not done (a charge, a record on its way to disk) Ctrl-C waits for its end.
+    Python prints and forgets an exception that is raised in a callback, such as those of compiled code.  So Ctrl-C is also
+    noted, and checked before every step that counts: charging, drawing, saving.  A step that must not be left half done (a
+    charge, a record on its way to disk) is finished first.
     """
 
     def __init__(self) -> None:
@@ -29,11 +29,13 @@ class Interruption:
             raise Stopped
 
     def check(self) -> None:
+        """Stop here if Ctrl-C was pressed."""
         if self.asked and not self.waits:
             raise Stopped
 
     @contextmanager
     def held_back(self) -> Iterator[None]:
+        """Let Ctrl-C wait until a step is done."""
         self.check()
         self.waits = True
         try:
@@ -43,7 +45,7 @@ class Interruption:
 
     @contextmanager
     def in_charge(self) -> Iterator[None]:
-        """Of what Ctrl-C does, unless this is not the main thread or Ctrl-C is ignored already."""
+        """Handle Ctrl-C, unless this is not the main thread or someone else handles it."""
         self.__init__()  # type: ignore[misc]
         if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
             yield

@@ -134,7 +134,7 @@ class RadialLaw:
             part = min(max(part, 0), FINER - 1)
             low, high, beyond = float(edges[part]), float(edges[part + 1]), max(0.0, beyond - float(rest[part + 1]))
         densest = float(masses[max(part - 1, 0) : part + 2].max()) / (high - low)
-        return max(low, high - beyond / densest) if densest > 0 else high
+        return float(max(low, high - beyond / densest)) if densest > 0 else high
 
     # -- exact draws ---------------------------------------------------------------------------------------------------
     @cached_property

@@ -6,6 +6,7 @@ import pytest
 import sfumato as sf
 from attacks.bits import attack, audit_bits, features, textbook_laplace
 from sfumato.audit import epsilon_bound
+from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.sampling import round_to_lattice
 
 ATTACKED = [
@@ -28,12 +29,16 @@ def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, b
     assert audit_bits(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
 
 
+class AboutTheMean(LaplacePlan):
+    def rounded(self, target, rng):
+        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing)
+        return self.space.present(found)
+
+
 class LatticeAboutTheMean(sf.ManifoldLaplace):
     """A broken release: the lattice is that of the data."""
 
-    def _rounded(self, target, n, rng):
-        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.at(n).spacing)
-        return self.space.present(found)
+    kind = AboutTheMean
 
 
 def test_a_lattice_that_depends_on_the_data_is_found(rng):

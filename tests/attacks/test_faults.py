@@ -14,7 +14,7 @@ import pytest
 import sfumato as sf
 from attacks import Broken, adversary, faults, fuzz, randomness
 from attacks import __main__ as audit
-from sfumato.audit.checks import Check, Settings
+from attacks.checks import Check, Settings
 
 # -- files ---------------------------------------------------------------------------------------------------------------
 FILES = {"mat73": 100, "r": 150}

@@ -21,7 +21,7 @@ import numpy as np
 import pytest
 
 from sfumato.ledger import BudgetExceeded, Entry, Ledger, LedgerError
-from sfumato.release import ledger
+from sfumato.release import chain, ledger
 
 RECORD = {"statistic": "Fréchet mean", "mechanism": {"name": "laplace", "options": {}}, "n": 126}
 COLUMNS = [field.name for field in fields(Entry)]
@@ -75,12 +75,12 @@ def rows(path):
 
 def forge(path, lines):
     """Put lines in the place of a ledger's own, with all hashes computed anew: what a chain alone cannot see."""
-    previous = ledger.GENESIS
+    previous = chain.GENESIS
     execute(path, "DELETE FROM entries", "DELETE FROM sqlite_sequence")
     with closing(sqlite3.connect(path)) as connection, connection:
         for number, line in enumerate(lines, start=1):
-            line = line | {"sequence": number, "record_hash": ledger._hash(line["record"]), "previous": previous}
-            previous = line["hash"] = ledger._link(line)
+            line = line | {"sequence": number, "record_hash": chain.hash_of(line["record"]), "previous": previous}
+            previous = line["hash"] = chain.link(line)
             connection.execute(f"INSERT INTO entries VALUES ({', '.join('?' * 9)})", [line[c] for c in COLUMNS])
 
 
@@ -202,7 +202,7 @@ def test_a_charge_is_completed_once(study):
 
 
 def test_a_clock_that_goes_back_is_harmless(study, monkeypatch):
-    monkeypatch.setattr(ledger, "_now", lambda: "1970-01-01T00:00:00+00:00")
+    monkeypatch.setattr(chain, "now", lambda: "1970-01-01T00:00:00+00:00")
     charge = study.charge(0.5, RECORD)
     monkeypatch.undo()
     study.charge(0.5, RECORD)
@@ -365,7 +365,7 @@ def test_a_line_replaced_with_its_own_hash_breaks_the_chain(study):
     line = rows(study.path)[4] | {"epsilon": "0.01"}
     execute(
         study.path,
-        f"UPDATE entries SET epsilon = '0.01', hash = '{ledger._link(line)}' WHERE sequence = {line['sequence']}",
+        f"UPDATE entries SET epsilon = '0.01', hash = '{chain.link(line)}' WHERE sequence = {line['sequence']}",
     )
     with pytest.raises(
         LedgerError, match="line 6 does not follow line 5: lines there were replaced, removed or inserted"

@@ -1,9 +1,11 @@
-"""Attacks on a mechanism's claim: by draws, by quadrature and by the clock."""
+"""Attacks on a mechanism's claim: by draws (``blackbox``), by quadrature (``exact``) and by the clock (``timing``)."""
 
-from .blackbox import Event, Verdict, audit, clopper_pearson, epsilon_bound, releases
+from .blackbox import audit, releases
 from .exact import Loss, exact_loss
 from .pairs import Pair, neighbours
+from .threshold import Event, clopper_pearson, epsilon_bound
 from .timing import timing_audit
+from .verdict import Verdict
 
 __all__ = [
     "Event",

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..bounds import bounds_of
+from ..mechanisms import ManifoldLaplace
 from ..mechanisms.manifold import ManifoldMechanism
 from ..radial import gauss_legendre
 from ..records import Records
@@ -33,6 +34,7 @@ class Loss:
 
     @property
     def broken(self) -> bool:
+        """Whether the loss exceeds the claim."""
         return self.loss > self.claimed * (1 + 1e-9)
 
 
@@ -45,11 +47,19 @@ def directions(dim: int, count: int) -> tuple[Array, Array]:
     if dim == 2:
         return circle, np.full(count, 2 * np.pi / count)
     if dim != MOST:
-        raise ValueError(f"the exact audit is for spaces of at most {MOST} dimensions, not {dim}; use the draws' audit")
+        raise ValueError(
+            f"the exact audit is for spaces of at most {MOST} dimensions, not {dim}; use audit(), which needs draws alone"
+        )
     height, weight = np.polynomial.legendre.leggauss(count // 2)
     ring = np.sqrt(1 - height**2)[:, None, None] * circle
     vectors = np.concatenate([ring, np.broadcast_to(height[:, None, None], (*ring.shape[:2], 1))], axis=2)
     return vectors.reshape(-1, 3), np.repeat(weight * 2 * np.pi / count, count)
+
+
+def target_of(mechanism: ManifoldMechanism, data: ArrayLike) -> Target:
+    """The density of a mechanism's draws at a data set."""
+    clipped = mechanism.ball.clip(data)
+    return mechanism.target(Records(mechanism.space, clipped))
 
 
 def energies(target: Target, x: Points) -> Array:
@@ -91,6 +101,26 @@ def grid(target: Target, length: float, reach: float, count: int) -> tuple[Point
 def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike, count: int = 64) -> Loss:
     """The largest privacy loss over a fine grid of outputs, for two neighbouring data sets.
 
+    Parameters
+    ----------
+    mechanism : ManifoldMechanism
+        One with a density on the manifold: KNG, the manifold Laplace or the exponential mechanism.
+    first, second : array_like
+        Data sets that differ in one record.
+    count : int
+        The number of directions in a circle of the grid.
+
+    Returns
+    -------
+    Loss
+
+    Raises
+    ------
+    ValueError
+        If the mechanism has no density on the manifold, or the space has more than three dimensions.
+
+    Examples
+    --------
     >>> from sfumato import Ball, Euclidean, ManifoldLaplace
     >>> laplace = ManifoldLaplace(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=1.0)
     >>> found = exact_loss(laplace, [[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [-1.0, 0.0]])
@@ -99,18 +129,30 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
     """
     if not isinstance(mechanism, ManifoldMechanism):
         raise ValueError(f"the exact audit needs a density on the manifold, which {mechanism!r} does not have")
-    targets, grids = [], []
-    for points in (first, second):
-        clipped = mechanism.ball.clip(points)
-        plan = mechanism.at(len(clipped))
-        targets.append(plan.target(Records(mechanism.space, clipped)))
-        grids.append(grid(targets[-1], plan.noise_length, plan.error_quantile(1 - IGNORED), count))
-    normalisers = []
-    for target, (x, weight) in zip(targets, grids, strict=True):
-        normalisers.append(np.log(np.sum(weight * np.exp(-energies(target, x)))))
+    targets = [target_of(mechanism, data) for data in (first, second)]
+    n = len(np.asarray(first))
+    length, reach = mechanism.at(n).noise_length, mechanism.error_quantile(n, 1 - IGNORED)
+    grids = [grid(target, length, reach, count) for target in targets]
     outputs = np.concatenate([x for x, _ in grids])
-    a, b = (energies(target, outputs) + c for target, c in zip(targets, normalisers, strict=True))
+    losses = []
+    for target, (x, weight) in zip(targets, grids, strict=True):
+        normaliser = np.log(np.sum(weight * np.exp(-energies(target, x))))
+        losses.append(energies(target, outputs) + normaliser)
+    a, b = losses
     with np.errstate(invalid="ignore"):
         loss = np.where(np.isfinite(a) | np.isfinite(b), np.abs(a - b), 0.0)
     worst = int(np.argmax(loss))
     return Loss(float(loss[worst]), mechanism.space.present(outputs[worst]), float(mechanism.epsilon))
+
+
+def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
+    """The privacy loss of the Laplace at two data sets, ρ(c, c')/σ for their computed centres c and c': exact on a homogeneous
+    space of any dimension, where the normaliser is the same.
+
+    >>> import sfumato as sf
+    >>> laplace = ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
+    >>> round(center_loss(laplace, np.array([[0.0], [1.0]]), np.array([[0.0], [-1.0]])), 6)
+    1.0
+    """
+    a, b = (mechanism.center(Records(mechanism.space, points)) for points in (first, second))
+    return float(mechanism.space.distance(a, b)) / mechanism.scale(len(first))

@@ -12,13 +12,11 @@ from time import perf_counter_ns, thread_time_ns
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..mechanisms.manifold import ManifoldMechanism
-from ..records import Records
-from ..sampling import secure_generator
 from ..spaces.base import Array
-from .blackbox import CONFIDENCE, Verdict, _edges, best_event, epsilon_bound
-from .broken import first_acceptance
+from .blackbox import CONFIDENCE
 from .pairs import Pair
+from .threshold import best_event
+from .verdict import Verdict, count
 
 RELEASES = 2000
 WARM = 50  # releases of each data set before the clock counts
@@ -47,14 +45,35 @@ def timing_audit(
     confidence: float = CONFIDENCE,
     delta: float = 0.0,
     seed: int = 0,
-    name: str | None = None,
+    name: str = "clock",
     clocks: Sequence[str] = CLOCKS,
 ) -> Verdict:
     """A lower bound on the ε of the time that a release takes.
 
-    A mechanism's own releases are timed; or ``measure(data)`` makes one and returns its times, or any other numbers that
-    count its work, named by ``clocks``.
+    Parameters
+    ----------
+    measure : Mechanism or callable
+        A mechanism, whose releases are timed; or a function that makes one release of a data set and returns its times, or
+        any other numbers that count its work.
+    pair, epsilon : Pair and float, optional
+        Two neighbouring data sets; the ε that is claimed, which a function needs.
+    releases : int
+        How many releases of each data set.
+    confidence, delta, seed, name, clocks
+        As for :func:`audit`; ``clocks`` names the measured numbers.
 
+    Returns
+    -------
+    Verdict
+        On the best threshold of the best clock.
+
+    Raises
+    ------
+    ValueError
+        If a function comes without ``epsilon``.
+
+    Examples
+    --------
     >>> import sfumato as sf
     >>> from sfumato.audit import neighbours
     >>> pair = neighbours(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 2)[0]
@@ -63,11 +82,10 @@ def timing_audit(
     True
     """
     if isinstance(measure, Mechanism):
-        name = f"clock of {measure.name} on {measure.space}" if name is None else name
         epsilon = float(measure.epsilon) if epsilon is None else epsilon
         measure = clocked(measure.release)
     if epsilon is None:
-        raise ValueError("a function needs the epsilon that it claims")
+        raise ValueError("a function needs the epsilon that it claims: epsilon=")
     rng, sides = np.random.default_rng(seed), (np.asarray(pair.first), np.asarray(pair.second))
     times = np.zeros((2, releases, len(clocks)))
     for i in range(-WARM, releases):
@@ -75,36 +93,8 @@ def timing_audit(
             found = measure(sides[side])
             if i >= 0:
                 times[side, i] = found
-    half = releases // 2
-    event = best_event(times[0, :half], times[1, :half], clocks, 1 - confidence, delta)[1]
-    fresh = times[:, half:, event.column]
-    counts = [int(np.sum(event.holds(side))) for side in fresh]
-    hits, misses = counts[::-1] if event.swapped else counts
-    size = releases - half
-    edges = _edges(fresh.ravel(), event.threshold)
-    return Verdict(
-        name="clock" if name is None else name,
-        pair=pair.name,
-        claimed=epsilon,
-        epsilon_lower=float(epsilon_bound(hits, misses, size, 1 - confidence, delta)),
-        confidence=confidence,
-        delta=delta,
-        event=event,
-        draws=size,
-        hits=hits,
-        misses=misses,
-        pairs=1,
-        edges=edges,
-        histograms=np.stack([np.histogram(np.clip(side, edges[0], edges[-1]), edges)[0] for side in fresh]),
-    )
-
-
-def stopping_at_first(mechanism: ManifoldMechanism) -> Callable[[Array], object]:
-    """A release as it should not be: the same draw, but it stops at the first accepted proposal."""
-
-    def release(data: Array) -> object:
-        clipped = mechanism.ball.clip(data)
-        target = mechanism.target(Records(mechanism.space, clipped))
-        return first_acceptance(target, secure_generator())
-
-    return release
+    learned, fresh = times[:, : releases // 2], times[:, releases // 2 :]
+    event = best_event(learned[0], learned[1], clocks, 1 - confidence, delta)[1]
+    both = fresh[0, :, event.column], fresh[1, :, event.column]
+    about = {"name": name, "pair": pair.name, "claimed": epsilon, "confidence": confidence, "delta": delta, "pairs": 1}
+    return count(event, learned[..., event.column], [both], **about)

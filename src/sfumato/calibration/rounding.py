@@ -67,8 +67,8 @@ def stretch(space: Space, radius: ArrayLike, distance: ArrayLike) -> Array:
     sinh(√κ₋·ρ)/(√κ₋·ρ) for curvature at least −κ₋, times √κ·t/sin(√κ·t) for curvature at most κ.
 
     >>> from sfumato import SPD, Sphere
-    >>> stretch(Sphere(dim=2), 0.1, np.pi / 2).round(4), stretch(SPD(size=2), 1.0, 2.0).round(4)
-    (array(1.5708), array(1.0854))
+    >>> round(float(stretch(Sphere(dim=2), 0.1, np.pi / 2)), 4), round(float(stretch(SPD(size=2), 1.0, 2.0)), 4)
+    (1.5708, 1.0854)
     """
     lower, upper = bounds_of(space).curvature if space.dim > 1 else (0.0, 0.0)
     s = np.maximum(np.sqrt(max(0.0, -lower)) * np.asarray(radius), 1e-9)

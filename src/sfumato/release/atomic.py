@@ -11,11 +11,11 @@ from pathlib import Path
 
 
 def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -> None:
-    """A temporary file beside the target, flushed to disk, then renamed over it: the whole content or nothing.
+    """Write a file whole or not at all: into a temporary file beside it, which is flushed to disk and then renamed.
 
-    Without ``overwrite`` a file that is there, or that another process puts there meanwhile, is kept: a FileExistsError.
-
-    A process that is killed at it can leave the temporary file, ``….part``; the next writing of the same target removes it.
+    Without ``overwrite``, a file that exists is kept and a FileExistsError is raised, also if another process wrote it just
+    now.  A process that is killed meanwhile can leave its temporary file, ``….part``; the next write to the same name removes
+    it.
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
@@ -23,7 +23,7 @@ def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
     try:
         with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # at work: not to be swept
+            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # in use: _sweep must leave it
         with os.fdopen(handle, "wb") as file:
             mask = os.umask(0)
             os.umask(mask)
@@ -52,7 +52,7 @@ def _sweep(path: Path) -> None:
 
 
 def _flush_folder(folder: Path) -> None:
-    """The new name on disk too; the file itself is there already, so a file system that cannot flush folders does no harm."""
+    """Flush the new name to disk too.  The file itself is there already, so it does no harm if the file system cannot."""
     with suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -62,11 +62,11 @@ def _flush_folder(folder: Path) -> None:
 
 
 def check_writable(path: Path, name: str) -> None:
-    """Write a file beside an output, as the output will be written, and remove it; ``name`` is what the user calls it."""
+    """Check that an output can be written, by writing a file beside it and removing it; ``name`` is what the user calls it."""
     trial = path.with_name(f"{path.name}.try")
     try:
         write_atomically(trial, "", overwrite=False)
         trial.unlink()
     except OSError as error:
-        words = (error.strerror or "it is refused").lower()
+        words = (error.strerror or "permission refused").lower()
         raise ValueError(f"{name}: cannot be written ({words}); choose another name or folder") from None

@@ -1,9 +1,9 @@
-"""``python -m sfumato.audit.solver``: attacks on the computed mean that the noise of the manifold Laplace is centred at.
+"""``python -m attacks.solver``: attacks on the computed mean that the noise of the manifold Laplace is centred at.
 
 The Laplace draws about the point that a solver returns, so its promise is that of the solver: the computed centres of
 neighbours must lie within ε·σ of each other, and each within a public allowance of the true mean.  Data sets that are hard
 for a solver are tried (two clusters at opposite ends in every split, three clusters, records that nearly coincide, random
-clusters at the edge), up to the largest radius that is admitted.  Each computed centre is held against one that is certain:
+clusters at the edge), up to the largest radius that is accepted.  Each computed centre is compared with one that is certain:
 gradient steps no longer than the inverse of the largest Hessian, which from the public centre stay in the ball and lower the
 mean squared distance until they are at its only stationary point there (theory, Result 2).
 """
@@ -16,14 +16,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..bounds import bounds_of
-from ..mechanisms import ManifoldLaplace, Mechanism
-from ..records import Records
-from ..regions.ball import Ball
-from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
-from ..spaces.base import Array, Points
-from .checks import Check, Settings, tell
-from .pairs import Counts, repeated, walks
+from attacks.checks import Check, Settings, tell
+from attacks.walks import walks
+from sfumato.audit.threshold import Counts
+from sfumato.bounds import bounds_of
+from sfumato.mechanisms import ManifoldLaplace, Mechanism
+from sfumato.records import Records
+from sfumato.regions.ball import Ball
+from sfumato.spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+from sfumato.spaces.base import Array, Points
 
 STEPS = 20_000  # most gradient steps of the certain solver
 FRACTIONS = (0.5, 0.9, 0.999)  # of the largest admitted radius
@@ -35,19 +36,6 @@ SPACES: list[Space] = [
     SPD(size=2),
     SPD(size=3),
 ]
-
-
-def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
-    """The privacy loss of the Laplace at two data sets, ρ(c, c')/σ for their computed centres c and c': exact on a homogeneous
-    space, where the normaliser is the same.
-
-    >>> import sfumato as sf
-    >>> laplace = ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
-    >>> round(center_loss(laplace, np.array([[0.0], [1.0]]), np.array([[0.0], [-1.0]])), 6)
-    1.0
-    """
-    a, b = (mechanism.center(Records(mechanism.space, points)) for points in (first, second))
-    return float(mechanism.space.distance(a, b)) / mechanism.scale(len(first))
 
 
 def certain_means(ball: Ball, clusters: Points, counts: Counts) -> tuple[Points, Array]:
@@ -105,7 +93,7 @@ def probe(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Count
     ball, space = mechanism.ball, mechanism.space
     centers = []
     for points, count in zip(clusters, counts, strict=True):
-        clipped = ball.clip(space.present(repeated(points, count)))
+        clipped = ball.clip(space.present(np.repeat(points, count, axis=0)))
         try:
             centers.append(mechanism.center(Records(space, clipped)))
         except RuntimeError:
@@ -214,7 +202,7 @@ def section(settings: Settings) -> Iterator[Check]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m sfumato.audit.solver", description="Attack the computed means that noise is centred at."
+        prog="python -m attacks.solver", description="Attack the computed means that noise is centred at."
     )
     parser.add_argument(
         "--sets", type=int, default=100_000, help="data sets of random clusters a space and radius (default: 100000)"

@@ -1,0 +1,132 @@
+"""More mechanisms that are wrong on purpose, for the attacks at full strength: the paper's scale, a chain that is stopped, a
+solver that errs, a draw whose time reveals the data.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from sfumato.audit.blackbox import Draw
+from sfumato.audit.exact import target_of
+from sfumato.audit.features import facing
+from sfumato.bounds import bounds_of
+from sfumato.calibration import Scale
+from sfumato.mechanisms import KNG, ManifoldLaplace
+from sfumato.mechanisms.laplace import LaplacePlan
+from sfumato.mechanisms.manifold import ManifoldMechanism
+from sfumato.records import Records
+from sfumato.regions.ball import Ball
+from sfumato.sampling import Target, secure_generator
+from sfumato.spaces import Space
+from sfumato.spaces.base import Array, Points
+
+
+def paper_scale(ball: Ball, epsilon: float) -> Draw:
+    """KNG as the paper ran it: on the sphere without the factor 2 of its own theorem, which nothing replaces."""
+    kng = KNG(ball, epsilon, "as run")
+    return lambda data, size, rng: facing(ball, ball.space.validate(kng.sample(data, size, rng)))
+
+
+def short_chain(ball: Ball, epsilon: float, steps: int = 50, step: float = 0.25) -> Draw:
+    """The manifold Laplace by a Metropolis chain in coordinates at the mean, where it starts; it is stopped after 50 steps of
+    a quarter of σ."""
+    laplace, space, bounds = ManifoldLaplace(ball, epsilon), ball.space, bounds_of(ball.space)
+
+    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
+        base, sigma = target_of(laplace, data).base, laplace.scale(len(data))
+
+        def energy(z: Array) -> Array:
+            lengths = np.linalg.norm(z, axis=1)
+            volume = bounds.log_volume_density(base, space.from_coordinates(base, z))
+            return np.where(lengths < bounds.injectivity_radius, lengths / sigma - volume, np.inf)
+
+        z = np.zeros((size, space.dim))
+        current = energy(z)
+        for _ in range(steps):
+            candidate = z + step * sigma * rng.standard_normal(z.shape)
+            proposed = energy(candidate)
+            moved = rng.standard_exponential(size) >= proposed - current
+            z, current = np.where(moved[:, None], candidate, z), np.where(moved, proposed, current)
+        return facing(ball, space.exp(base, space.from_coordinates(base, z)))
+
+    return draw
+
+
+@dataclass(frozen=True)
+class Misplaced(ManifoldLaplace):
+    """The manifold Laplace about ``place(space, points)``, which should be the Fréchet mean and is not always."""
+
+    place: Callable[[Space, Points], Points] = field(kw_only=True)
+
+    @property
+    def kind(self) -> type[MisplacedPlan]:
+        return MisplacedPlan
+
+    def options(self) -> dict[str, Any]:
+        return {"place": self.place}
+
+    def noise(self, n: int, epsilon: float) -> Scale:
+        delta, room = bounds_of(self.space).mean_sensitivity(self.ball.radius) / n, 1e-9 * self.ball.radius
+        return Scale((delta + room) / epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": room})
+
+
+@dataclass(frozen=True, eq=False)
+class MisplacedPlan(LaplacePlan):
+    def center(self, records: Records) -> Points:
+        found: Points = self.options["place"](self.space, records.points)
+        return found
+
+
+def straying(space: Space, points: Points) -> Points:
+    """A solver that takes any point where the gradient vanishes for the mean: Newton's steps, with the trace of the Hessian for
+    all of it, walk out of a large ball, where there are others."""
+    x, damping = space.mean_start(points), 1.0
+    pull = space.mean_log(x[None], points)[0]
+    for _ in range(500):
+        norm = float(space.norm(x, pull))
+        if norm < 1e-12 or damping < 1e-6:
+            break
+        there = space.exp(x, damping * pull * (space.dim / float(np.mean(space.hessian_trace(x, points)))))
+        new = space.mean_log(there[None], points)[0]
+        if float(space.norm(there, new)) < norm:
+            x, pull, damping = there, new, min(1.0, 2 * damping)
+        else:
+            damping /= 2
+    return x
+
+
+def hasty(share: float) -> Callable[[Space, Points], Points]:
+    """A solver that stops where the gradient is below a share of the data's own spread: how far off it is, the data decide."""
+
+    def place(space: Space, points: Points) -> Points:
+        x: Points = points[0]
+        for _ in range(50):
+            logs = space.log(x, points)
+            pull = logs.mean(axis=0)
+            if float(space.norm(x, pull)) <= share * float(np.sqrt(np.mean(space.norm(x, logs) ** 2))):
+                break
+            x = space.exp(x, pull)
+        return x
+
+    return place
+
+
+def first_acceptance(target: Target, rng: np.random.Generator) -> tuple[Points, int]:
+    """A draw that proposes one point at a time and stops at the first that is accepted, and how many it took: exact, but its
+    time reveals the data."""
+    tried = 0
+    while True:
+        tried += 1
+        proposed = target.propose(1, rng)
+        if -rng.standard_exponential() <= float(
+            proposed.log_ratio[0] + target.log_acceptance(proposed.x, proposed.envelope)[0]
+        ):
+            return proposed.x[0], tried
+
+
+def stopping_at_first(mechanism: ManifoldMechanism) -> Callable[[Array], object]:
+    """A release as it should not be: the same draw, but it stops at the first accepted proposal."""
+    return lambda data: first_acceptance(target_of(mechanism, data), secure_generator())

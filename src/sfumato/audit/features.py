@@ -1,0 +1,102 @@
+"""What an audit looks at in an output: numbers that could tell data set D from its neighbour D'."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ..frechet import solve
+from ..records import Records
+from ..regions.ball import Ball
+from ..sampling import Target
+from ..spaces.base import Array, Points
+from .exact import energies
+from .pairs import Pair
+
+
+class Features:
+    """One column of numbers for each feature of the outputs; ``names`` says what they are.
+
+    On the manifold: coordinates at the centre, distances to the centre, to both means and to both places of the moved record,
+    the differences of these, and the log likelihood ratio where the density is known, the lengths of both gradients where
+    it is not.  In the numbers as released: the coordinates, distances in them, a fingerprint that is equal for equal outputs
+    only, and with ``bits`` the trailing zero bits.
+    """
+
+    def __init__(self, ball: Ball, pair: Pair, targets: Sequence[Target] = (), bits: bool = False) -> None:
+        self.ball, self.targets, self.bits, self.names = ball, targets, bits, [""]
+        self.clipped = [ball.clip(points) for points in (pair.first, pair.second)]
+        self.means = [solve(Records(ball.space, points)).point for points in self.clipped]
+        self.record = [points[pair.moved] for points in self.clipped]
+        shown = [flat(facing(ball, points)) for points in self.clipped]
+        self.marks = {
+            "the mean": [points.mean(axis=0) for points in shown],
+            "the record": [points[pair.moved] for points in shown],
+        }
+        self.grid = float(2.0 ** np.floor(np.log2(ball.radius) - 32))
+        self.fingerprint = np.random.default_rng(0).normal(size=shown[0].shape[1])
+        self.on_manifold: bool | None = None  # the first outputs tell
+
+    def __call__(self, outputs: Array) -> Array:
+        outputs = np.asarray(outputs, dtype=np.float64)
+        if not self.bits:  # real numbers, not doubles: what the last bits tell is another matter
+            outputs = np.asarray(np.rint(outputs / self.grid) * self.grid, dtype=np.float64)
+        columns = dict(self._released(flat(outputs)))
+        space, center = self.ball.space, self.ball.center
+        if outputs.shape[1:] == space.present(center).shape and self.on_manifold is not False:
+            x, bad = space.diagnose(outputs)
+            if self.on_manifold is None:
+                self.on_manifold = len(bad) < len(x) / 10
+            if self.on_manifold:
+                x[list(bad)] = center
+                columns |= dict(self._intrinsic(x))
+                columns["is a point of the space"] = np.where(np.isin(np.arange(len(x)), list(bad)), 0.0, 1.0)
+        self.names = list(columns)
+        return np.nan_to_num(np.stack(list(columns.values()), axis=1), nan=1e300, posinf=1e300, neginf=-1e300)
+
+    def _released(self, numbers: Array) -> Iterator[tuple[str, Array]]:
+        yield from ((f"number {i + 1} of the output", column) for i, column in enumerate(numbers.T))
+        for what, marks in self.marks.items():
+            for order, kind in ((2, "Euclidean"), (1, "absolute")):
+                a, b = (np.linalg.norm(numbers - mark, ord=order, axis=1) for mark in marks)
+                yield from _compared(f"{kind} distance from {what}", a, b)
+        yield "fingerprint of the output", numbers @ self.fingerprint
+        if self.bits:
+            whole = np.ldexp(np.frexp(np.nan_to_num(numbers))[0], 53).astype(np.int64)
+            yield "trailing zero bits", np.min(np.log2(np.maximum(whole & -whole, 1)), axis=1)
+
+    def _intrinsic(self, x: Points) -> Iterator[tuple[str, Array]]:
+        space, center = self.ball.space, self.ball.center
+        yield "distance from the centre", space.distance(center, x)
+        for i, column in enumerate(space.coordinates(center, space.log(center, x)).T):
+            yield f"coordinate {i + 1} at the centre", column
+        yield from _compared("distance from the mean", *(space.distance(mean, x) for mean in self.means))
+        a, b = (space.distance(record, x) for record in self.record)
+        yield from _compared("distance from the record", a, b)
+        yield "squared distance from the record of D′ less that of D", b**2 - a**2
+        if self.targets:
+            a, b = (energies(target, x) for target in self.targets)
+            with np.errstate(invalid="ignore"):
+                yield "log likelihood ratio", b - a
+        else:
+            yield from _compared("gradient", *(space.norm(x, space.mean_log(x, points)) for points in self.clipped))
+
+
+def _compared(what: str, a: Array, b: Array) -> Iterator[tuple[str, Array]]:
+    yield f"{what} of D", a
+    yield f"{what} of D′", b
+    yield f"{what} of D′ less that of D", b - a
+
+
+def flat(outputs: Array) -> Array:
+    """One row of numbers for each output; a symmetric matrix has each of its numbers once."""
+    if outputs.ndim == 3 and outputs.shape[1] == outputs.shape[2] and np.array_equal(outputs, outputs.swapaxes(1, 2)):
+        rows, columns = np.triu_indices(outputs.shape[1])
+        return np.asarray(outputs[:, rows, columns])
+    return outputs.reshape(len(outputs), -1)
+
+
+def facing(ball: Ball, points: Points) -> Array:
+    """Canonical points as a release would show them: seen from the public centre (shapes are turned towards it)."""
+    return ball.space.present(ball.space.exp(ball.center, ball.space.log(ball.center, points)))
