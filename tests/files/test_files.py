@@ -682,7 +682,7 @@ def test_malformed_mat(load):
     with pytest.raises(FileError, match="of kind 99, not a variable"):
         load(content[:128] + struct.pack("<II", 99, 0) + content[136:])
     with pytest.raises(
-        FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not looked"
+        FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not read"
     ):
         load(mat(s={"a": 1}))
     with pytest.raises(FileError, match="would unpack to more than the limit"):
@@ -1164,8 +1164,7 @@ def test_unit_vectors_with_few_decimals_are_put_right(load):
 def test_a_data_set_is_taken_for_its_points_and_shows_none(load):
     data = load(QUAKES)
     assert (
-        repr(data)
-        == "<Dataset file.dat: 2 records, vectors of 3, from the columns lat, lon, in degrees; beside them: mag>"
+        repr(data) == "<Dataset file.dat: 2 records, vectors of 3, from the columns lat, lon, in degrees; labels: mag>"
     )
     np.testing.assert_array_equal(np.asarray(data), data.points)
     text = "".join(f"{10 + i % 7},{170 + i % 30}\n" for i in range(60))

@@ -42,11 +42,7 @@ _server: _Server | None = None
 
 
 def read_apart(reader: str, content: bytes) -> Arrays:
-    """What ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content.
-
-    >>> read_apart("matlab:mat_arrays", b"MATLAB 5.0 MAT-file".ljust(124) + b"\\0\\1IM")
-    {}
-    """
+    """What ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content."""
     with _lock:
         server = _running()
         try:

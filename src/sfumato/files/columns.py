@@ -1,8 +1,9 @@
-"""Columns whose names say what they are: landmarks, entries of matrices, latitude and longitude, components of a vector."""
+"""What the columns of a table hold: their names say it (landmarks, entries of matrices, angles), or else their number."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..spaces import GLOBE, Space
 from ..spaces.base import Array
+from .arrays import arrange, landmarks, shape_of, widths
 from .base import FileError, Found, Wanted, listed, shown
-from .layout import landmarks, shape_of
+from .lines import is_number
 from .table import Table
 
 _LANDMARK = [
@@ -23,7 +25,7 @@ _LANDMARK = [
 _TENSOR = re.compile(r"d?[._ -]?(?P<row>[xyz])(?P<column>[xyz])")  # Dxx, Dxy
 _ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9]+)[._ -](?P<column>[0-9]+)")  # m1_2
 _SHORT_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9])(?P<column>[0-9])")  # c12: only if the space says matrices
-SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
+_SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
 _POINT = re.compile(r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index")
 _UNIT = r"([._ -]?[(\[]?(deg.*|dd|north|east|n|e|°)[)\]]?)?"  # of degrees
 _LATITUDE = re.compile(rf"(?P<prefix>.*[._ -]|decimal|rec|)lat(itude)?{_UNIT}")
@@ -34,9 +36,95 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
     **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
                      "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
 }  # fmt: skip
+_IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
+_PLANE = {("x", "y"), ("column 1", "column 2"), ("v1", "v2")}  # columns that may be all landmarks of one specimen
 _HOURS = 24  # right ascensions up to this may be hours
 
 
+def read_table(table: Table, space: Wanted = None) -> Found:
+    """Points by the names of the columns, or else by their number."""
+    if len(table) == 0:
+        raise FileError("holds no records")
+    if table.choice.columns:
+        return _chosen(table, space)
+    rules = (rule for rule, kind in RULES.items() if space is None or space.kind == kind)
+    return next(filter(None, (rule(table, space) for rule in rules)), None) or _in_order(table, space)
+
+
+def _chosen(table: Table, space: Wanted) -> Found:
+    """The points from columns that the user names, each under its own name or, as in lat=theta, under another."""
+    by_lower = {name.lower(): name for name in table.columns}
+    taken: dict[str, str] = {}
+    for word in table.choice.columns:
+        meant, sign, name = (part.strip() for part in word.partition("="))
+        if word in table.columns or word.lower() in by_lower or not sign:
+            name, sign = word, ""
+        held = name if name in table.columns else by_lower.get(name.lower())
+        meant = meant if sign else held or name
+        if held is None:
+            raise FileError(f"there is no column {shown(name)}; it has {listed(list(table.columns), 20)}")
+        if held in taken.values() or meant in taken:
+            raise FileError(f"the column {shown(name)} is given twice")
+        taken[meant] = held
+    columns = {meant: table.columns[held] for meant, held in taken.items()}
+    found = read_table(replace(table, columns=columns, choice=table.choice._replace(columns=()), chosen=True), space)
+    beside = table.labels(list(taken.values())) if len(found.points) == len(table) else {}
+    words = ", ".join(meant if meant == held else f"{held} as {meant}" for meant, held in taken.items())
+    names = tuple(taken.get(name, name) for name in found.names)
+    return found._replace(labels={**beside, **found.labels}, source=f"the columns {words}", names=names)
+
+
+def _in_order(table: Table, space: Wanted) -> Found:
+    """Columns named as components, or else all numeric ones, without those named as identifiers unless the space needs them."""
+    numeric = [name for name in table.columns if table.is_numeric(name)]
+    plain = [name for name in numeric if not _IDENTIFIER.fullmatch(name.lower()) or table.chosen]
+    fitting = widths(space) if isinstance(space, Space) else set()
+    used = numeric if len(numeric) in fitting and len(plain) not in fitting else plain
+    named = components(table, shape_of(space)[0] if isinstance(space, Space) else None) if _wants_names(space) else []
+    used = named or used
+    if not used:
+        raise FileError(f"holds no columns of numbers, only {listed(list(table.columns))}")
+    numbers = table.stacked(used)
+    try:
+        kind, layout, points = arrange(numbers, space)
+    except FileError:
+        raise FileError(_misfit(table, used, space)) from None
+    told = table.told(used)
+    told["source"] += f", {layout}" if kind != "vectors" else ""
+    if len(points) != len(table):  # the rows can be those of a single point: then nothing is said of each record
+        if layout == "one specimen" and tuple(map(str.lower, used)) not in _PLANE:
+            raise FileError(_misfit(table, used, space))
+        return Found(points, kind, {}, told["source"], sure=False)
+    names = told["names"] if len(used) == points[0].size else ()
+    return Found(points, kind, table.labels(used), **{**told, "names": names}, sure=bool(named))
+
+
+def _wants_names(space: Wanted) -> bool:
+    """Whether columns named x, y, z are meant before all others."""
+    return space is not None and space.kind == "vectors" and globe(space) is not None
+
+
+def _misfit(table: Table, used: list[str], space: Wanted) -> str:
+    message = f"holds {len(used)} columns of numbers ({listed(used)})"
+    if isinstance(space, Space):
+        message += f"; {space} needs {' or '.join(map(str, sorted(widths(space))))}"
+        if space.from_degrees is not None:
+            message += ", or two named lat and lon, in degrees"
+        message += f"; say which, as columns='{used[0]}, …' (--columns)" if len(used) > min(widths(space)) else ""
+    elif space is not None:
+        what = {"landmarks": "landmarks a record has (--landmarks)", "matrices": "rows a matrix has (--size)"}
+        message += f"; if these are {space.kind}, say how many {what.get(space.kind, '')}"
+    for name in table.columns:
+        column = table.columns[name]
+        if name not in used and column.dtype.kind == "U" and is_number(column[0].strip() or "-", True):
+            try:
+                table.numbers(name)
+            except FileError as error:
+                return f"{message}; {error}"
+    return message
+
+
+# -- columns whose names say what they are --------------------------------------------------------------------------------
 def wide(table: Table, space: Wanted) -> Found | None:
     """One row a specimen, columns such as x1, y1."""
     for pattern in _LANDMARK:
@@ -67,7 +155,7 @@ def wide(table: Table, space: Wanted) -> Found | None:
 def long(table: Table, space: Wanted) -> Found | None:
     """One row a landmark: columns specimen, landmark, x, y."""
     by_name = {name.lower(): name for name in table.columns}
-    specimen = next((by_name[name] for name in by_name if name and SPECIMEN.fullmatch(name)), None)
+    specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
     if specimen is None or not {"x", "y"} <= set(by_name):
         return None

@@ -15,12 +15,7 @@ from .table import Table
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a table with named columns, or several named arrays.
-
-    >>> import pandas
-    >>> is_frame(pandas.DataFrame({"a": [1.0]})), is_frame("a.csv")
-    (True, False)
-    """
+    """Whether this is a table with named columns, or several named arrays."""
     home = type(source).__module__.partition(".")[0]
     return (home in ("pandas", "polars") and hasattr(source, "columns")) or (
         home == "xarray" and hasattr(source, "data_vars")
@@ -28,13 +23,7 @@ def is_frame(source: Any) -> bool:
 
 
 def read_frame(frame: Any, space: Wanted, choice: Choice) -> Dataset:
-    """The records of a frame: its columns mean what those of a CSV file do.
-
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"site": ["a"], "lat": [90.0], "lon": [0.0]})
-    >>> read_frame(frame, None, Choice()).points.round(9).tolist()
-    [[0.0, 0.0, 1.0]]
-    """
+    """The records of a frame: its columns mean what those of a CSV file do."""
     held: dict[str, Any]
     if hasattr(frame, "data_vars"):
         held = {str(name): np.asarray(array) for name, array in frame.variables.items()}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Wanted
+from .base import AmbiguousError, Choice, FileError, Format, Found, Wanted
 from .labels import column, numbers, strings
 from .several import pick
 from .table import Table
@@ -13,12 +13,8 @@ from .table import Table
 DEEPEST = 8  # lists and objects within each other
 
 
-def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """An array as nested lists; or several by name, of which one holds the records; or a list of rows.
-
-    >>> read_json('[{"lat": 90, "lon": 0, "mag": 5.1}, {"lat": 0, "lon": 0, "mag": 4}]').points.round(9).tolist()
-    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
-    """
+def read_json(text: str, space: Wanted, choice: Choice) -> Found:
+    """An array as nested lists; or several by name, of which one holds the records; or a list of rows."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:

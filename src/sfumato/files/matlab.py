@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .apart import Arrays, read_apart
-from .base import UNSAID, Choice, FileError, Format, Found, Wanted, allowed, damaged, package
+from .base import Choice, FileError, Format, Found, Wanted, allowed, damaged, package
 from .labels import strings
 from .several import pick
 
@@ -26,31 +26,14 @@ _COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4"
 _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 
 
-def read_mat(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """Version 5: one numeric array of records; other variables of their length are labels.
-
-    >>> from scipy.io import savemat
-    >>> buffer = io.BytesIO()
-    >>> savemat(buffer, {"landmarks": np.zeros((12, 2, 40))})
-    >>> read_mat(buffer.getvalue()).points.shape
-    (40, 12, 2)
-    """
+def read_mat(content: bytes, space: Wanted, choice: Choice) -> Found:
+    """Version 5: one numeric array of records; other variables of their length are labels."""
     _check_elements(content)
     return pick(read_apart("matlab:mat_arrays", content), space, choice, records_last=True)
 
 
-def read_mat73(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """Version 7.3.  Links to other files, and data kept in other files, are refused.
-
-    The axes are reversed against HDF5's, as MATLAB writes columns first.
-
-    >>> import h5py
-    >>> buffer = io.BytesIO()
-    >>> with h5py.File(buffer, "w", userblock_size=512) as file:
-    ...     file["landmarks"] = np.zeros((40, 2, 12))
-    >>> read_mat73(buffer.getvalue()).points.shape
-    (40, 12, 2)
-    """
+def read_mat73(content: bytes, space: Wanted, choice: Choice) -> Found:
+    """Version 7.3: HDF5 with the axes reversed.  Links to other files, and data kept in other files, are refused."""
     package("h5py", "reading MATLAB 7.3 files")
     return pick(read_apart("matlab:hdf5_arrays", content), space, choice, records_last=True)
 
@@ -77,11 +60,7 @@ def _check_elements(content: bytes) -> None:
 
 
 def mat_arrays(content: bytes) -> Arrays:
-    """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not looked into.
-
-    >>> mat_arrays(b"MATLAB 5.0 MAT-file".ljust(124) + b"\\0\\1IM")
-    {}
-    """
+    """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not read."""
     from scipy.io import loadmat, whosmat
 
     limit = allowed(len(content))
@@ -113,12 +92,7 @@ def _plain(array: NDArray[Any]) -> NDArray[Any] | None:
 
 # -- version 7.3 -----------------------------------------------------------------------------------------------------------
 def hdf5_arrays(content: bytes) -> Arrays:
-    """The numeric variables of a version 7.3 file.
-
-    >>> hdf5_arrays(b"")
-    Traceback (most recent call last):
-    sfumato.errors.FileError: the MATLAB 7.3 file is damaged or cut: ...
-    """
+    """The numeric variables of a version 7.3 file."""
     import h5py
 
     with damaged("the MATLAB 7.3 file is damaged or cut"), h5py.File(io.BytesIO(content), "r") as file:
@@ -133,12 +107,12 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
     if dataset.external or dataset.is_virtual:
         raise FileError(f"variable {dataset.name!r} keeps its data in other files, which are not read")
     matlab_class = dataset.attrs.get("MATLAB_class", b"double")
-    if (matlab_class.decode() if isinstance(matlab_class, bytes) else str(matlab_class)) not in _NUMERIC:
+    named = matlab_class.decode() if isinstance(matlab_class, bytes) else str(matlab_class)
+    plain = (
+        dataset.dtype.kind in "biuf" or dataset.dtype in _COMPLEX
+    )  # no text, of which a short file can hold very much
+    if named not in _NUMERIC or not plain or dataset.attrs.get("MATLAB_empty", 0):
         return None
-    if dataset.attrs.get("MATLAB_empty", 0):
-        return None
-    if dataset.dtype.kind not in "biuf" and dataset.dtype not in _COMPLEX:
-        return None  # also texts of any length, many of which can be one in the file
     plan = dataset.id.get_create_plist()
     filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
     if filters - _FILTERS:

@@ -11,30 +11,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import UNSAID, Choice, FileError, Format, Found, Wanted, allowed, damaged, shown
-from .layout import MOST_AXES
+from .base import Choice, FileError, Format, Found, Wanted, allowed, damaged, shown
 from .several import pick
 
+MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
-def read_npy(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """One array.
 
-    >>> buffer = io.BytesIO()
-    >>> np.save(buffer, np.zeros((4, 3, 3)))
-    >>> read_npy(buffer.getvalue()).kind
-    'matrices'
-    """
+def read_npy(content: bytes, space: Wanted, choice: Choice) -> Found:
+    """One array."""
     return pick({"": _array(content)}, space, choice)
 
 
-def read_npz(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """An archive: one array of records, and arrays of their length as labels.
-
-    >>> buffer = io.BytesIO()
-    >>> np.savez(buffer, landmarks=np.zeros((2, 5, 2)), subject=["a", "b"])
-    >>> read_npz(buffer.getvalue()).labels["subject"].tolist()
-    ['a', 'b']
-    """
+def read_npz(content: bytes, space: Wanted, choice: Choice) -> Found:
+    """An archive: one array of records, and arrays of their length as labels."""
     return pick(_members(content), space, choice)
 
 

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Labels, Wanted, allowed, damaged, package
+from .base import AmbiguousError, Choice, FileError, Format, Found, Labels, Wanted, allowed, damaged, package
 from .labels import strings
 from .several import pick
 from .table import Table
@@ -28,42 +28,27 @@ _PACKED: dict[bytes, Callable[[], Any]] = {
 }
 
 
-def read_r(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+def read_r(content: bytes, space: Wanted, choice: Choice) -> Found:
     """Arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
     list$part.
-
-    >>> import rdata
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     rdata.write_rds(folder + "/a.rds", np.zeros((12, 2, 40)))
-    ...     content = Path(folder, "a.rds").read_bytes()
-    >>> read_r(content).points.shape
-    (40, 12, 2)
     """
-    held, ids = _plain(_unpack(content), allowed(len(content)))
-    return pick(held, space, choice, records_last=True, ids=ids)
-
-
-R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"))
-
-
-def _plain(data: bytes, room: int) -> tuple[dict[str, Any], Labels]:
-    """What R wrote, in NumPy's terms: arrays and tables by name, and the names of the records of each."""
-    parser = package("rdata", "reading R files").parser
+    data, parser = _unpack(content), package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
     held: dict[str, Any] = {}
     ids: Labels = {}
     with damaged("the R file is damaged, cut or of an unknown kind"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sequences = _bounded(parser.DEFAULT_ALTREP_MAP, room)
+        sequences = _bounded(parser.DEFAULT_ALTREP_MAP, allowed(len(content)))
         root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
         objects = list(_pairs(root)) if extension == ".rda" else [("", root)]
         for name, item in objects:
             _collect(name if len(objects) > 1 or not _is_list(item) else "", item, held, ids, 0)
-    return held, ids
+    return pick(held, space, choice, records_last=True, ids=ids)
+
+
+R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"))
 
 
 def _collect(name: str, item: Any, held: dict[str, Any], ids: Labels, depth: int) -> None:
@@ -81,18 +66,18 @@ def _collect(name: str, item: Any, held: dict[str, Any], ids: Labels, depth: int
                 _collect(f"{name}${part}" if name else part, value, held, ids, depth + 1)
     elif (array := _array(item)) is not None:
         held[name] = array
-        ids[name] = _last_names(item)
+        names = _attributes(item).get("dimnames")
+        ids[name] = strings("of dimnames", _strings(names.value[-1]) if names is not None else [])
 
 
 def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
     """A list of matrices, or of data frames of two columns of numbers, as one array with the records last, as R has it."""
     arrays = []
     for item in items:
+        array = _array(item)
         if _is_frame(item):
             columns = [column for column in _frame(item).columns.values() if column.dtype.kind in "biuf"]
             array = np.stack(columns, axis=1) if len(columns) == 2 else None
-        else:
-            array = None if _is_list(item) else _array(item)
         if array is None or array.ndim != 2 or array.dtype.kind not in "biuf":
             return None
         arrays.append(array)
@@ -111,19 +96,15 @@ def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
 
 def _unpack(content: bytes) -> bytes:
     """The serialised bytes, after gzip, bzip2 or xz, at most as many as are allowed."""
-    for magic, unpacker_of in _PACKED.items():
-        if content.startswith(magic):
-            unpacker, limit = unpacker_of(), allowed(len(content))
-            try:
-                data: bytes = unpacker.decompress(content, limit + 1)
-            except (zlib.error, OSError, EOFError, lzma.LZMAError, MemoryError) as error:
-                raise FileError(f"the compressed file is damaged: {error}") from None
-            if len(data) > limit:
-                raise FileError(f"would unpack to more than the limit of {limit} bytes")
-            if not unpacker.eof or unpacker.unused_data:
-                raise FileError("the compressed file is cut, or followed by something else")
-            content = data
-            break
+    make = next((make for magic, make in _PACKED.items() if content.startswith(magic)), None)
+    if make is not None:
+        unpacker, limit = make(), allowed(len(content))
+        with damaged("the compressed file is damaged"):
+            content = unpacker.decompress(content, limit + 1)
+        if len(content) > limit:
+            raise FileError(f"would unpack to more than the limit of {limit} bytes")
+        if not unpacker.eof or unpacker.unused_data:
+            raise FileError("the compressed file is cut, or followed by something else")
     if not content.startswith(_ONE_OBJECT + _WORKSPACE):
         raise FileError("a compressed file that R did not write; unpack it first")
     return content
@@ -224,8 +205,3 @@ def _factor(codes: NDArray[Any], levels: list[str]) -> NDArray[Any]:
         raise FileError("a factor with a code beyond its levels; the file is damaged")
     names = ["NA", *levels]
     return strings("of a factor", [names[code] for code in whole])
-
-
-def _last_names(item: Any) -> NDArray[Any]:
-    held = _attributes(item).get("dimnames")
-    return strings("of dimnames", _strings(held.value[-1]) if held is not None else [])

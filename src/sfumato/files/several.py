@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from .arrays import arrange, needs
 from .base import AmbiguousError, Choice, FileError, Found, Labels, Wanted, listed, shown
+from .columns import read_table
 from .labels import per_record
-from .layout import arrange, needs
 from .table import Table
-from .tables import read_table
 
 # fmt: off
 _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", "covariances", "shapes", "coo", "x", "data")
@@ -21,20 +21,17 @@ _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", 
 def pick(
     held: dict[str, Any], space: Wanted, choice: Choice, records_last: bool = False, ids: Labels | None = None
 ) -> Found:
-    """The records of a file that holds several things by name: arrays, tables, and why others cannot be read.
+    """The records of a file that holds several things by name: arrays, tables, and errors that say why others are not read.
 
-    What the layout or the names of columns show to be records wins over what merely has a fitting number of columns, and a
-    telling name over others; what is still undecided is refused, with all that it could be.  Arrays of the length of the
-    records, and the columns of a table of that length, are labels.
-
-    >>> pick({"X": np.zeros((5, 4, 2)), "y": np.zeros(5), "age": Table({"a": np.ones(5)})}, None, Choice()).labels["a"].sum()
-    np.float64(5.0)
+    What the layout or the names of columns show to be records is preferred to what only has a fitting number of columns,
+    and then a name such as "landmarks" to others; what is still undecided is refused, with all that it could be.  Arrays
+    as long as there are records, and the columns of a table of that length, are labels.
     """
     if choice.array is not None and choice.array not in held:
         raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
     asked = {choice.array: held[choice.array]} if choice.array is not None else held
-    if len(held) > 1 or "" not in held:  # one axis makes a label, unless nothing else is there or it is asked for
-        asked = {name: item for name, item in asked.items() if choice.array is not None or not _is_label(item)}
+    if choice.array is None and (len(held) > 1 or "" not in held):  # one axis makes a label, unless it stands alone
+        asked = {name: item for name, item in asked.items() if not _is_label(item)}
     found: dict[str, Found | FileError] = {}
     for name, item in asked.items():
         try:
@@ -44,21 +41,7 @@ def pick(
         except FileError:
             if len(asked) == 1:
                 raise
-    ranks = {name: _rank(held[name], one) for name, one in found.items()}
-    best = [name for name in found if ranks[name] == min(ranks.values())]
-    best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
-    if not found:
-        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
-        raise FileError(
-            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not "
-            "looked into"
-        )
-    if len(best) != 1:
-        raise FileError(
-            f"more than one array could be the records (it holds {_contents(held)}); say which, as "
-            f"array={shown(next(iter(found)))} (--array)"
-        )
-    (name,) = best
+    name = _best(held, found, space)
     records = found[name]
     if isinstance(records, FileError):
         raise records
@@ -84,6 +67,24 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     kind, layout, points = arrange(item, space, records_last)
     source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {layout}"
     return Found(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
+
+
+def _best(held: dict[str, Any], found: dict[str, Found | FileError], space: Wanted) -> str:
+    """The name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
+    if not found:
+        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
+        raise FileError(
+            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not read"
+        )
+    ranks = {name: _rank(held[name], one) for name, one in found.items()}
+    best = [name for name in found if ranks[name] == min(ranks.values())]
+    best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
+    if len(best) != 1:
+        raise FileError(
+            f"more than one array could be the records (it holds {_contents(held)}); say which, as "
+            f"array={shown(next(iter(found)))} (--array)"
+        )
+    return best[0]
 
 
 def _is_label(item: Any) -> bool:
