@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from ..spaces.sphere import degrees_of
-from .base import View, error_or_none, is_geodesic, length, numbered, public_ball
+from .base import View, error_or_none, is_geodesic, length, public_ball
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, top_legend
 
 if TYPE_CHECKING:
@@ -20,22 +20,16 @@ if TYPE_CHECKING:
 
 
 class Directions(View):
-    origin = "a pole that means nothing"
+    origin, entry, exact_up_to = "a pole that means nothing", "Coordinate", np.inf
 
     def things(self, release: Release) -> str:
         return f"directions in {release.value.size} dimensions"
-
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("Coordinate", "Value"), numbered(release.value.reshape(-1, 1))
 
     def meaning(self, release: Release, error: float) -> str:
         return f"an angle of {np.degrees(cap_angle(release, error)):.3g}°" if length(release.value) > 0 else ""
 
     def off_manifold(self, release: Release) -> str:
         return f"the released vector has length {length(release.value):.3g}: it is not a point of the sphere"
-
-    def laplace(self, release: Release) -> str | None:
-        return ""
 
     def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
         if release.value.shape != (3,):

@@ -22,7 +22,7 @@ WIDEST = 300.0  # of a radius in an exponent
 
 
 class Matrices(View):
-    centers = ("origin", "identity")
+    centers, exact_up_to = ("origin", "identity"), 3
 
     def things(self, release: Release) -> str:
         return f"positive definite {len(release.value)}×{len(release.value)} matrices"
@@ -35,9 +35,6 @@ class Matrices(View):
 
     def off_manifold(self, release: Release) -> str:
         return "the released matrix is not positive definite: it is no covariance matrix"
-
-    def laplace(self, release: Release) -> str | None:
-        return " (an upper bound on them, for matrices of this size)" if len(release.value) > 3 else ""
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         drawable = len(release.value) in (2, 3) and np.linalg.eigvalsh(release.value)[0] > 0

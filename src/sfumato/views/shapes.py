@@ -35,7 +35,7 @@ def looks_like_an_outline(landmarks: Array) -> bool:
 
 
 class Shapes(View):
-    origin = "a regular polygon"
+    origin, exact_up_to = "a regular polygon", np.inf
 
     def things(self, release: Release) -> str:
         return f"planar shapes of {len(release.value)} landmarks"
@@ -45,9 +45,6 @@ class Shapes(View):
 
     def meaning(self, release: Release, error: float) -> str:
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
-
-    def laplace(self, release: Release) -> str | None:
-        return ""
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         """The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were
