@@ -159,22 +159,15 @@ def long(table: Table, space: Wanted) -> Found | None:
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
     if specimen is None or not {"x", "y"} <= set(by_name):
         return None
-    names, first, group = np.unique(table.columns[specimen], return_index=True, return_inverse=True)
+    names, first, rank = _ranks(table.columns[specimen])
     if point is None and len(names) == len(table):
         return None  # one point each: vectors
     if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all():
-        raise FileError(
-            "the table holds landmarks in three dimensions; sfumato reads planar ones (vectors? give the space)"
-        )
-    order = np.argsort(first)  # specimens as they come
-    rank = np.argsort(order)[group]
+        raise FileError("holds landmarks in three dimensions; sfumato reads planar ones (vectors? give the space)")
     counts = np.bincount(rank)
-    if (counts != counts[0]).any():
-        other = int(np.flatnonzero(counts != counts[0])[0])
-        raise FileError(
-            f"record {other} ({table.where(int(first[order[other]]))}): specimen {shown(str(names[order[other]]))} has "
-            f"{counts[other]} landmarks, but specimen {shown(str(names[order[0]]))} has {counts[0]}"
-        )
+    for other in np.flatnonzero(counts != counts[0]).tolist():
+        has, needed = (f"specimen {shown(str(names[i]))} has {counts[i]}" for i in (other, 0))
+        raise FileError(f"record {other} ({table.where(int(first[other]))}): {has} landmarks, but {needed}")
     place = np.zeros(len(table)) if point is None else _places(table, point)
     rows = np.lexsort((np.arange(len(table)), place, rank)).reshape(len(names), counts[0])
     if point is not None:
@@ -190,10 +183,14 @@ def long(table: Table, space: Wanted) -> Found | None:
 
 def _places(table: Table, point: str) -> Array:
     """Where a landmark comes in its specimen: by number, or by name in the order of the file."""
-    if table.is_numeric(point):
-        return table.numbers(point)
-    _, first, group = np.unique(table.columns[point], return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group].astype(np.float64)
+    return table.numbers(point) if table.is_numeric(point) else _ranks(table.columns[point])[2].astype(np.float64)
+
+
+def _ranks(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """The distinct values of a column as they come, the first row of each, and for each row which one it has."""
+    values, first, group = np.unique(column, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return values[order], first[order], np.argsort(order)[group]
 
 
 def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: NDArray[Any]) -> None:
@@ -201,9 +198,9 @@ def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: ND
         row = int(rows[i, j + 1])
         raise FileError(f"{table.where(row)}: a second landmark {shown(str(names[row]))} in one specimen (record {i})")
     for i, j in np.argwhere(places != places[0]):
-        row, other = int(rows[i, j]), shown(str(names[rows[0, j]]))
-        held = f"record {i} has landmark {shown(str(names[row]))}"
-        raise FileError(f"{table.where(row)}: {held} where the first specimen has {other}")
+        held, other = (shown(str(names[rows[k, j]])) for k in (i, 0))
+        where = table.where(int(rows[i, j]))
+        raise FileError(f"{where}: record {i} has landmark {held} where the first specimen has {other}")
 
 
 def entries(table: Table, space: Wanted) -> Found | None:

@@ -116,9 +116,7 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
     plan = dataset.id.get_create_plist()
     filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
     if filters - _FILTERS:
-        raise FileError(
-            f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})"
-        )
+        raise FileError(f"variable {dataset.name!r} is packed in a way that MATLAB does not use; save it again")
     if max(dataset.size, math.prod(dataset.chunks or ())) * dataset.dtype.itemsize > limit:
         raise FileError(f"variable {dataset.name!r} says {dataset.shape} values, over the limit of {limit} bytes")
     array = np.asarray(dataset[()])

@@ -72,9 +72,7 @@ def _raw_points(lines: list[Line], n: int, k: int) -> tuple[Array, list[str]]:
         raise FileError(f"[rawpoints] holds {len(marks)} specimens, but [individuals] says {n}; is the file cut?")
     for i, line in enumerate(lines if marks else []):
         if line.text.startswith("'") != (i % (k + 1) == 0):
-            raise FileError(
-                f"line {line.number}: {shown(line.text)}; expected a 'specimen line, then {k} points, each time"
-            )
+            raise FileError(f"line {line.number}: {shown(line.text)}; expected a 'specimen line, then {k} points")
     return np.array([planar(row) for row in rows]).reshape(n, k, 2), marks
 
 

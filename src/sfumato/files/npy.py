@@ -71,18 +71,14 @@ def _array(content: bytes) -> NDArray[Any]:
         header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
         shape, fortran, dtype = header(file)
     if dtype.hasobject or dtype.names or dtype.subdtype:
-        raise FileError(
-            f"holds Python objects or structures ({shown(str(dtype))}), which are not read; save plain numbers"
-        )
+        raise FileError(f"holds Python objects or structures ({shown(str(dtype))}); save plain numbers")
     present = len(content) - file.tell()
     if len(shape) > MOST_AXES or any(isinstance(size, bool) for size in shape):
         raise FileError(f"the header says {len(shape)} axes, {shown(str(shape))}; records have two or three")
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != present:
-        raise FileError(
-            f"the header says {shape} values of {dtype.itemsize} bytes, but {present} bytes follow; is it cut?"
-        )
+        said = f"{shape} values of {dtype.itemsize} bytes"
+        raise FileError(f"the header says {said}, but {present} bytes follow; is the file cut?")
     if present == 0:
         raise FileError(f"holds no records: the array has shape {shape}")
-    flat = np.frombuffer(content, dtype=dtype, offset=file.tell())
-    array = flat.reshape(shape, order="F" if fortran else "C")
+    array = np.frombuffer(content, dtype=dtype, offset=file.tell()).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="))

@@ -40,9 +40,7 @@ def decode(content: bytes) -> str:
         return content[: len(content) // 2 * 2].decode("utf-16", errors="replace")
     if b"\x00" in content or content[:1] in (b"\x93", b"\x89"):
         known = ", ".join(format.name for format in FORMATS)
-        raise FileError(
-            f"not a file that sfumato reads, or its beginning is damaged; it reads {known} (MATLAB from version 5 on)"
-        )
+        raise FileError(f"not a file that sfumato reads, or its beginning is damaged; sfumato reads {known}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

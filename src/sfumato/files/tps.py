@@ -99,10 +99,8 @@ def _block(lines: list[Line], start: int, number_of: int) -> list[list[float]]:
     block = lines[start : start + number_of]
     for i, line in enumerate(block):
         if "=" in line.text:
-            raise FileError(
-                f"line {line.number}: {shown(line.text)} after {i} points of the {number_of} that line "
-                f"{header.number} announces"
-            )
+            many = f"{i} points of the {number_of} that line {header.number} announces"
+            raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
     return [planar(line) for line in block]
 
 
@@ -126,10 +124,8 @@ def _labels(specimens: list[_Specimen]) -> Labels:
     *others, last = specimens
     for key in keys:
         if others and key not in last.labels and all(key in specimen.labels for specimen in others):
-            raise FileError(
-                f"record {len(others)} (line {last.line}): the last record has no {key}= though all others have; "
-                "is the file cut?"
-            )
+            where = f"record {len(others)} (line {last.line})"
+            raise FileError(f"{where}: the last record has no {key}= though all others have; is the file cut?")
     values = {key: [specimen.labels.get(key, "") for specimen in specimens] for key in keys}
     labels: Labels = text_columns(values)
     if "SCALE" in labels:

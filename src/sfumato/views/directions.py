@@ -10,7 +10,7 @@ import numpy as np
 from ..spaces.base import Array
 from ..spaces.sphere import degrees_of
 from .base import View, error_or_none, is_geodesic, length, public_ball
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, top_legend
+from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend, top_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,8 +112,7 @@ def _draw_globe(release: Release, p: float) -> Figure:
     drawn = figure(9.4 if closer else 6, 5.7 if closer else 6.9)
     panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
     _globe(panels[0], release, p, error, reach=1.0)
-    handles, labels = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside upper center", ncols=4 if closer else 2, fontsize=9, frameon=False)
+    shared_legend(drawn, 4 if closer else 2)
     if closer and angle is not None:
         _globe(panels[1], release, p, error, reach=1.6 * float(np.sin(angle)))
         panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=10, color=SHARP)
@@ -143,16 +142,12 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
     _globe_frame(axes, 1.12 if whole else reach)
-    if whole:
-        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
-        for end, text in zip(np.vstack([np.eye(3), -np.eye(3)]), ("+x", "+y", "+z", "−x", "−y", "−z"), strict=True):
-            x, y, depth = 1.03 * frame @ end
-            if depth > -0.2:
-                axes.annotate(text, (x, y), xytext=(0, 5), **style)
-    else:
-        axes.set_frame_on(True)
-        for spine in axes.spines.values():
-            spine.set(color=FAINT)
+    axes.set_frame_on(not whole)
+    axes.spines[:].set_color(FAINT)
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
+    for text, end in zip(("+x", "+y", "+z", "−x", "−y", "−z"), 1.03 * np.vstack([frame.T, -frame.T]), strict=True):
+        if whole and end[2] > -0.2:
+            axes.annotate(text, end[:2], xytext=(0, 5), **style)
 
 
 def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:
@@ -181,25 +176,21 @@ def _curve(axes: Axes, points: Array, whole: bool, **style: Any) -> None:
 
 def _graticule(view: Array, reach: float) -> list[Array]:
     """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+    from matplotlib.ticker import MaxNLocator
+
     latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
     width, turn = np.degrees(np.arcsin(reach)), np.linspace(0, 2 * np.pi, 361)
     parallels, meridians = np.arange(-60.0, 90, 30), np.arange(0.0, 180, 30)
     if reach < 1:
         shrink = max(np.hypot(view[0], view[1]), width / 90)  # meridians crowd towards the poles
-        parallels = _round_numbers(latitude, 1.5 * width)
-        meridians = _round_numbers(longitude, 1.5 * width / shrink)
+        ticks = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values
+        parallels = ticks(latitude - 1.5 * width, latitude + 1.5 * width)
+        meridians = ticks(longitude - 1.5 * width / shrink, longitude + 1.5 * width / shrink)
         turn = np.radians(longitude) + np.linspace(-np.pi, np.pi, 20001)
     b, a = np.radians(parallels[np.abs(parallels) < 90])[:, None], np.radians(meridians)[:, None]
     around = np.stack(np.broadcast_arrays(np.cos(b) * np.cos(turn), np.cos(b) * np.sin(turn), np.sin(b)), axis=-1)
     across = np.stack(np.broadcast_arrays(np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)), axis=-1)
     return [*around, *across]
-
-
-def _round_numbers(middle: float, half: float) -> Array:
-    """About eight equally spaced round numbers within ``half`` of the middle."""
-    size = 10 ** np.floor(np.log10(half / 4))
-    step = size * next(m for m in (1, 2, 5, 10) if m * size >= half / 4)
-    return np.asarray(np.arange(np.ceil((middle - half) / step), (middle + half) / step) * step)
 
 
 def _globe_frame(axes: Axes, reach: float) -> None:

@@ -12,7 +12,7 @@ from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
 from .base import View, error_or_none, is_geodesic, numbered
-from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of
+from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, top_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -69,11 +69,9 @@ class Shapes(View):
             if share > 0:
                 _discs(axes, released, share, label)
             _landmarks(axes, reference, released, name, outline)
-        axes.set_aspect("equal")
+        axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.axis("off")
-        axes.set_xlim(low[0], high[0])
-        axes.set_ylim(low[1], high[1])
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9, frameon=False)
+        top_legend(axes, 3)
         return drawn
 
 
