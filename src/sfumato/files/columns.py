@@ -272,7 +272,7 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
     if len(angles) > 1 and not components(table, 3):
         raise FileError(
             f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? "
-            f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns) or the other way round, once they are such"
+            f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns), or the other way round"
         )
     return None
 

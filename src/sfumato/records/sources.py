@@ -1,4 +1,4 @@
-"""Data that stay where they are, cut into parts of bounded size: arrays on disk, and tables of Arrow."""
+"""Data that stay on disk, read in parts of bounded size: arrays of NumPy, HDF5 and Zarr, and tables of Arrow."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ MOST_ROWS = 30  # of a table in a picture
 class View:
     """How releases of a space are shown.  This one knows nothing of the space."""
 
-    origin = ""  # what the origin would be as a centre, where that is a choice of ours about which no data lie
+    origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
     entry = "Number"  # what one number of the value is called
     exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them

@@ -10,7 +10,7 @@ import numpy as np
 from ..spaces.base import Array
 from ..spaces.sphere import degrees_of
 from .base import View, error_or_none, is_geodesic, length, public_ball
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend, top_legend
+from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Directions(View):
-    origin, entry, exact_up_to = "a pole that means nothing", "Coordinate", np.inf
+    origin, entry, exact_up_to = "an arbitrary pole", "Coordinate", np.inf
 
     def things(self, release: Release) -> str:
         return f"directions in {release.value.size} dimensions"
@@ -45,7 +45,7 @@ class Directions(View):
 
 
 def cap_angle(release: Release, error: float) -> float:
-    """On a sphere: an angle about the released direction that holds the direction of the statistic if the error holds.
+    """The angle about the released direction within which the direction of the statistic lies, if the error holds.
 
     Geodesic errors are arcs of radius 1/√κ.  An ambient error is a Euclidean distance: between points of the sphere a chord,
     and about a vector v off the sphere a ball, which is seen from the origin under the angle arcsin(error/‖v‖).
@@ -78,30 +78,24 @@ def _cap_range(point: Array, angle: float) -> tuple[Array, Array]:
 
 
 def _draw_circle(release: Release, p: float) -> Figure:
-    from matplotlib.patches import Wedge
-
     ball, error = public_ball(release), error_or_none(release, p)
-    direction = release.value / length(release.value)
-    at, centre = (np.degrees(np.arctan2(v[1], v[0])) for v in (direction, ball.center))
-    q = 1 / length(ball.center)
+    at, centre = (float(np.arctan2(v[1], v[0])) for v in (release.value, ball.center))
     drawn = figure(6, 6.6)
-    axes = drawn.add_subplot()
-    turn = np.linspace(0, 2 * np.pi, 361)
-    axes.plot(np.cos(turn), np.sin(turn), color=QUIET, lw=0.8)
+    axes = drawn.add_subplot(projection="polar")
     if error is not None:
-        angle = np.degrees(cap_angle(release, error))
         for fraction in LAYERS:
-            axes.add_artist(Wedge((0, 0), 1.06, at - angle * fraction, at + angle * fraction, width=0.12, **LAYER))
+            axes.bar(at, 0.12, width=2 * cap_angle(release, error) * fraction, bottom=0.94, **LAYER)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=_angle_label(release, error, p))
-    reach = np.radians(centre) + np.linspace(-1, 1, 181) * min(q * ball.radius, np.pi)
-    axes.plot(0.9 * np.cos(reach), 0.9 * np.sin(reach), color=QUIET, lw=1.0, ls=":", label="public ball")
-    axes.plot(*(0.9 * q * ball.center), ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
-    axes.plot(*zip((0, 0), direction, strict=True), color=SHARP, lw=1.2)
-    axes.plot(*direction, ls="", marker="o", color=SHARP, label=name_of(release))
-    for x, y, text in ((1.13, 0, "+x"), (0, 1.13, "+y")):
-        axes.text(x, y, text, ha="center", va="center", fontsize=9, color=QUIET)
-    _globe_frame(axes, 1.2)
-    top_legend(axes)
+    reach = centre + np.linspace(-1, 1, 181) * min(ball.radius / length(ball.center), np.pi)
+    axes.plot(reach, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label="public ball")
+    axes.plot(centre, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
+    axes.plot([at, at], [0, 1], color=SHARP, lw=1.2)
+    axes.plot(at, 1, ls="", marker="o", color=SHARP, label=name_of(release))
+    axes.set(yticks=[], ylim=(0, 1.06))
+    axes.tick_params(colors=QUIET, labelsize=9)
+    axes.grid(color=FAINT)
+    axes.spines["polar"].set_color(QUIET)
+    shared_legend(drawn, 2)
     return drawn
 
 
@@ -141,8 +135,8 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
         axes.add_patch(edge)
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
-    _globe_frame(axes, 1.12 if whole else reach)
-    axes.set_frame_on(not whole)
+    shown = 1.12 if whole else reach
+    axes.set(aspect="equal", xlim=(-shown, shown), ylim=(-shown, shown), xticks=[], yticks=[], frame_on=not whole)
     axes.spines[:].set_color(FAINT)
     style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
     for text, end in zip(("+x", "+y", "+z", "−x", "−y", "−z"), 1.03 * np.vstack([frame.T, -frame.T]), strict=True):
@@ -191,11 +185,6 @@ def _graticule(view: Array, reach: float) -> list[Array]:
     around = np.stack(np.broadcast_arrays(np.cos(b) * np.cos(turn), np.cos(b) * np.sin(turn), np.sin(b)), axis=-1)
     across = np.stack(np.broadcast_arrays(np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)), axis=-1)
     return [*around, *across]
-
-
-def _globe_frame(axes: Axes, reach: float) -> None:
-    axes.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
-    axes.set_frame_on(False)
 
 
 def _angle_label(release: Release, error: float, p: float) -> str:

@@ -120,7 +120,7 @@ def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
     )
 
 
-POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # a browser that heeds it asks nothing of the network
+POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # a browser then loads nothing from the network
 STYLE = """
 :root { color-scheme: light dark; --paper: #fffdfa; --ink: #2a2622; --quiet: #736b63; --line: #e4dcd2; --accent: #6b3f1d;
   --wash: #f7f2ea; }

@@ -19,6 +19,7 @@ from .plots import picture
 from .words import UNCHECKED, clock, in_degrees
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
+EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
 
 
 def write_report(release: Release, path: str | os.PathLike[str]) -> None:
@@ -29,7 +30,7 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     release : Release
         The release.  Everything on the page comes from it.
     path : path
-        A path that ends in .html gets one self-contained page, picture and style inside, which asks nothing of the network.
+        A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
         One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
 
     Raises
@@ -80,7 +81,7 @@ def _sections(release: Release) -> list[Section]:
 def _glance(release: Release) -> list[Block]:
     g, stated, soft = release.guarantee, "not predicted", ""
     if release.predicted_error is not None:
-        error, distance = _short(release.error(0.95)), release.predicted_error.distance
+        error, distance = _digits(release.error(0.95)), release.predicted_error.distance
         stated = f"within {error} of {release.estimate} with probability 95% ({distance})"
         soft = ", and how far off it may be (soft)"
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
@@ -99,24 +100,24 @@ def _promise(release: Release) -> list[Block]:
     if not (g.private or g.condition):
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
     factor = float(np.exp(min(g.epsilon, 700.0)))
-    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "all but wholly"
+    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
     start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
     if g.condition:
         start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
     odds = (
         f"{start} Replacing one unit's value by any other changes "
-        f"the probability of any outcome by a factor of at most e^ε = {_short(factor)}, whatever else is known or becomes "
+        f"the probability of any outcome by a factor of at most e^ε = {_digits(factor)}, whatever else is known or becomes "
         f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
         f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
     )
-    off = f"can put it on another lattice point with probability at most {_tiny(g.numerical_delta)}"
+    off = f"can put it on another lattice point with probability at most {_digits(g.numerical_delta, TINY)}"
     terms = [
         ("One unit", f"is {g.unit}."),
         ("Neighbours", f"are {g.neighbours}."),
         ("The number of units,", f"{release.n}, is public: it is not protected."),
         ("Rounding in the draw", f"{off}; the promise then has no proof."),
-        ("Rounding in the density", f"adds at most {_tiny(g.numerical_epsilon)} to ε."),
-        ("The clock:", f"{_powers(clock(g.clock_delta))} The time to read and average the records is not hidden."),
+        ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
+        ("The running time:", f"{_powers(clock(g.clock_delta))} The time to read and average the records is not hidden."),
     ]
     clipped = (
         f"Every record was first clipped to the public ball of radius {release.ball.radius:g}: one that lay outside was moved "
@@ -128,7 +129,7 @@ def _promise(release: Release) -> list[Block]:
         ("The mean of the records as they were.", clipped),
         ("Anything at all, if the ball came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
-        ("Ignorance of the whole.", whole),
+        ("Secrecy about the group.", whole),
     ]
     return [Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
@@ -143,7 +144,7 @@ def _accuracy(release: Release) -> list[Block]:
         f"clipping itself moved the result is not among them: where many records lay outside the ball, it may be much more."
     )
     errors = {p: release.error(p) for p in PROBABILITIES}
-    rows = [[f"{p:.0%}", _short(error), view.meaning(release, error)] for p, error in errors.items()]
+    rows = [[f"{p:.0%}", _digits(error), view.meaning(release, error)] for p, error in errors.items()]
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     end = "These are proven upper bounds: the error may well be smaller."
@@ -212,12 +213,12 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
         convex = "how convex half the squared distance is at distance s; 1 if κ ≤ 0"
         rows.append((Code("h(s)"), "√κ·s·cot(√κ·s)", convex))
     for key, number in c.numbers.items():
-        rows.append((Code(key), _exact(number), NUMBERS.get(key, "see the formula").format(quantity=quantity)))
+        rows.append((Code(key), _digits(number, EXACT), NUMBERS.get(key, "see the formula").format(quantity=quantity)))
     spacing = release.lattice_spacing
-    size = f"{_exact(spacing)} = {_powers(f'2^{round(np.log2(spacing))}')}"
+    size = f"{_digits(spacing, EXACT)} = {_powers(f'2^{round(np.log2(spacing))}')}"
     return [
         *rows,
-        (Code("σ"), _exact(c.sigma), "the scale of the noise"),
+        (Code("σ"), _digits(c.sigma, EXACT), "the scale of the noise"),
         (Code("lattice"), size, "spacing of the public lattice that the draw was rounded to"),
     ]
 
@@ -226,7 +227,7 @@ def _by_hand(release: Release) -> str:
     """The record's formula with its numbers filled in; empty where a symbol of it has no number in the record, or ε is another
     one than was asked for."""
     c = release.calibration
-    v = {name: _exact(number) for name, number in c.numbers.items()}
+    v = {name: _digits(number, EXACT) for name, number in c.numbers.items()}
     if "delta" in v:
         v["Δ"] = f"({v['delta']} + {v['solver']})" if "solver" in v else v["delta"]
     if "A" in v:
@@ -239,7 +240,7 @@ def _by_hand(release: Release) -> str:
     if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
         return ""
     filled = re.sub(symbols, lambda found: v[found[0]], expression)
-    return f"σ = {filled.replace('/', ' / ')} = {_exact(c.sigma)}"
+    return f"σ = {filled.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
 
 
 def _value(release: Release) -> list[Block]:
@@ -311,17 +312,9 @@ def _keys(release: Release) -> list[Block]:
 
 
 # -- numbers in words --------------------------------------------------------------------------------------------------
-def _exact(x: float) -> str:
-    """Enough digits to repeat a calculation with."""
-    return _powers(f"{x:.10g}")
-
-
-def _short(x: float) -> str:
-    return _powers(f"{x:.4g}")
-
-
-def _tiny(x: float) -> str:
-    return "0" if x == 0 else _powers(f"{x:.1e}")
+def _digits(x: float, form: str = ".4g") -> str:
+    """A number for the page."""
+    return "0" if x == 0 else _powers(f"{x:{form}}")
 
 
 def _powers(text: str) -> str:
