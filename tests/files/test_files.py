@@ -687,7 +687,7 @@ def test_malformed_mat(load):
         load(mat(s={"a": 1}))
     with pytest.raises(FileError, match="would unpack to more than the limit"):
         load(mat(True, a=np.zeros(10 << 20)))
-    with pytest.raises(FileError, match="holds two variables named 'a'"):
+    with pytest.raises(FileError, match="two variables are named 'a'"):
         load(content + content[128:])
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -133,6 +134,13 @@ class Format(NamedTuple):
 def allowed(compressed: int) -> int:
     """How many bytes so many compressed bytes may unpack to: real data shrink a hundredfold at most."""
     return min(LARGEST, 100 * compressed + (64 << 20))
+
+
+def check_unique(names: list[str], what: str) -> None:
+    """Refuse a file in which two things have the same name."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise FileError(f"two {what} are named {shown(min(repeated))}")
 
 
 def package(name: str, purpose: str) -> Any:

@@ -5,9 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 
-from .base import Choice, FileError, Format, Found, Wanted, shown
+from .base import Choice, FileError, Format, Found, Wanted, check_unique
 from .columns import read_table
 from .labels import text_columns
 from .lines import is_number
@@ -29,9 +28,7 @@ def read_csv(text: str, space: Wanted, choice: Choice) -> Found:
             header = ["", *header]  # R's write.table names no column of row names
     if not rows:
         raise FileError("holds a header and no records")
-    repeated = {name for name, count in Counter(header).items() if count > 1}
-    if repeated:
-        raise FileError(f"two columns are named {shown(min(repeated))}")
+    check_unique(header, "columns")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise FileError(f"line {line}: {len(row)} values in a table of {len(header)} columns")

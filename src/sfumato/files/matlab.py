@@ -8,19 +8,17 @@ from __future__ import annotations
 import io
 import math
 import struct
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .apart import Arrays, read_apart
-from .base import Choice, FileError, Format, Found, Wanted, allowed, damaged, package
+from .base import Choice, FileError, Format, Found, Wanted, allowed, check_unique, damaged, package
 from .labels import strings
 from .several import pick
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
-_SIZES = {name: int("".join(filter(str.isdigit, name)) or 64) // 8 for name in _NUMERIC} | {"single": 4, "logical": 1}
 _MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
 _COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4", ">f8", ">f4")]
 _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
@@ -66,10 +64,8 @@ def mat_arrays(content: bytes) -> Arrays:
     limit = allowed(len(content))
     with damaged("the MATLAB file is damaged or cut"):
         listed = whosmat(io.BytesIO(content))
-        for name, count in Counter(name for name, _, _ in listed).items():
-            if count > 1:
-                raise FileError(f"holds two variables named {name!r}")
-        if sum(math.prod(shape) * _SIZES.get(kind, 1) for _, shape, kind in listed) > limit:
+        check_unique([name for name, _, _ in listed], "variables")
+        if 8 * sum(math.prod(shape) for _, shape, _ in listed) > limit:
             raise FileError(f"would unpack to more than the limit of {limit} bytes")
         names = [name for name, _, kind in listed if kind in _NUMERIC or kind in ("char", "cell")]
         held = loadmat(io.BytesIO(content), variable_names=names) if names else {}
@@ -108,9 +104,7 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
         raise FileError(f"variable {dataset.name!r} keeps its data in other files, which are not read")
     matlab_class = dataset.attrs.get("MATLAB_class", b"double")
     named = matlab_class.decode() if isinstance(matlab_class, bytes) else str(matlab_class)
-    plain = (
-        dataset.dtype.kind in "biuf" or dataset.dtype in _COMPLEX
-    )  # no text, of which a short file can hold very much
+    plain = dataset.dtype.kind in "biuf" or dataset.dtype in _COMPLEX  # no texts: a few bytes can refer to many
     if named not in _NUMERIC or not plain or dataset.attrs.get("MATLAB_empty", 0):
         return None
     plan = dataset.id.get_create_plist()

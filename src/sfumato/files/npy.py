@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Choice, FileError, Format, Found, Wanted, allowed, damaged, shown
+from .base import Choice, FileError, Format, Found, Wanted, allowed, check_unique, damaged, shown
 from .several import pick
 
 MOST_AXES = 32  # of an array in a file; NumPy itself has 64
@@ -49,10 +49,9 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:
-    names, size = {entry.filename for entry in entries}, sum(entry.file_size for entry in entries)
-    if len(names) != len(entries):
-        raise FileError("the archive holds two arrays of one name")
-    if names & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
+    names, size = [entry.filename for entry in entries], sum(entry.file_size for entry in entries)
+    check_unique(names, "arrays")
+    if set(names) & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
         raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")
     if not any(name.endswith(".npy") for name in names):
         raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")

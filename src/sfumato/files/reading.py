@@ -106,22 +106,21 @@ def as_data(points: Any, space: Space) -> Any:
 
 
 def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
-    frame = is_frame(source)
-    path = Path(type(source).__name__ if frame else source)
-    if not frame and path.exists() and not path.is_file():
-        raise FileError(f"{path}: not a regular file; give a file of records, or a folder of such files")
-    content = b"" if frame else path.read_bytes()
+    path = Path(type(source).__name__ if is_frame(source) else source)
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            data = read_frame(source, space, choice) if frame else _parse(content, path, space, choice)
+            data = read_frame(source, space, choice) if is_frame(source) else _read_file(path, space, choice)
             return replace(data, points=choice.filled(data.points))
     except FileError as error:
         raise FileError(f"{path}: {_sentence(str(error))}") from None
 
 
-def _parse(content: bytes, path: Path, space: Wanted, choice: Choice) -> Dataset:
-    from .registry import decode, recognise  # the formats, when a file is met
+def _read_file(path: Path, space: Wanted, choice: Choice) -> Dataset:
+    from .registry import decode, recognise  # the formats, when a file is read
 
+    if path.exists() and not path.is_file():
+        raise FileError("not a regular file; give a file of records, or a folder of such files")
+    content = path.read_bytes()
     format = recognise(content, path.suffix.lower())
     if not format.choosable and (choice.columns or choice.array is not None):
         raise FileError("a file of landmarks alone, without columns or arrays to choose from")

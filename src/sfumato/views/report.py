@@ -117,7 +117,10 @@ def _promise(release: Release) -> list[Block]:
         ("The number of units,", f"{release.n}, is public: it is not protected."),
         ("Rounding in the draw", f"{off}; the promise then has no proof."),
         ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
-        ("The running time:", f"{_powers(clock(g.clock_delta))} The time to read and average the records is not hidden."),
+        (
+            "The running time:",
+            f"{_powers(clock(g.clock_delta))} The time to read and average the records is not hidden.",
+        ),
     ]
     clipped = (
         f"Every record was first clipped to the public ball of radius {release.ball.radius:g}: one that lay outside was moved "

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 LONG_VALUE = 400  # numbers of a value that are still shown
 UNCHECKED = (
     "This program cannot prove the sensitivity, nor see whether it was chosen after a look at the data; it tried made-up "
-    "neighbours and found none that exceed it, which proves nothing. Whoever stated it is responsible for it."
+    "neighbours and found none that exceed it, which proves nothing. Who stated it answers for it."
 )
 
 
