@@ -904,8 +904,12 @@ def test_columns_are_chosen(load):
             load("id,age,a,b\n7,30,1,2\n", columns=columns)
     with pytest.raises(FileError, match="line 2: column 'a': 'x' is not a number"):
         load("a,b\nx,2\n", columns="a")
-    with pytest.raises(FileError, match="a file of landmarks alone, without columns or arrays"):
+    with pytest.raises(FileError, match="a file of landmarks alone, without columns"):
         load(tps(), columns="a")
+    with pytest.raises(FileError, match="there is no array 'a'; it holds landmarks"):
+        load(tps(), array="a")
+    with pytest.raises(FileError, match="there is no array 'x'; it holds a table of 1 rows"):
+        load("a,b\n1,2\n", array="x")
     with pytest.raises(FileError, match="columns are chosen in a table, and this file holds arrays"):
         load(npy(VECTORS), columns="a")
 

@@ -91,7 +91,7 @@ class Dataset:
 
 
 class Found(NamedTuple):
-    """What the reader of a format returns."""
+    """The points of a file, before they are a data set."""
 
     points: Array
     kind: Kind
@@ -120,15 +120,26 @@ class Choice(NamedTuple):
         return np.where(np.isin(values, self.missing), np.nan, values) if self.missing else values
 
 
+class Named(NamedTuple):
+    """An array whose records have names."""
+
+    array: NDArray[Any]
+    names: NDArray[Any]
+
+
+# What a file holds, by name: an array, a Table, the landmarks that were Found, or an error that says why it is not read.
+Contents = dict[str, Any]
+
+
 class Format(NamedTuple):
     """A format: its reader, of bytes that begin with ``magic``, or of a text whose first words ``looks`` recognises."""
 
     name: str
-    read: Callable[[Any, Wanted, Choice], Found]
+    read: Callable[[Any], Contents]
     magic: tuple[bytes, ...] = ()
     looks: Callable[[str], object] | None = None
     suffixes: tuple[str, ...] = ()  # that decide where the words do not
-    choosable: bool = True  # whether it has columns or arrays to choose from
+    records_last: bool = False  # as in R and MATLAB, where the last axis of an array often counts the records
 
 
 def allowed(compressed: int) -> int:

@@ -6,14 +6,13 @@ import csv
 import io
 import re
 
-from .base import Choice, FileError, Format, Found, Wanted, check_unique
-from .columns import read_table
+from .base import Contents, FileError, Format, check_unique
 from .labels import text_columns
 from .lines import is_number
 from .table import Table
 
 
-def read_csv(text: str, space: Wanted, choice: Choice) -> Found:
+def read_csv(text: str) -> Contents:
     """Values separated by commas, semicolons, tabs or blanks; with semicolons or tabs, decimal commas are understood."""
     mark = delimiter(text)
     rows, lines = _rows(text, mark)
@@ -33,7 +32,7 @@ def read_csv(text: str, space: Wanted, choice: Choice) -> Found:
         if len(row) != len(header):
             raise FileError(f"line {line}: {len(row)} values in a table of {len(header)} columns")
     columns = text_columns({name: list(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)})
-    return read_table(Table(columns, lines, mark in ";\t", choice), space)
+    return {"": Table(columns, lines, decimal_comma=mark in ";\t")}
 
 
 def delimiter(text: str) -> str:

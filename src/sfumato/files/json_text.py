@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .base import AmbiguousError, Choice, FileError, Format, Found, Wanted
+from .base import AmbiguousError, Contents, FileError, Format
 from .labels import column, numbers, strings
-from .several import pick
 from .table import Table
 
 DEEPEST = 8  # lists and objects within each other
 
 
-def read_json(text: str, space: Wanted, choice: Choice) -> Found:
+def read_json(text: str) -> Contents:
     """An array as nested lists; or several by name, of which one holds the records; or a list of rows."""
     try:
         document = json.loads(text)
@@ -23,15 +22,15 @@ def read_json(text: str, space: Wanted, choice: Choice) -> Found:
         raise FileError(f"not JSON that can be read: {error}") from None
     if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
         document = document.get("value")
-    held: dict[str, Any] = {}
+    held: Contents = {}
     _collect("", document, held, 0)
-    return pick(held, space, choice)
+    return held
 
 
 JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[", "{"))
 
 
-def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
+def _collect(name: str, item: Any, held: Contents, depth: int) -> None:
     """What could be records, by its path in the document."""
     if isinstance(item, dict) and isinstance(item.get("features"), list):
         item = [_feature(one) for one in item["features"]]

@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .apart import Arrays, read_apart
-from .base import Choice, FileError, Format, Found, Wanted, allowed, check_unique, damaged, package
+from .base import Contents, FileError, Format, allowed, check_unique, damaged, package
 from .labels import strings
-from .several import pick
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
 _MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
@@ -24,20 +23,20 @@ _COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4"
 _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 
 
-def read_mat(content: bytes, space: Wanted, choice: Choice) -> Found:
-    """Version 5: one numeric array of records; other variables of their length are labels."""
+def read_mat(content: bytes) -> Contents:
+    """Version 5."""
     _check_elements(content)
-    return pick(read_apart("matlab:mat_arrays", content), space, choice, records_last=True)
+    return dict(read_apart("matlab:mat_arrays", content))
 
 
-def read_mat73(content: bytes, space: Wanted, choice: Choice) -> Found:
+def read_mat73(content: bytes) -> Contents:
     """Version 7.3: HDF5 with the axes reversed.  Links to other files, and data kept in other files, are refused."""
     package("h5py", "reading MATLAB 7.3 files")
-    return pick(read_apart("matlab:hdf5_arrays", content), space, choice, records_last=True)
+    return dict(read_apart("matlab:hdf5_arrays", content))
 
 
-MATLAB = Format("MATLAB", read_mat, magic=(b"MATLAB 5.0 MAT-file",))
-MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",))
+MATLAB = Format("MATLAB", read_mat, magic=(b"MATLAB 5.0 MAT-file",), records_last=True)
+MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",), records_last=True)
 
 
 # -- version 5 -------------------------------------------------------------------------------------------------------------

@@ -7,8 +7,7 @@ import re
 import numpy as np
 
 from ..spaces.base import Array
-from .arrays import landmarks
-from .base import Choice, FileError, Format, Found, Labels, Wanted, shown
+from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import strings, text_columns, texts
 from .lines import Line, count, lines_of, planar
 
@@ -16,7 +15,7 @@ _SECTION = re.compile(r"^[ \t]*\[(individuals|landmarks|dimensions|rawpoints)\]"
 Sections = dict[str, list[Line]]
 
 
-def read_morphologika(text: str, space: Wanted, _: Choice) -> Found:
+def read_morphologika(text: str) -> Contents:
     """Sections [individuals], [landmarks], [dimensions], [names], [labels], [labelvalues], [rawpoints]."""
     sections = _sections(text)
     n, k, dimensions = (_declared(sections, name) for name in ("individuals", "landmarks", "dimensions"))
@@ -28,10 +27,10 @@ def read_morphologika(text: str, space: Wanted, _: Choice) -> Found:
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if sections.get("labelvalues"):
         labels |= _label_values(sections, n)
-    return landmarks(points, labels, space)
+    return {"": Found(points, "landmarks", labels)}
 
 
-MORPHOLOGIKA = Format("Morphologika", read_morphologika, looks=_SECTION.search, choosable=False)
+MORPHOLOGIKA = Format("Morphologika", read_morphologika, looks=_SECTION.search)
 
 
 def _sections(text: str) -> Sections:

@@ -11,27 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Choice, FileError, Format, Found, Wanted, allowed, check_unique, damaged, shown
-from .several import pick
+from .base import Contents, FileError, Format, allowed, check_unique, damaged, shown
 
 MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
 
-def read_npy(content: bytes, space: Wanted, choice: Choice) -> Found:
+def read_npy(content: bytes) -> Contents:
     """One array."""
-    return pick({"": _array(content)}, space, choice)
+    return {"": _array(content)}
 
 
-def read_npz(content: bytes, space: Wanted, choice: Choice) -> Found:
-    """An archive: one array of records, and arrays of their length as labels."""
-    return pick(_members(content), space, choice)
-
-
-NPY = Format("NPY", read_npy, magic=(b"\x93NUMPY",))
-NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
-
-
-def _members(content: bytes) -> dict[str, NDArray[Any]]:
+def read_npz(content: bytes) -> Contents:
+    """An archive of arrays."""
     # zipfile lets errors of every compressor through
     with damaged("the archive is damaged or cut"), zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
@@ -39,13 +30,17 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
         members = [entry for entry in entries if entry.filename.endswith(".npy")]
         # zipfile reads no more than the size that was checked, and then checks the sum
         contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
-    arrays = {}
+    arrays: Contents = {}
     for name, member in contents.items():
         try:
             arrays[name] = _array(member)
         except FileError as error:
             raise FileError(f"array {shown(name)}: {error}") from None
     return arrays
+
+
+NPY = Format("NPY", read_npy, magic=(b"\x93NUMPY",))
+NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:

@@ -6,8 +6,7 @@ import re
 
 import numpy as np
 
-from .arrays import arrange, landmarks
-from .base import Choice, FileError, Format, Found, Labels, Wanted, shown
+from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import strings
 from .lines import Line, lines_of, numbers
 
@@ -19,7 +18,7 @@ _HEADER = re.compile(
 _FIRST = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bDIM", re.IGNORECASE)
 
 
-def read_nts(text: str, space: Wanted, _: Choice) -> Found:
+def read_nts(text: str) -> Contents:
     """Comments that begin with a quotation mark, a header such as ``1 127L 36 1 -999 DIM=2``, labels, numbers.
 
     A row is a specimen; two columns alone are the landmarks of one specimen.  L says that row labels stand before the
@@ -45,14 +44,13 @@ def read_nts(text: str, space: Wanted, _: Choice) -> Found:
     if header["missing"] == "1":
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
     if p == 2 and header["dim"] is not None:
-        return landmarks(table[None], {}, space)
+        return {"": Found(table[None], "landmarks", {})}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if header["dim"] is None:
-        kind, layout, points = arrange(table, space)
-        return Found(points, kind, labels, f"the table {table.shape}, {layout}")
+        return {"": table, **labels}
     if p % 2:
         raise FileError(f"{where}: {p} columns, an odd number, cannot be landmarks with DIM=2")
-    return landmarks(table.reshape(n, p // 2, 2), labels, space)
+    return {"": Found(table.reshape(n, p // 2, 2), "landmarks", labels)}
 
 
 def _without_comments(text: str) -> list[Line]:
@@ -82,4 +80,4 @@ def _is_nts(text: str) -> bool:
     return any(_FIRST.match(line.text) for line in _without_comments(text)[:1])
 
 
-NTS = Format("NTS", read_nts, looks=_is_nts, suffixes=(".nts", ".dta"), choosable=False)
+NTS = Format("NTS", read_nts, looks=_is_nts, suffixes=(".nts", ".dta"))

@@ -10,16 +10,16 @@ from numpy.typing import NDArray
 
 from ..spaces.base import Array, Space
 from .apart import read_apart
-from .base import Choice, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
+from .base import Contents, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
 from .columns import read_table
 from .labels import WIDEST, strings
 from .table import Table
 
 
-def read_parquet(content: bytes, space: Wanted, choice: Choice) -> Found:
+def read_parquet(content: bytes) -> Contents:
     """Parquet, with a column for each coordinate."""
     package("pyarrow", "reading Parquet")
-    return read_table(Table(read_apart("parquet:parquet_columns", content), choice=choice), space)
+    return {"": Table(read_apart("parquet:parquet_columns", content))}
 
 
 def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:

@@ -8,14 +8,12 @@ import math
 import warnings
 import zlib
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .base import AmbiguousError, Choice, FileError, Format, Found, Labels, Wanted, allowed, damaged, package
+from .base import AmbiguousError, Contents, FileError, Format, Named, allowed, damaged, package
 from .labels import strings
-from .several import pick
 from .table import Table
 
 _ONE_OBJECT = (b"X\n", b"A\n")
@@ -28,7 +26,7 @@ _PACKED: dict[bytes, Callable[[], Any]] = {
 }
 
 
-def read_r(content: bytes, space: Wanted, choice: Choice) -> Found:
+def read_r(content: bytes) -> Contents:
     """Arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
@@ -36,46 +34,38 @@ def read_r(content: bytes, space: Wanted, choice: Choice) -> Found:
     """
     data, parser = _unpack(content), package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
-    held: dict[str, Any] = {}
-    ids: Labels = {}
+    held: Contents = {}
     with damaged("the R file is damaged, cut or of an unknown kind"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sequences = _bounded(parser.DEFAULT_ALTREP_MAP, allowed(len(content)))
         root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
         objects = dict(_pairs(root)) if extension == ".rda" else {"": root}
         for name, item in objects.items():
-            _collect(name if len(objects) > 1 or item.info.type.name != "VEC" else "", _plain(item), held, ids)
-    return pick(held, space, choice, records_last=True, ids=ids)
+            _collect(name if len(objects) > 1 or item.info.type.name != "VEC" else "", _plain(item), held)
+    return held
 
 
-R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"))
+R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"), records_last=True)
 
 
-class _Array(NamedTuple):
-    values: NDArray[Any]
-    names: NDArray[Any]  # of its records, where R knows them
-
-
-def _collect(name: str, item: Any, held: dict[str, Any], ids: Labels) -> None:
+def _collect(name: str, item: Any, held: Contents) -> None:
     """What could be records, by its path: a$b for the part b of the list a."""
-    if isinstance(item, Table):
+    if isinstance(item, Table | Named):
         held[name] = item
-    elif isinstance(item, _Array):
-        held[name], ids[name] = item
     elif isinstance(item, dict | list):
         parts = item if isinstance(item, dict) else {f"part {i}": part for i, part in enumerate(item, start=1)}
-        if (stacked := _stack(list(parts.values()))) is not None:
-            held[name], ids[name] = stacked, strings("of names", list(item) if isinstance(item, dict) else [])
+        if (stacked := _stack(list(parts.values()), list(item) if isinstance(item, dict) else [])) is not None:
+            held[name] = stacked
             return
         for part, value in parts.items():
-            _collect(f"{name}${part}" if name else part, value, held, ids)
+            _collect(f"{name}${part}" if name else part, value, held)
 
 
-def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
+def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """A list of matrices, or of data frames of two columns of numbers, as one array with the records last, as R has it."""
     arrays = []
     for item in items:
-        array = item.values if isinstance(item, _Array) else None
+        array = item.array if isinstance(item, Named) else None
         if isinstance(item, Table):
             columns = [column for column in item.columns.values() if column.dtype.kind in "biuf"]
             array = np.stack(columns, axis=1) if len(columns) == 2 else None
@@ -92,7 +82,7 @@ def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
             f"a list of {len(arrays)} outlines of {shapes[0][0]} to {shapes[-1][0]} points; every specimen needs as many: "
             "sample them, in Momocs coo_sample(x, 100)"
         )
-    return np.stack(arrays, axis=-1)
+    return Named(np.stack(arrays, axis=-1), strings("of names", names))
 
 
 def _unpack(content: bytes) -> bytes:
@@ -131,7 +121,7 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
 
 
 # -- R's objects -----------------------------------------------------------------------------------------------------------
-def _plain(item: Any, depth: int = 0) -> Table | _Array | dict[str, Any] | list[Any] | None:
+def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[Any] | None:
     """An object of R: a data frame, an array, a list with names or without; None for anything else."""
     kind, attributes = item.info.type.name, dict(_pairs(item.attributes))
     if kind != "VEC":
@@ -146,14 +136,14 @@ def _plain(item: Any, depth: int = 0) -> Table | _Array | dict[str, Any] | list[
     named = dict(zip(names, parts, strict=True))
     if "data.frame" not in _strings(attributes.get("class")):
         return named
-    arrays = {name: part.values for name, part in named.items() if isinstance(part, _Array)}
+    arrays = {name: part.array for name, part in named.items() if isinstance(part, Named)}
     columns = {name: array for name, array in arrays.items() if array.ndim == 1 and array.dtype.kind in "biufU"}
     if len({len(column) for column in columns.values()}) > 1:
         raise FileError("the columns of the data frame differ in length; the file is damaged")
     return Table(columns)
 
 
-def _array(kind: str, values: Any, attributes: dict[str, Any]) -> _Array | None:
+def _array(kind: str, values: Any, attributes: dict[str, Any]) -> Named | None:
     """A numeric array in its dimensions, or a vector of texts; None for anything else."""
     if kind not in ("STR", "REAL", "INT", "CPLX", "LGL"):
         return None
@@ -172,7 +162,7 @@ def _array(kind: str, values: Any, attributes: dict[str, Any]) -> _Array | None:
             raise FileError(f"an array of dimensions {shape} holds {values.size} values; the file is damaged or cut")
         values = values.reshape(shape, order="F")
     last = attributes["dimnames"].value[-1] if "dimnames" in attributes else None
-    return _Array(np.asarray(values), strings("of dimnames", _strings(last)))
+    return Named(np.asarray(values), strings("of dimnames", _strings(last)))
 
 
 def _pairs(item: Any) -> Iterator[tuple[str, Any]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from ..spaces.base import Space
 from .base import Choice, Dataset, FileError, Labels, Wanted
-from .frames import is_frame, read_frame
+from .frames import home_of, is_frame, read_frame
 from .missing import codes, suspects
 
 
@@ -106,26 +106,27 @@ def as_data(points: Any, space: Space) -> Any:
 
 
 def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
+    """The records of one file or frame."""
+    from .registry import decode, recognise  # the formats, when a file is read
+    from .several import pick
+
     path = Path(type(source).__name__ if is_frame(source) else source)
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            data = read_frame(source, space, choice) if is_frame(source) else _read_file(path, space, choice)
+            if is_frame(source):
+                data = pick(read_frame(source), space, choice).dataset(home_of(source), path)
+            elif path.exists() and not path.is_file():
+                raise FileError("not a regular file; give a file of records, or a folder of such files")
+            else:
+                content = path.read_bytes()
+                format = recognise(content, path.suffix.lower())
+                held = (
+                    content if format.looks is None else decode(content).rstrip(" \t\x1a")
+                )  # Ctrl-Z: DOS ended files so
+                data = pick(format.read(held), space, choice, format.records_last).dataset(format.name, path)
             return replace(data, points=choice.filled(data.points))
     except FileError as error:
         raise FileError(f"{path}: {_sentence(str(error))}") from None
-
-
-def _read_file(path: Path, space: Wanted, choice: Choice) -> Dataset:
-    from .registry import decode, recognise  # the formats, when a file is read
-
-    if path.exists() and not path.is_file():
-        raise FileError("not a regular file; give a file of records, or a folder of such files")
-    content = path.read_bytes()
-    format = recognise(content, path.suffix.lower())
-    if not format.choosable and (choice.columns or choice.array is not None):
-        raise FileError("a file of landmarks alone, without columns or arrays to choose from")
-    held = content if format.looks is None else decode(content).rstrip(" \t\x1a")  # DOS ended files with a Ctrl-Z
-    return format.read(held, space, choice).dataset(format.name, path)
 
 
 def _files_of(folder: Path) -> list[Path]:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import arrange, needs
-from .base import AmbiguousError, Choice, FileError, Found, Labels, Wanted, listed, shown
+from .arrays import arrange, landmarks, needs
+from .base import AmbiguousError, Choice, Contents, FileError, Found, Named, Wanted, listed, shown
 from .columns import read_table
 from .labels import per_record
 from .table import Table
@@ -18,15 +18,14 @@ _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", 
 # fmt: on
 
 
-def pick(
-    held: dict[str, Any], space: Wanted, choice: Choice, records_last: bool = False, ids: Labels | None = None
-) -> Found:
-    """The records of a file that holds several things by name: arrays, tables, and errors that say why others are not read.
+def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool = False) -> Found:
+    """The records among all that a file holds.
 
     What the layout or the names of columns show to be records is preferred to what only has a fitting number of columns,
     and then a name such as "landmarks" to others; what is still undecided is refused, with all that it could be.  Arrays
     as long as there are records, and the columns of a table of that length, are labels.
     """
+    held = {name: item.array if isinstance(item, Named) else item for name, item in contents.items()}
     if choice.array is not None and choice.array not in held:
         raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
     asked = {choice.array: held[choice.array]} if choice.array is not None else held
@@ -50,8 +49,8 @@ def pick(
     for item in others.values():
         if isinstance(item, Table) and len(item) == n:
             labels = {**item.labels([]), **labels}
-    if ids is not None and len(ids.get(name, ())) == n:
-        labels["ID"] = ids[name]
+    if isinstance(named := contents[name], Named) and len(named.names) == n:
+        labels["ID"] = named.names
     return records._replace(labels={**labels, **records.labels})
 
 
@@ -59,6 +58,10 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     """The records of one of several things in a file."""
     if isinstance(item, FileError):
         raise item if space is None or space.kind != "vectors" else FileError(str(item))
+    if isinstance(item, Found):
+        if choice.columns:
+            raise FileError("a file of landmarks alone, without columns to choose from")
+        return landmarks(item.points, item.labels, space, item.source, lines=item.lines)
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
         return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
@@ -69,7 +72,7 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     return Found(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
 
 
-def _best(held: dict[str, Any], found: dict[str, Found | FileError], space: Wanted) -> str:
+def _best(held: Contents, found: dict[str, Found | FileError], space: Wanted) -> str:
     """The name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
     if not found:
         wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
@@ -98,10 +101,10 @@ def _rank(item: Any, found: Found | FileError) -> int:
     return 2 if isinstance(item, np.ndarray) and min(item.shape) == 1 else 1
 
 
-def _contents(held: dict[str, Any]) -> str:
+def _contents(held: Contents) -> str:
     def words(item: Any) -> str:
-        if isinstance(item, Table):
-            return f", a table of {len(item)} rows"
+        if isinstance(item, Table | Found):
+            return f", a table of {len(item)} rows" if isinstance(item, Table) else "landmarks"
         return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"
 
-    return listed([f"{name}{words(item)}" for name, item in held.items()], 12) if held else "nothing"
+    return listed([f"{name}{words(item)}".lstrip(", ") for name, item in held.items()], 12) if held else "nothing"

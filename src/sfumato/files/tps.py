@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..spaces.base import Array
-from .arrays import landmarks
-from .base import Choice, FileError, Format, Found, Labels, Wanted, shown
+from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import text_columns
 from .lines import Line, count, is_number, lines_of, number, planar
 
@@ -52,7 +51,7 @@ class _Specimen:
         self.labels[key] = f"{self.labels[key]}; {value}" if key in self.labels else value
 
 
-def read_tps(text: str, space: Wanted, _: Choice) -> Found:
+def read_tps(text: str) -> Contents:
     """Records that begin with LM=; the points of CURVES= and OUTLINES= follow the landmarks; SCALE= is kept as a label."""
     lines, specimens, i = lines_of(text), list[_Specimen](), 0
     while i < len(lines):
@@ -85,10 +84,10 @@ def read_tps(text: str, space: Wanted, _: Choice) -> Found:
     own, *curves = specimens[0].sizes
     source = f"the landmarks of LM={own}" + (f", then {sum(curves)} points of curves and outlines" if curves else "")
     begins = tuple(specimen.line for specimen in specimens)
-    return landmarks(_stack(specimens), _labels(specimens), space, source, lines=begins)
+    return {"": Found(_stack(specimens), "landmarks", _labels(specimens), source, lines=begins)}
 
 
-TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), choosable=False)
+TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",))
 
 
 def _block(lines: list[Line], start: int, number_of: int) -> list[list[float]]:
