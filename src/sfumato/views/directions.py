@@ -177,9 +177,9 @@ def _graticule(view: Array, reach: float) -> list[Array]:
     parallels, meridians = np.arange(-60.0, 90, 30), np.arange(0.0, 180, 30)
     if reach < 1:
         shrink = max(np.hypot(view[0], view[1]), width / 90)  # meridians crowd towards the poles
-        ticks = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values
-        parallels = ticks(latitude - 1.5 * width, latitude + 1.5 * width)
-        meridians = ticks(longitude - 1.5 * width / shrink, longitude + 1.5 * width / shrink)
+        ticks, half = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values, 1.5 * width
+        parallels = np.asarray(ticks(latitude - half, latitude + half))
+        meridians = np.asarray(ticks(longitude - half / shrink, longitude + half / shrink))
         turn = np.radians(longitude) + np.linspace(-np.pi, np.pi, 20001)
     b, a = np.radians(parallels[np.abs(parallels) < 90])[:, None], np.radians(meridians)[:, None]
     around = np.stack(np.broadcast_arrays(np.cos(b) * np.cos(turn), np.cos(b) * np.sin(turn), np.sin(b)), axis=-1)
