@@ -80,7 +80,9 @@ def _in_order(table: Table, space: Wanted) -> Found:
     plain = [name for name in numeric if not _IDENTIFIER.fullmatch(name.lower()) or table.chosen]
     fitting = widths(space) if isinstance(space, Space) else set()
     used = numeric if len(numeric) in fitting and len(plain) not in fitting else plain
-    named = components(table, shape_of(space)[0] if isinstance(space, Space) else None) if _wants_names(space) else []
+    named: list[str] = []
+    if space is not None and space.kind == "vectors" and globe(space) is not None:  # x, y, z before all others
+        named = components(table, shape_of(space)[0] if isinstance(space, Space) else None)
     used = named or used
     if not used:
         raise FileError(f"holds no columns of numbers, only {listed(list(table.columns))}")
@@ -97,11 +99,6 @@ def _in_order(table: Table, space: Wanted) -> Found:
         return Found(points, kind, {}, told["source"], sure=False)
     names = told["names"] if len(used) == points[0].size else ()
     return Found(points, kind, table.labels(used), **{**told, "names": names}, sure=bool(named))
-
-
-def _wants_names(space: Wanted) -> bool:
-    """Whether columns named x, y, z are meant before all others."""
-    return space is not None and space.kind == "vectors" and globe(space) is not None
 
 
 def _misfit(table: Table, used: list[str], space: Wanted) -> str:

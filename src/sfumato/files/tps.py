@@ -95,12 +95,13 @@ def _block(lines: list[Line], start: int, number_of: int) -> list[list[float]]:
     header, left = lines[start - 1], len(lines) - start
     if number_of > left:
         raise FileError(f"line {header.number}: {shown(header.text)}, but only {left} lines follow; is the file cut?")
-    block = lines[start : start + number_of]
-    for i, line in enumerate(block):
+    points: list[list[float]] = []
+    for line in lines[start : start + number_of]:
         if "=" in line.text:
-            many = f"{i} points of the {number_of} that line {header.number} announces"
+            many = f"{len(points)} points of the {number_of} that line {header.number} announces"
             raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
-    return [planar(line) for line in block]
+        points.append(planar(line))
+    return points
 
 
 def _stack(specimens: list[_Specimen]) -> Array:
