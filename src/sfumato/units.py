@@ -30,17 +30,10 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     """One point for each distinct label: the Fréchet mean of that unit's clipped records, which also lies in the ball.
 
     Spaces around a label, and different Unicode spellings of the same letters, make no difference.
-
-    >>> from sfumato import Euclidean
-    >>> ball = Ball(Euclidean(dim=1), [0.0], 10.0)
-    >>> reduce_to_units(ball, np.array([[1.0], [3.0], [5.0]]), ["ann", "ann ", "bob"]).tolist()
-    [[2.0], [5.0]]
     """
     names = np.asarray(labels)
     if names.shape != (len(points),):
-        raise ValueError(
-            f"there are {len(points)} records but {names.size} labels of units: give one label for each record"
-        )
+        raise ValueError(f"there are {len(points)} records but {names.size} labels: give one for each record")
     if names.dtype.kind == "O":
         names = np.array(["" if name is None or name != name else str(name) for name in names], dtype=np.str_)
     if names.dtype.kind == "U":
@@ -50,9 +43,8 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     else:
         missing = np.flatnonzero(names != names)
     if len(missing):
-        raise ValueError(
-            f"{len(missing)} of {len(names)} records have no unit, the first being record {missing[0]}: label or remove them"
-        )
+        first = f"the first being record {missing[0]}"
+        raise ValueError(f"{len(missing)} of {len(names)} records have no unit, {first}: label or remove them")
     _, unit_of = np.unique(names, return_inverse=True)
     order = np.argsort(unit_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
@@ -61,11 +53,7 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
 
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
-    """The points themselves and their unit, in words or as labels.  Words that would promise too much raise an error.
-
-    >>> take_unit([[1.0]], "one person")
-    ([[1.0]], 'one person')
-    """
+    """The points themselves and their unit, in words or as labels.  Words that would promise too much raise an error."""
     if isinstance(points, Dataset):
         columns: Iterable[str] = points.labels
         repeated = repeated_labels(points.labels)
@@ -83,11 +71,6 @@ def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str,
 
     That is so if no unit was given and a column that may identify people repeats, and if the words are the name of a
     column, or look like one.  ``repeated`` maps such columns to a phrase that says how often they repeat.
-
-    >>> check_words("one record", ["subject"], {"subject": "12 values for 480 records"})
-    >>> check_words("subject_id", [], {})
-    Traceback (most recent call last):
-    ValueError: unit 'subject_id' looks like the name of a column, but a unit in words groups nothing. ...
     """
     if unit is None and repeated:
         first = next(iter(repeated))
@@ -120,11 +103,7 @@ def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str,
 
 
 def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """The columns that seem to identify people and hold some value more than once, with a phrase that says how often.
-
-    >>> repeated_labels({"subject": np.array([1, 1, 2]), "age": np.array([7, 7, 7]), "sex": np.array(["f", "m", "f"])})
-    {'subject': '2 values for 3 records'}
-    """
+    """The columns that seem to identify people and hold some value more than once, with a phrase that says how often."""
     found = {}
     for name, column in labels.items():
         distinct = np.unique(column)
@@ -134,22 +113,13 @@ def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
 
 
 def named_labels(columns: Iterable[str]) -> dict[str, str]:
-    """The same for data that are read in parts, of which only the names of the columns are known.
-
-    >>> named_labels(["x", "y", "patient_id"])
-    {'patient_id': 'values that may repeat (data read in parts are not searched for that)'}
-    """
-    return dict.fromkeys(
-        filter(says_whose, columns), "values that may repeat (data read in parts are not searched for that)"
-    )
+    """The same for data that are read in parts, of which only the names of the columns are known."""
+    words = "values that may repeat (data read in parts are not searched for that)"
+    return dict.fromkeys(filter(says_whose, columns), words)
 
 
 def says_whose(name: str) -> bool:
-    """Whether a column's name says that it identifies people, animals or specimens.
-
-    >>> [name for name in ("subjectID", "patient", "ID", "width", "trial") if says_whose(name)]
-    ['subjectID', 'patient', 'ID']
-    """
+    """Whether a column's name, such as subjectID, says that it identifies people, animals or specimens."""
     return not WHOSE.isdisjoint(_words_of(name))
 
 

@@ -682,12 +682,12 @@ def test_malformed_mat(load):
     with pytest.raises(FileError, match="of kind 99, not a variable"):
         load(content[:128] + struct.pack("<II", 99, 0) + content[136:])
     with pytest.raises(
-        FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not looked"
+        FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not read"
     ):
         load(mat(s={"a": 1}))
     with pytest.raises(FileError, match="would unpack to more than the limit"):
         load(mat(True, a=np.zeros(10 << 20)))
-    with pytest.raises(FileError, match="holds two variables named 'a'"):
+    with pytest.raises(FileError, match="two variables are named 'a'"):
         load(content + content[128:])
 
 
@@ -904,8 +904,12 @@ def test_columns_are_chosen(load):
             load("id,age,a,b\n7,30,1,2\n", columns=columns)
     with pytest.raises(FileError, match="line 2: column 'a': 'x' is not a number"):
         load("a,b\nx,2\n", columns="a")
-    with pytest.raises(FileError, match="a file of landmarks alone, without columns or arrays"):
+    with pytest.raises(FileError, match="a file of landmarks alone, without columns"):
         load(tps(), columns="a")
+    with pytest.raises(FileError, match="there is no array 'a'; it holds landmarks"):
+        load(tps(), array="a")
+    with pytest.raises(FileError, match="there is no array 'x'; it holds a table of 1 rows"):
+        load("a,b\n1,2\n", array="x")
     with pytest.raises(FileError, match="columns are chosen in a table, and this file holds arrays"):
         load(npy(VECTORS), columns="a")
 
@@ -1164,8 +1168,7 @@ def test_unit_vectors_with_few_decimals_are_put_right(load):
 def test_a_data_set_is_taken_for_its_points_and_shows_none(load):
     data = load(QUAKES)
     assert (
-        repr(data)
-        == "<Dataset file.dat: 2 records, vectors of 3, from the columns lat, lon, in degrees; beside them: mag>"
+        repr(data) == "<Dataset file.dat: 2 records, vectors of 3, from the columns lat, lon, in degrees; labels: mag>"
     )
     np.testing.assert_array_equal(np.asarray(data), data.points)
     text = "".join(f"{10 + i % 7},{170 + i % 30}\n" for i in range(60))

@@ -9,9 +9,10 @@ import pytest
 
 import sfumato as sf
 from conftest import CASES, cloud, typical_radius
+from sfumato.plots import plot_shape
 from sfumato.studies.synthetic import corpus_callosum_template
 from sfumato.views import directions, matrices, plots, shapes
-from sfumato.views.plots import plot_release, plot_shape
+from sfumato.views.plots import plot_release
 from sfumato.views.report import write_report
 
 EXTRA = [

@@ -1,8 +1,8 @@
 """A reader that a damaged file can crash runs in a process of its own, within a limit of memory and time.
 
-HDF5's library ends the process at some damaged files, SciPy's did, and what the pages of a Parquet file unpack to is known only
-when they are.  Python can neither catch the one nor limit the other, so a second Python reads such files and hands the arrays
-back; if it ends, the file is refused, and the next file gets a new one.  Nothing is pickled on the way.
+Some damaged files make HDF5's library end the process, and how much a Parquet file unpacks to is known only afterwards.
+Python can neither catch the one nor limit the other, so a second Python process reads such files and sends the arrays back.
+If it ends, the file is refused, and the next file gets a new process.  Nothing is pickled on the way.
 """
 
 from __future__ import annotations
@@ -42,11 +42,7 @@ _server: _Server | None = None
 
 
 def read_apart(reader: str, content: bytes) -> Arrays:
-    """What ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content.
-
-    >>> read_apart("matlab:mat_arrays", b"MATLAB 5.0 MAT-file".ljust(124) + b"\\0\\1IM")
-    {}
-    """
+    """What ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content."""
     with _lock:
         server = _running()
         try:

@@ -1,7 +1,8 @@
-"""What the readers of all formats share: what they are asked, what they hand back, how they refuse, and their limits."""
+"""What all readers share: what they are asked, what they return, how they refuse a file, and their limits."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,12 +25,34 @@ LARGEST = 4 << 30  # bytes that a compressed file may unpack to
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Dataset:
-    """The records of one file.
+    """The records of one file.  NumPy, and every function that takes points, takes a data set for its points.
 
-    ``points`` is float64, batch first: landmarks (n, k, 2), matrices (n, k, k), directions or vectors (n, m).  ``labels``
-    holds what else the file says of each record (ID, subject, scale), strings or numbers, each of length n.  ``source`` says
-    in words which array or columns became the points; ``degrees`` are the names of latitude and longitude, where the points
-    came as such.  NumPy takes a data set for its points, and so does everything that asks for points.
+    Attributes
+    ----------
+    points : array of float64
+        One record after another: landmarks (n, k, 2), matrices (n, k, k), directions or vectors (n, m).
+    kind : {"landmarks", "matrices", "vectors", "arrays"}
+        What the records are.
+    format : str
+        The format of the file, such as "TPS".
+    labels : dict of arrays
+        What else the file says of each record (ID, subject, scale), strings or numbers, each of length n.
+    path : Path
+        The file.
+    source : str
+        Which array or columns of the file became the points, in words.
+    names : tuple of str
+        The columns of a table that the points came from.
+    lines : tuple of int
+        The lines of a text file on which the records begin.
+    degrees : tuple of two str, or None
+        The columns of latitude and longitude, if the points came as such.
+
+    Examples
+    --------
+    >>> data = Dataset(np.zeros((2, 5, 2)), "landmarks", "TPS", {"ID": np.array(["a", "b"])}, Path("wings.tps"))
+    >>> len(data), data.where(1)
+    (2, "record 1 (ID 'b')")
     """
 
     points: Array
@@ -49,14 +72,14 @@ class Dataset:
         return np.array(self.points, dtype=dtype) if copy else np.asarray(self.points, dtype=dtype)
 
     def __repr__(self) -> str:
-        """No record of it: what is printed is seen by others."""
+        """No record is shown, as others may see what is printed."""
         shape = " x ".join(map(str, self.points.shape[1:]))
-        beside = f"; beside them: {', '.join(self.labels)}" if self.labels else ""
+        beside = f"; labels: {', '.join(self.labels)}" if self.labels else ""
         said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
         return f"<Dataset {self.path.name}: {said}{beside}>"
 
     def where(self, row: int) -> str:
-        """A record in the file's own words, for the curator: its line and ID, and which of its numbers are not there."""
+        """Where a record stands in the file, for the curator: its line, its ID, and which of its numbers are missing."""
         found = [f"line {self.lines[row]}"] if self.lines else []
         keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
         found += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
@@ -68,7 +91,7 @@ class Dataset:
 
 
 class Found(NamedTuple):
-    """What a reader of one format hands back."""
+    """The points of a file, before they are a data set."""
 
     points: Array
     kind: Kind
@@ -93,39 +116,46 @@ class Choice(NamedTuple):
     missing: tuple[float, ...] | None = None  # None: not said
 
     def filled(self, values: Array) -> Array:
-        """NaN in place of the codes for missing values."""
+        """The numbers with NaN in place of the codes for missing values."""
         return np.where(np.isin(values, self.missing), np.nan, values) if self.missing else values
 
 
-UNSAID = Choice()
+class Named(NamedTuple):
+    """An array whose records have names."""
+
+    array: NDArray[Any]
+    names: NDArray[Any]
+
+
+# What a file holds, by name: an array, a Table, the landmarks that were Found, or an error that says why it is not read.
+Contents = dict[str, Any]
 
 
 class Format(NamedTuple):
-    """A format: its reader, of bytes that begin with ``magic``, or of a text of which ``looks`` knows the first words."""
+    """A format: its reader, of bytes that begin with ``magic``, or of a text whose first words ``looks`` recognises."""
 
     name: str
-    read: Callable[[Any, Wanted, Choice], Found]
+    read: Callable[[Any], Contents]
     magic: tuple[bytes, ...] = ()
     looks: Callable[[str], object] | None = None
     suffixes: tuple[str, ...] = ()  # that decide where the words do not
-    choosable: bool = True  # whether it has columns or arrays to choose from
+    records_last: bool = False  # as in R and MATLAB, where the last axis of an array often counts the records
 
 
 def allowed(compressed: int) -> int:
-    """Bytes that so many compressed bytes may unpack to: real data shrink a hundredfold at most.
-
-    >>> allowed(1000)
-    67208864
-    """
+    """How many bytes so many compressed bytes may unpack to: real data shrink a hundredfold at most."""
     return min(LARGEST, 100 * compressed + (64 << 20))
 
 
-def package(name: str, purpose: str) -> Any:
-    """A package that only some formats need, imported when one is met.
+def check_unique(names: list[str], what: str) -> None:
+    """Refuse a file in which two things have the same name."""
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    if repeated:
+        raise FileError(f"two {what} are named {shown(min(repeated))}")
 
-    >>> package("json", "reading JSON").dumps(1)
-    '1'
-    """
+
+def package(name: str, purpose: str) -> Any:
+    """A package that only some formats need, imported when it is first needed."""
     try:
         return import_module(name)
     except ImportError:
@@ -134,13 +164,7 @@ def package(name: str, purpose: str) -> Any:
 
 @contextmanager
 def damaged(what: str) -> Iterator[None]:
-    """Whatever a library raises at a damaged file, as a FileError: they raise many kinds.
-
-    >>> with damaged("the file is damaged"):
-    ...     {}["x"]
-    Traceback (most recent call last):
-    sfumato.errors.FileError: the file is damaged: 'x'
-    """
+    """Turn whatever a library raises for a damaged file into a FileError."""
     try:
         yield
     except (FileError, MemoryError):
@@ -150,18 +174,10 @@ def damaged(what: str) -> Iterator[None]:
 
 
 def shown(text: str) -> str:
-    """A piece of a file for a message: quoted, and not a page long.
-
-    >>> shown("x" * 99)
-    "'xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx…'"
-    """
+    """A piece of a file for a message: quoted, and not a page long."""
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
 def listed(names: Any, most: int = 6) -> str:
-    """Some of the names, for a message.
-
-    >>> listed(["a", "b", "c"], 2)
-    'a, b, …'
-    """
+    """Some of the names, for a message."""
     return ", ".join([*names][:most]) + (", …" if len(names) > most else "") or "none"

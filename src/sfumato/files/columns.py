@@ -1,8 +1,9 @@
-"""Columns whose names say what they are: landmarks, entries of matrices, latitude and longitude, components of a vector."""
+"""What the columns of a table hold: their names say it (landmarks, entries of matrices, angles), or else their number."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from itertools import takewhile
 from typing import Any
 
@@ -11,8 +12,9 @@ from numpy.typing import NDArray
 
 from ..spaces import GLOBE, Space
 from ..spaces.base import Array
+from .arrays import arrange, landmarks, shape_of, widths
 from .base import FileError, Found, Wanted, listed, shown
-from .layout import landmarks, shape_of
+from .lines import is_number
 from .table import Table
 
 _LANDMARK = [
@@ -23,7 +25,7 @@ _LANDMARK = [
 _TENSOR = re.compile(r"d?[._ -]?(?P<row>[xyz])(?P<column>[xyz])")  # Dxx, Dxy
 _ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9]+)[._ -](?P<column>[0-9]+)")  # m1_2
 _SHORT_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9])(?P<column>[0-9])")  # c12: only if the space says matrices
-SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
+_SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
 _POINT = re.compile(r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index")
 _UNIT = r"([._ -]?[(\[]?(deg.*|dd|north|east|n|e|°)[)\]]?)?"  # of degrees
 _LATITUDE = re.compile(rf"(?P<prefix>.*[._ -]|decimal|rec|)lat(itude)?{_UNIT}")
@@ -34,9 +36,92 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
     **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
                      "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
 }  # fmt: skip
+_IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
+_PLANE = {("x", "y"), ("column 1", "column 2"), ("v1", "v2")}  # columns that may be all landmarks of one specimen
 _HOURS = 24  # right ascensions up to this may be hours
 
 
+def read_table(table: Table, space: Wanted = None) -> Found:
+    """Points by the names of the columns, or else by their number."""
+    if len(table) == 0:
+        raise FileError("holds no records")
+    if table.choice.columns:
+        return _chosen(table, space)
+    rules = (rule for rule, kind in RULES.items() if space is None or space.kind == kind)
+    return next(filter(None, (rule(table, space) for rule in rules)), None) or _in_order(table, space)
+
+
+def _chosen(table: Table, space: Wanted) -> Found:
+    """The points from columns that the user names, each under its own name or, as in lat=theta, under another."""
+    by_lower = {name.lower(): name for name in table.columns}
+    taken: dict[str, str] = {}
+    for word in table.choice.columns:
+        meant, sign, name = (part.strip() for part in word.partition("="))
+        if word in table.columns or word.lower() in by_lower or not sign:
+            name, sign = word, ""
+        held = name if name in table.columns else by_lower.get(name.lower())
+        meant = meant if sign else held or name
+        if held is None:
+            raise FileError(f"there is no column {shown(name)}; it has {listed(list(table.columns), 20)}")
+        if held in taken.values() or meant in taken:
+            raise FileError(f"the column {shown(name)} is given twice")
+        taken[meant] = held
+    columns = {meant: table.columns[held] for meant, held in taken.items()}
+    found = read_table(replace(table, columns=columns, choice=table.choice._replace(columns=()), chosen=True), space)
+    beside = table.labels(list(taken.values())) if len(found.points) == len(table) else {}
+    words = ", ".join(meant if meant == held else f"{held} as {meant}" for meant, held in taken.items())
+    names = tuple(taken.get(name, name) for name in found.names)
+    return found._replace(labels={**beside, **found.labels}, source=f"the columns {words}", names=names)
+
+
+def _in_order(table: Table, space: Wanted) -> Found:
+    """Columns named as components, or else all numeric ones, without those named as identifiers unless the space needs them."""
+    numeric = [name for name in table.columns if table.is_numeric(name)]
+    plain = [name for name in numeric if not _IDENTIFIER.fullmatch(name.lower()) or table.chosen]
+    fitting = widths(space) if isinstance(space, Space) else set()
+    used = numeric if len(numeric) in fitting and len(plain) not in fitting else plain
+    named: list[str] = []
+    if space is not None and space.kind == "vectors" and globe(space) is not None:  # x, y, z before all others
+        named = components(table, shape_of(space)[0] if isinstance(space, Space) else None)
+    used = named or used
+    if not used:
+        raise FileError(f"holds no columns of numbers, only {listed(list(table.columns))}")
+    numbers = table.stacked(used)
+    try:
+        kind, layout, points = arrange(numbers, space)
+    except FileError:
+        raise FileError(_misfit(table, used, space)) from None
+    told = table.told(used)
+    told["source"] += f", {layout}" if kind != "vectors" else ""
+    if len(points) != len(table):  # the rows can be those of a single point: then nothing is said of each record
+        if layout == "one specimen" and tuple(map(str.lower, used)) not in _PLANE:
+            raise FileError(_misfit(table, used, space))
+        return Found(points, kind, {}, told["source"], sure=False)
+    names = told["names"] if len(used) == points[0].size else ()
+    return Found(points, kind, table.labels(used), **{**told, "names": names}, sure=bool(named))
+
+
+def _misfit(table: Table, used: list[str], space: Wanted) -> str:
+    message = f"holds {len(used)} columns of numbers ({listed(used)})"
+    if isinstance(space, Space):
+        message += f"; {space} needs {' or '.join(map(str, sorted(widths(space))))}"
+        if space.from_degrees is not None:
+            message += ", or two named lat and lon, in degrees"
+        message += f"; say which, as columns='{used[0]}, …' (--columns)" if len(used) > min(widths(space)) else ""
+    elif space is not None:
+        what = {"landmarks": "landmarks a record has (--landmarks)", "matrices": "rows a matrix has (--size)"}
+        message += f"; if these are {space.kind}, say how many {what.get(space.kind, '')}"
+    for name in table.columns:
+        column = table.columns[name]
+        if name not in used and column.dtype.kind == "U" and is_number(column[0].strip() or "-", True):
+            try:
+                table.numbers(name)
+            except FileError as error:
+                return f"{message}; {error}"
+    return message
+
+
+# -- columns whose names say what they are --------------------------------------------------------------------------------
 def wide(table: Table, space: Wanted) -> Found | None:
     """One row a specimen, columns such as x1, y1."""
     for pattern in _LANDMARK:
@@ -67,26 +152,19 @@ def wide(table: Table, space: Wanted) -> Found | None:
 def long(table: Table, space: Wanted) -> Found | None:
     """One row a landmark: columns specimen, landmark, x, y."""
     by_name = {name.lower(): name for name in table.columns}
-    specimen = next((by_name[name] for name in by_name if name and SPECIMEN.fullmatch(name)), None)
+    specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
     if specimen is None or not {"x", "y"} <= set(by_name):
         return None
-    names, first, group = np.unique(table.columns[specimen], return_index=True, return_inverse=True)
+    names, first, rank = _ranks(table.columns[specimen])
     if point is None and len(names) == len(table):
         return None  # one point each: vectors
     if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all():
-        raise FileError(
-            "the table holds landmarks in three dimensions; sfumato reads planar ones (vectors? give the space)"
-        )
-    order = np.argsort(first)  # specimens as they come
-    rank = np.argsort(order)[group]
+        raise FileError("holds landmarks in three dimensions; sfumato reads planar ones (vectors? give the space)")
     counts = np.bincount(rank)
-    if (counts != counts[0]).any():
-        other = int(np.flatnonzero(counts != counts[0])[0])
-        raise FileError(
-            f"record {other} ({table.where(int(first[order[other]]))}): specimen {shown(str(names[order[other]]))} has "
-            f"{counts[other]} landmarks, but specimen {shown(str(names[order[0]]))} has {counts[0]}"
-        )
+    for other in np.flatnonzero(counts != counts[0]).tolist():
+        has, needed = (f"specimen {shown(str(names[i]))} has {counts[i]}" for i in (other, 0))
+        raise FileError(f"record {other} ({table.where(int(first[other]))}): {has} landmarks, but {needed}")
     place = np.zeros(len(table)) if point is None else _places(table, point)
     rows = np.lexsort((np.arange(len(table)), place, rank)).reshape(len(names), counts[0])
     if point is not None:
@@ -102,10 +180,14 @@ def long(table: Table, space: Wanted) -> Found | None:
 
 def _places(table: Table, point: str) -> Array:
     """Where a landmark comes in its specimen: by number, or by name in the order of the file."""
-    if table.is_numeric(point):
-        return table.numbers(point)
-    _, first, group = np.unique(table.columns[point], return_index=True, return_inverse=True)
-    return np.argsort(np.argsort(first))[group].astype(np.float64)
+    return table.numbers(point) if table.is_numeric(point) else _ranks(table.columns[point])[2].astype(np.float64)
+
+
+def _ranks(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
+    """The distinct values of a column as they come, the first row of each, and for each row which one it has."""
+    values, first, group = np.unique(column, return_index=True, return_inverse=True)
+    order = np.argsort(first)
+    return values[order], first[order], np.argsort(order)[group]
 
 
 def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: NDArray[Any]) -> None:
@@ -113,9 +195,9 @@ def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: ND
         row = int(rows[i, j + 1])
         raise FileError(f"{table.where(row)}: a second landmark {shown(str(names[row]))} in one specimen (record {i})")
     for i, j in np.argwhere(places != places[0]):
-        row, other = int(rows[i, j]), shown(str(names[rows[0, j]]))
-        held = f"record {i} has landmark {shown(str(names[row]))}"
-        raise FileError(f"{table.where(row)}: {held} where the first specimen has {other}")
+        held, other = (shown(str(names[rows[k, j]])) for k in (i, 0))
+        where = table.where(int(rows[i, j]))
+        raise FileError(f"{where}: record {i} has landmark {held} where the first specimen has {other}")
 
 
 def entries(table: Table, space: Wanted) -> Found | None:
@@ -187,7 +269,7 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
     if len(angles) > 1 and not components(table, 3):
         raise FileError(
             f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? "
-            f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns) or the other way round, once they are such"
+            f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns), or the other way round"
         )
     return None
 

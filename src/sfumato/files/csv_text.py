@@ -5,20 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections import Counter
 
-from .base import UNSAID, Choice, FileError, Format, Found, Wanted, shown
+from .base import Contents, FileError, Format, check_unique
 from .labels import text_columns
-from .table import Table, is_number
-from .tables import read_table
+from .lines import is_number
+from .table import Table
 
 
-def read_csv(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """Values separated by commas, semicolons, tabs or blanks; with semicolons or tabs, decimal commas are understood.
-
-    >>> read_csv("id,x1,y1,x2,y2,x3,y3\\na,0,0,1,0,0,1\\nb,0,0,2,0,0,1\\n").points.shape
-    (2, 3, 2)
-    """
+def read_csv(text: str) -> Contents:
+    """Values separated by commas, semicolons, tabs or blanks; with semicolons or tabs, decimal commas are understood."""
     mark = delimiter(text)
     rows, lines = _rows(text, mark)
     if not rows:
@@ -32,27 +27,18 @@ def read_csv(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found:
             header = ["", *header]  # R's write.table names no column of row names
     if not rows:
         raise FileError("holds a header and no records")
-    repeated = {name for name, count in Counter(header).items() if count > 1}
-    if repeated:
-        raise FileError(f"two columns are named {shown(min(repeated))}")
+    check_unique(header, "columns")
     for row, line in zip(rows, lines, strict=True):
         if len(row) != len(header):
             raise FileError(f"line {line}: {len(row)} values in a table of {len(header)} columns")
     columns = text_columns({name: list(cells) for name, cells in zip(header, zip(*rows, strict=True), strict=True)})
-    return read_table(Table(columns, lines, mark in ";\t", choice), space)
+    return {"": Table(columns, lines, decimal_comma=mark in ";\t")}
 
 
 def delimiter(text: str) -> str:
-    """What separates the values of the first line that is not a comment.
-
-    >>> delimiter("x;y\\n1,5;2\\n")
-    ';'
-    """
+    """What separates the values of the first line that is not a comment."""
     first = next((line for line in re.split(r"[\r\n]+", text) if line.strip() and not line.startswith("#")), "")
-    for mark in "\t;,":
-        if mark in first:
-            return mark
-    return " " if " " in first.strip() else ","
+    return next((mark for mark in "\t;," if mark in first), " " if " " in first.strip() else ",")
 
 
 def _rows(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
@@ -68,9 +54,7 @@ def _rows(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
                 blank = reader.line_num if rows else 0
             elif rows or not row[0].startswith("#"):
                 if blank and len(cells) == 1:
-                    raise FileError(
-                        f"line {blank}: a blank line in a table of one column; write NA for a missing value"
-                    )
+                    raise FileError(f"line {blank}: a blank line in a table of one column; write NA if it is missing")
                 rows.append(cells)
                 lines.append(reader.line_num)
     except csv.Error as error:

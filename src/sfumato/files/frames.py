@@ -2,45 +2,32 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Choice, Dataset, Wanted
+from .base import Contents
 from .labels import column
-from .several import pick
 from .table import Table
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a table with named columns, or several named arrays.
-
-    >>> import pandas
-    >>> is_frame(pandas.DataFrame({"a": [1.0]})), is_frame("a.csv")
-    (True, False)
-    """
-    home = type(source).__module__.partition(".")[0]
-    return (home in ("pandas", "polars") and hasattr(source, "columns")) or (
-        home == "xarray" and hasattr(source, "data_vars")
-    )
+    """Whether this is a table with named columns, or several named arrays."""
+    named = {"pandas": "columns", "polars": "columns", "xarray": "data_vars"}.get(home_of(source))
+    return named is not None and hasattr(source, named)
 
 
-def read_frame(frame: Any, space: Wanted, choice: Choice) -> Dataset:
-    """The records of a frame: its columns mean what those of a CSV file do.
+def home_of(source: Any) -> str:
+    """The package that an object comes from."""
+    return type(source).__module__.partition(".")[0]
 
-    >>> import pandas
-    >>> frame = pandas.DataFrame({"site": ["a"], "lat": [90.0], "lon": [0.0]})
-    >>> read_frame(frame, None, Choice()).points.round(9).tolist()
-    [[0.0, 0.0, 1.0]]
-    """
-    held: dict[str, Any]
+
+def read_frame(frame: Any) -> Contents:
+    """What a frame holds: its columns mean what those of a CSV file do."""
     if hasattr(frame, "data_vars"):
-        held = {str(name): np.asarray(array) for name, array in frame.variables.items()}
-    else:
-        held = {"": Table({str(name): _column(str(name), frame[name]) for name in frame.columns})}
-    return pick(held, space, choice).dataset(type(frame).__module__.partition(".")[0], Path(type(frame).__name__))
+        return {str(name): np.asarray(array) for name, array in frame.variables.items()}
+    return {"": Table({str(name): _column(str(name), frame[name]) for name in frame.columns})}
 
 
 def _column(name: str, series: Any) -> NDArray[Any]:

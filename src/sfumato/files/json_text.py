@@ -5,20 +5,15 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Wanted
+from .base import AmbiguousError, Contents, FileError, Format
 from .labels import column, numbers, strings
-from .several import pick
 from .table import Table
 
 DEEPEST = 8  # lists and objects within each other
 
 
-def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """An array as nested lists; or several by name, of which one holds the records; or a list of rows.
-
-    >>> read_json('[{"lat": 90, "lon": 0, "mag": 5.1}, {"lat": 0, "lon": 0, "mag": 4}]').points.round(9).tolist()
-    [[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]]
-    """
+def read_json(text: str) -> Contents:
+    """An array as nested lists; or several by name, of which one holds the records; or a list of rows."""
     try:
         document = json.loads(text)
     except json.JSONDecodeError as error:
@@ -27,15 +22,15 @@ def read_json(text: str, space: Wanted = None, choice: Choice = UNSAID) -> Found
         raise FileError(f"not JSON that can be read: {error}") from None
     if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
         document = document.get("value")
-    held: dict[str, Any] = {}
+    held: Contents = {}
     _collect("", document, held, 0)
-    return pick(held, space, choice)
+    return held
 
 
 JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[", "{"))
 
 
-def _collect(name: str, item: Any, held: dict[str, Any], depth: int) -> None:
+def _collect(name: str, item: Any, held: Contents, depth: int) -> None:
     """What could be records, by its path in the document."""
     if isinstance(item, dict) and isinstance(item.get("features"), list):
         item = [_feature(one) for one in item["features"]]

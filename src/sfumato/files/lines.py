@@ -19,12 +19,10 @@ class Line(NamedTuple):
     text: str
 
 
-def number(token: str) -> float:
-    """A number as people write it; NaN for a missing one.  Unlike ``float``, no underscores.
-
-    >>> number("-1.5e3"), number("NA")
-    (-1500.0, nan)
-    """
+def number(token: str, decimal_comma: bool = False) -> float:
+    """A number as people write it; NaN for a missing one.  Unlike ``float``, no underscores."""
+    if decimal_comma:
+        token = token.replace(",", ".")
     if _NUMBER.fullmatch(token):
         return float(token)
     if token.lower() in _MISSING:
@@ -34,6 +32,15 @@ def number(token: str) -> float:
     raise ValueError(f"{shown(token)} is not a number")
 
 
+def is_number(token: str, decimal_comma: bool) -> bool:
+    """Whether a cell is a number, or stands for a missing one."""
+    try:
+        number(token, decimal_comma)
+    except ValueError:
+        return False
+    return True
+
+
 def lines_of(text: str) -> list[Line]:
     """The lines that are not blank, with their numbers."""
     numbered = enumerate(re.split(r"\r\n|\r|\n", text), start=1)
@@ -41,12 +48,14 @@ def lines_of(text: str) -> list[Line]:
 
 
 def count(text: str, line: int, what: str) -> int:
+    """How many points or records a line announces."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise FileError(f"line {line}: {what}={shown(text)} is not a count")
     return int(text)
 
 
 def numbers(tokens: list[str], line: int) -> list[float]:
+    """The numbers of a line."""
     try:
         return [number(token) for token in tokens]
     except ValueError as error:
@@ -54,6 +63,7 @@ def numbers(tokens: list[str], line: int) -> list[float]:
 
 
 def planar(line: Line) -> list[float]:
+    """The two coordinates of a line."""
     tokens = line.text.split()
     if len(tokens) == 3:
         raise FileError(f"line {line.number}: three coordinates, {shown(line.text)}; sfumato reads planar landmarks")

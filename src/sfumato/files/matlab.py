@@ -8,55 +8,35 @@ from __future__ import annotations
 import io
 import math
 import struct
-from collections import Counter
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .apart import Arrays, read_apart
-from .base import UNSAID, Choice, FileError, Format, Found, Wanted, allowed, damaged, package
+from .base import Contents, FileError, Format, allowed, check_unique, damaged, package
 from .labels import strings
-from .several import pick
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
-_SIZES = {name: int("".join(filter(str.isdigit, name)) or 64) // 8 for name in _NUMERIC} | {"single": 4, "logical": 1}
 _MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
 _COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4", ">f8", ">f4")]
 _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 
 
-def read_mat(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """Version 5: one numeric array of records; other variables of their length are labels.
-
-    >>> from scipy.io import savemat
-    >>> buffer = io.BytesIO()
-    >>> savemat(buffer, {"landmarks": np.zeros((12, 2, 40))})
-    >>> read_mat(buffer.getvalue()).points.shape
-    (40, 12, 2)
-    """
+def read_mat(content: bytes) -> Contents:
+    """Version 5."""
     _check_elements(content)
-    return pick(read_apart("matlab:mat_arrays", content), space, choice, records_last=True)
+    return dict(read_apart("matlab:mat_arrays", content))
 
 
-def read_mat73(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """Version 7.3.  Links to other files, and data kept in other files, are refused.
-
-    The axes are reversed against HDF5's, as MATLAB writes columns first.
-
-    >>> import h5py
-    >>> buffer = io.BytesIO()
-    >>> with h5py.File(buffer, "w", userblock_size=512) as file:
-    ...     file["landmarks"] = np.zeros((40, 2, 12))
-    >>> read_mat73(buffer.getvalue()).points.shape
-    (40, 12, 2)
-    """
+def read_mat73(content: bytes) -> Contents:
+    """Version 7.3: HDF5 with the axes reversed.  Links to other files, and data kept in other files, are refused."""
     package("h5py", "reading MATLAB 7.3 files")
-    return pick(read_apart("matlab:hdf5_arrays", content), space, choice, records_last=True)
+    return dict(read_apart("matlab:hdf5_arrays", content))
 
 
-MATLAB = Format("MATLAB", read_mat, magic=(b"MATLAB 5.0 MAT-file",))
-MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",))
+MATLAB = Format("MATLAB", read_mat, magic=(b"MATLAB 5.0 MAT-file",), records_last=True)
+MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",), records_last=True)
 
 
 # -- version 5 -------------------------------------------------------------------------------------------------------------
@@ -77,20 +57,14 @@ def _check_elements(content: bytes) -> None:
 
 
 def mat_arrays(content: bytes) -> Arrays:
-    """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not looked into.
-
-    >>> mat_arrays(b"MATLAB 5.0 MAT-file".ljust(124) + b"\\0\\1IM")
-    {}
-    """
+    """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not read."""
     from scipy.io import loadmat, whosmat
 
     limit = allowed(len(content))
     with damaged("the MATLAB file is damaged or cut"):
         listed = whosmat(io.BytesIO(content))
-        for name, count in Counter(name for name, _, _ in listed).items():
-            if count > 1:
-                raise FileError(f"holds two variables named {name!r}")
-        if sum(math.prod(shape) * _SIZES.get(kind, 1) for _, shape, kind in listed) > limit:
+        check_unique([name for name, _, _ in listed], "variables")
+        if 8 * sum(math.prod(shape) for _, shape, _ in listed) > limit:
             raise FileError(f"would unpack to more than the limit of {limit} bytes")
         names = [name for name, _, kind in listed if kind in _NUMERIC or kind in ("char", "cell")]
         held = loadmat(io.BytesIO(content), variable_names=names) if names else {}
@@ -113,12 +87,7 @@ def _plain(array: NDArray[Any]) -> NDArray[Any] | None:
 
 # -- version 7.3 -----------------------------------------------------------------------------------------------------------
 def hdf5_arrays(content: bytes) -> Arrays:
-    """The numeric variables of a version 7.3 file.
-
-    >>> hdf5_arrays(b"")
-    Traceback (most recent call last):
-    sfumato.errors.FileError: the MATLAB 7.3 file is damaged or cut: ...
-    """
+    """The numeric variables of a version 7.3 file."""
     import h5py
 
     with damaged("the MATLAB 7.3 file is damaged or cut"), h5py.File(io.BytesIO(content), "r") as file:
@@ -133,18 +102,14 @@ def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
     if dataset.external or dataset.is_virtual:
         raise FileError(f"variable {dataset.name!r} keeps its data in other files, which are not read")
     matlab_class = dataset.attrs.get("MATLAB_class", b"double")
-    if (matlab_class.decode() if isinstance(matlab_class, bytes) else str(matlab_class)) not in _NUMERIC:
+    named = matlab_class.decode() if isinstance(matlab_class, bytes) else str(matlab_class)
+    plain = dataset.dtype.kind in "biuf" or dataset.dtype in _COMPLEX  # no texts: a few bytes can refer to many
+    if named not in _NUMERIC or not plain or dataset.attrs.get("MATLAB_empty", 0):
         return None
-    if dataset.attrs.get("MATLAB_empty", 0):
-        return None
-    if dataset.dtype.kind not in "biuf" and dataset.dtype not in _COMPLEX:
-        return None  # also texts of any length, many of which can be one in the file
     plan = dataset.id.get_create_plist()
     filters = {plan.get_filter(i)[0] for i in range(plan.get_nfilters())}
     if filters - _FILTERS:
-        raise FileError(
-            f"variable {dataset.name!r} is packed in a way that MATLAB does not use (filters {sorted(filters)})"
-        )
+        raise FileError(f"variable {dataset.name!r} is packed in a way that MATLAB does not use; save it again")
     if max(dataset.size, math.prod(dataset.chunks or ())) * dataset.dtype.itemsize > limit:
         raise FileError(f"variable {dataset.name!r} says {dataset.shape} values, over the limit of {limit} bytes")
     array = np.asarray(dataset[()])

@@ -7,59 +7,55 @@ import re
 import numpy as np
 
 from ..spaces.base import Array
-from .base import UNSAID, Choice, FileError, Format, Found, Labels, Wanted, shown
+from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import strings, text_columns, texts
-from .layout import landmarks
 from .lines import Line, count, lines_of, planar
 
 _SECTION = re.compile(r"^[ \t]*\[(individuals|landmarks|dimensions|rawpoints)\]", re.IGNORECASE | re.MULTILINE)
+Sections = dict[str, list[Line]]
 
 
-def read_morphologika(text: str, space: Wanted = None, _: Choice = UNSAID) -> Found:
-    """Morphologika: sections [individuals], [landmarks], [dimensions], [names], [labels], [labelvalues], [rawpoints].
-
-    >>> read_morphologika(
-    ...     "[individuals]\\n1\\n[landmarks]\\n3\\n[dimensions]\\n2\\n[names]\\na\\n[rawpoints]\\n'1\\n0 0\\n1 0\\n0 1\\n"
-    ... ).points.shape
-    (1, 3, 2)
-    """
-    sections: dict[str, list[Line]] = {}
-    current = None
-    for line in lines_of(text):
-        if line.text.startswith("["):
-            current = line.text[1:].removesuffix("]").strip().lower()
-            if not line.text.endswith("]") or current in sections:
-                raise FileError(f"line {line.number}: the heading {shown(line.text)} is cut or repeated")
-            sections[current] = []
-        elif current is None:
-            raise FileError(f"line {line.number}: {shown(line.text)} comes before the first [section]")
-        else:
-            sections[current].append(line)
+def read_morphologika(text: str) -> Contents:
+    """Sections [individuals], [landmarks], [dimensions], [names], [labels], [labelvalues], [rawpoints]."""
+    sections = _sections(text)
     n, k, dimensions = (_declared(sections, name) for name in ("individuals", "landmarks", "dimensions"))
     if dimensions != 2:
         raise FileError(f"[dimensions] is {dimensions}; sfumato reads planar landmarks, 2")
-    points, marks = _raw_points(sections.get("rawpoints", []), n, k)
-    labels: Labels = {}
+    points, names = _raw_points(sections.get("rawpoints", []), n, k)
     if sections.get("names"):
-        labels["ID"] = strings("ID", [line.text for line in _exactly(sections, "names", n)])
-    elif marks:
-        labels["ID"] = strings("ID", marks)
+        names = [line.text for line in _exactly(sections, "names", n)]
+    labels: Labels = {"ID": strings("ID", names)} if names else {}
     if sections.get("labelvalues"):
         labels |= _label_values(sections, n)
-    return landmarks(points, labels, space)
+    return {"": Found(points, "landmarks", labels)}
 
 
-MORPHOLOGIKA = Format("Morphologika", read_morphologika, looks=_SECTION.search, choosable=False)
+MORPHOLOGIKA = Format("Morphologika", read_morphologika, looks=_SECTION.search)
 
 
-def _declared(sections: dict[str, list[Line]], name: str) -> int:
+def _sections(text: str) -> Sections:
+    sections: Sections = {}
+    for line in lines_of(text):
+        if line.text.startswith("["):
+            heading = line.text[1:].removesuffix("]").strip().lower()
+            if not line.text.endswith("]") or heading in sections:
+                raise FileError(f"line {line.number}: the heading {shown(line.text)} is cut or repeated")
+            sections[heading] = current = []
+        elif not sections:
+            raise FileError(f"line {line.number}: {shown(line.text)} comes before the first [section]")
+        else:
+            current.append(line)
+    return sections
+
+
+def _declared(sections: Sections, name: str) -> int:
     lines = sections.get(name, [])
     if len(lines) != 1:
         raise FileError(f"the section [{name}] must hold one number, not {len(lines)} lines; is the file cut?")
     return count(lines[0].text, lines[0].number, f"[{name}] ")
 
 
-def _exactly(sections: dict[str, list[Line]], name: str, n: int) -> list[Line]:
+def _exactly(sections: Sections, name: str, n: int) -> list[Line]:
     if len(sections[name]) != n:
         raise FileError(f"[{name}] holds {len(sections[name])} lines, but [individuals] says {n}")
     return sections[name]
@@ -73,16 +69,13 @@ def _raw_points(lines: list[Line], n: int, k: int) -> tuple[Array, list[str]]:
         raise FileError(f"[rawpoints] holds {len(rows)} points, but {n} individuals of {k} landmarks are {n * k}")
     if len(marks) > n:
         raise FileError(f"[rawpoints] holds {len(marks)} specimens, but [individuals] says {n}; is the file cut?")
-    if marks:
-        for i, line in enumerate(lines):
-            if line.text.startswith("'") != (i % (k + 1) == 0):
-                raise FileError(
-                    f"line {line.number}: {shown(line.text)}; expected a 'specimen line, then {k} points, each time"
-                )
+    for i, line in enumerate(lines if marks else []):
+        if line.text.startswith("'") != (i % (k + 1) == 0):
+            raise FileError(f"line {line.number}: {shown(line.text)}; expected a 'specimen line, then {k} points")
     return np.array([planar(row) for row in rows]).reshape(n, k, 2), marks
 
 
-def _label_values(sections: dict[str, list[Line]], n: int) -> Labels:
+def _label_values(sections: Sections, n: int) -> Labels:
     names = [name for line in sections.get("labels", []) for name in line.text.split()]
     rows = _exactly(sections, "labelvalues", n)
     values = [line.text.split() for line in rows]

@@ -11,38 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import UNSAID, Choice, FileError, Format, Found, Wanted, allowed, damaged, shown
-from .layout import MOST_AXES
-from .several import pick
+from .base import Contents, FileError, Format, allowed, check_unique, damaged, shown
+
+MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
 
-def read_npy(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """One array.
-
-    >>> buffer = io.BytesIO()
-    >>> np.save(buffer, np.zeros((4, 3, 3)))
-    >>> read_npy(buffer.getvalue()).kind
-    'matrices'
-    """
-    return pick({"": _array(content)}, space, choice)
+def read_npy(content: bytes) -> Contents:
+    """One array."""
+    return {"": _array(content)}
 
 
-def read_npz(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """An archive: one array of records, and arrays of their length as labels.
-
-    >>> buffer = io.BytesIO()
-    >>> np.savez(buffer, landmarks=np.zeros((2, 5, 2)), subject=["a", "b"])
-    >>> read_npz(buffer.getvalue()).labels["subject"].tolist()
-    ['a', 'b']
-    """
-    return pick(_members(content), space, choice)
-
-
-NPY = Format("NPY", read_npy, magic=(b"\x93NUMPY",))
-NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
-
-
-def _members(content: bytes) -> dict[str, NDArray[Any]]:
+def read_npz(content: bytes) -> Contents:
+    """An archive of arrays."""
     # zipfile lets errors of every compressor through
     with damaged("the archive is damaged or cut"), zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
@@ -50,7 +30,7 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
         members = [entry for entry in entries if entry.filename.endswith(".npy")]
         # zipfile reads no more than the size that was checked, and then checks the sum
         contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
-    arrays = {}
+    arrays: Contents = {}
     for name, member in contents.items():
         try:
             arrays[name] = _array(member)
@@ -59,11 +39,14 @@ def _members(content: bytes) -> dict[str, NDArray[Any]]:
     return arrays
 
 
+NPY = Format("NPY", read_npy, magic=(b"\x93NUMPY",))
+NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
+
+
 def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:
-    names, size = {entry.filename for entry in entries}, sum(entry.file_size for entry in entries)
-    if len(names) != len(entries):
-        raise FileError("the archive holds two arrays of one name")
-    if names & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
+    names, size = [entry.filename for entry in entries], sum(entry.file_size for entry in entries)
+    check_unique(names, "arrays")
+    if set(names) & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
         raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")
     if not any(name.endswith(".npy") for name in names):
         raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")
@@ -82,18 +65,14 @@ def _array(content: bytes) -> NDArray[Any]:
         header = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}[npy.read_magic(file)]
         shape, fortran, dtype = header(file)
     if dtype.hasobject or dtype.names or dtype.subdtype:
-        raise FileError(
-            f"holds Python objects or structures ({shown(str(dtype))}), which are not read; save plain numbers"
-        )
+        raise FileError(f"holds Python objects or structures ({shown(str(dtype))}); save plain numbers")
     present = len(content) - file.tell()
     if len(shape) > MOST_AXES or any(isinstance(size, bool) for size in shape):
         raise FileError(f"the header says {len(shape)} axes, {shown(str(shape))}; records have two or three")
     if min(shape, default=1) < 0 or math.prod(shape) * dtype.itemsize != present:
-        raise FileError(
-            f"the header says {shape} values of {dtype.itemsize} bytes, but {present} bytes follow; is it cut?"
-        )
+        said = f"{shape} values of {dtype.itemsize} bytes"
+        raise FileError(f"the header says {said}, but {present} bytes follow; is the file cut?")
     if present == 0:
         raise FileError(f"holds no records: the array has shape {shape}")
-    flat = np.frombuffer(content, dtype=dtype, offset=file.tell())
-    array = flat.reshape(shape, order="F" if fortran else "C")
+    array = np.frombuffer(content, dtype=dtype, offset=file.tell()).reshape(shape, order="F" if fortran else "C")
     return array.astype(dtype.newbyteorder("="))

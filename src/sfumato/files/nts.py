@@ -6,9 +6,8 @@ import re
 
 import numpy as np
 
-from .base import UNSAID, Choice, FileError, Format, Found, Labels, Wanted, shown
+from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import strings
-from .layout import arrange, landmarks
 from .lines import Line, lines_of, numbers
 
 _HEADER = re.compile(
@@ -16,32 +15,27 @@ _HEADER = re.compile(
     r"(\s+(?P<code>[^\sD]\S*))?(\s+DIM\s*=\s*(?P<dim>[0-9]+))?",
     re.IGNORECASE,
 )
-
-
 _FIRST = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bDIM", re.IGNORECASE)
 
 
-def read_nts(text: str, space: Wanted = None, _: Choice = UNSAID) -> Found:
-    """NTS: comments that begin with a quotation mark, a header such as ``1 127L 36 1 -999 DIM=2``, labels, numbers.
+def read_nts(text: str) -> Contents:
+    """Comments that begin with a quotation mark, a header such as ``1 127L 36 1 -999 DIM=2``, labels, numbers.
 
     A row is a specimen; two columns alone are the landmarks of one specimen.  L says that row labels stand before the
     numbers, B and E that they stand at the beginning and end of the rows.
-
-    >>> read_nts("1 2B 6 0 DIM=2\\na 0 0 1 0 0 1\\nb 0 0 2 0 0 1\\n").labels["ID"].tolist()
-    ['a', 'b']
     """
     lines = _without_comments(text)
     if not lines:
         raise FileError("holds comments only")
     header, where = _header(lines[0]), f"line {lines[0].number}"
-    n, p = int(header["n"]), int(header["p"])
-    rows, columns = header["rows"].upper(), header["columns"].upper()
+    n, p, rows = int(header["n"]), int(header["p"]), header["rows"].upper()
+    column_names = p if header["columns"] else 0
     tokens = [(token, line.number) for line in lines[1:] for token in line.text.split()]
-    expected = n * p + (n if rows else 0) + (p if columns else 0)
+    expected = n * p + (n if rows else 0) + column_names
     if len(tokens) != expected or expected == 0:
         raise FileError(f"{where}: the header announces {expected} numbers and labels, the file holds {len(tokens)}")
     names = [token for token, _ in tokens[:n]] if rows == "L" else []
-    body = tokens[len(names) + (p if columns else 0) :]
+    body = tokens[len(names) + column_names :]
     if rows in ("B", "E"):
         at = 0 if rows == "B" else p
         names = [token for token, _ in body[at :: p + 1]]
@@ -50,14 +44,13 @@ def read_nts(text: str, space: Wanted = None, _: Choice = UNSAID) -> Found:
     if header["missing"] == "1":
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
     if p == 2 and header["dim"] is not None:
-        return landmarks(table[None], {}, space)
+        return {"": Found(table[None], "landmarks", {})}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if header["dim"] is None:
-        kind, layout, points = arrange(table, space)
-        return Found(points, kind, labels, f"the table {table.shape}, {layout}")
+        return {"": table, **labels}
     if p % 2:
         raise FileError(f"{where}: {p} columns, an odd number, cannot be landmarks with DIM=2")
-    return landmarks(table.reshape(n, p // 2, 2), labels, space)
+    return {"": Found(table.reshape(n, p // 2, 2), "landmarks", labels)}
 
 
 def _without_comments(text: str) -> list[Line]:
@@ -65,27 +58,26 @@ def _without_comments(text: str) -> list[Line]:
 
 
 def _header(line: Line) -> re.Match[str]:
-    header, where = _HEADER.fullmatch(line.text), f"line {line.number}"
+    header = _HEADER.fullmatch(line.text)
     if not header:
-        raise FileError(f"{where}: {shown(line.text)} is not an NTS header such as '1 127L 36 0 DIM=2'")
+        raise FileError(f"line {line.number}: {shown(line.text)} is not an NTS header such as '1 127L 36 0 DIM=2'")
+    wrong = ""
     if header["type"] != "1":
-        raise FileError(f"{where}: matrix type {header['type']}; sfumato reads type 1, a table of specimens")
-    if header["dim"] not in (None, "2"):
-        raise FileError(f"{where}: DIM={header['dim']}; sfumato reads planar landmarks, DIM=2")
-    if header["missing"] == "1" and header["code"] is None:
-        raise FileError(f"{where}: missing values are announced, but not the number that stands for them")
-    if header["missing"] == "0" and header["code"] is not None:
-        raise FileError(f"{where}: {shown(header['code'])} after 0, which says that no values are missing")
+        wrong = f"matrix type {header['type']}; sfumato reads type 1, a table of specimens"
+    elif header["dim"] not in (None, "2"):
+        wrong = f"DIM={header['dim']}; sfumato reads planar landmarks, DIM=2"
+    elif header["missing"] == "1" and header["code"] is None:
+        wrong = "missing values are announced, but not the number that stands for them"
+    elif header["missing"] == "0" and header["code"] is not None:
+        wrong = f"{shown(header['code'])} after 0, which says that no values are missing"
+    if wrong:
+        raise FileError(f"line {line.number}: {wrong}")
     return header
 
 
-def is_nts(text: str) -> bool:
-    """Whether the first line that is no comment is the header of an NTS file of landmarks.
-
-    >>> is_nts('"a comment\\n1 2L 6 0 DIM=2\\n')
-    True
-    """
+def _is_nts(text: str) -> bool:
+    """Whether the first line that is not a comment is the header of an NTS file of landmarks."""
     return any(_FIRST.match(line.text) for line in _without_comments(text)[:1])
 
 
-NTS = Format("NTS", read_nts, looks=is_nts, suffixes=(".nts", ".dta"), choosable=False)
+NTS = Format("NTS", read_nts, looks=_is_nts, suffixes=(".nts", ".dta"))

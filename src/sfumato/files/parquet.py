@@ -10,32 +10,20 @@ from numpy.typing import NDArray
 
 from ..spaces.base import Array, Space
 from .apart import read_apart
-from .base import UNSAID, Choice, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
+from .base import Contents, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
+from .columns import read_table
 from .labels import WIDEST, strings
 from .table import Table
-from .tables import read_table
 
 
-def read_parquet(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
-    """Parquet, with a column for each coordinate.
-
-    >>> import io, pyarrow.parquet
-    >>> buffer = io.BytesIO()
-    >>> pyarrow.parquet.write_table(pyarrow.table({"Dxx": [2.0], "Dxy": [0.5], "Dyy": [1.0], "site": ["a"]}), buffer)
-    >>> read_parquet(buffer.getvalue()).points.tolist()
-    [[[2.0, 0.5], [0.5, 1.0]]]
-    """
+def read_parquet(content: bytes) -> Contents:
+    """Parquet, with a column for each coordinate."""
     package("pyarrow", "reading Parquet")
-    return read_table(Table(read_apart("parquet:parquet_columns", content), choice=choice), space)
+    return {"": Table(read_apart("parquet:parquet_columns", content))}
 
 
 def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
-    """The columns of a Parquet file.  What its pages unpack to is known only when they are: so this runs apart.
-
-    >>> parquet_columns(b"PAR1")
-    Traceback (most recent call last):
-    sfumato.errors.FileError: the Parquet file is damaged or cut: ...
-    """
+    """The columns of a Parquet file, read in a process of its own: how much they unpack to is not known before."""
     import pyarrow as arrow
     import pyarrow.compute
     import pyarrow.parquet as parquet
@@ -58,15 +46,8 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 PARQUET = Format("Parquet", read_parquet, magic=(b"PAR1",))
 
 
-def read_head(batch: Any, space: Wanted = None) -> tuple[Found, list[str]]:
-    """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too.
-
-    >>> import pyarrow
-    >>> from sfumato import Sphere
-    >>> batch = pyarrow.record_batch({"id": [7, 8], "x": [1.0, 0.0], "y": [0.0, 1.0]})
-    >>> read_head(batch, Sphere(dim=1))[1]
-    ['x', 'y']
-    """
+def read_head(batch: Any, space: Wanted) -> tuple[Found, list[str]]:
+    """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too."""
     columns = _columns(batch)
     found = read_table(Table(columns), space)
     if len(found.points) != batch.num_rows:
@@ -91,22 +72,16 @@ def read_first(path: Path, space: Wanted = None) -> Dataset:
 
 
 def read_batch(batch: Any, space: Space) -> Array:
-    """The points of some rows of an Arrow table, reduced to the columns that hold them.
-
-    >>> import pyarrow
-    >>> from sfumato import Sphere
-    >>> read_batch(pyarrow.record_batch({"x": [float("nan"), 0.0], "y": [0.0, 1.0]}), Sphere(dim=1)).tolist()
-    [[nan, 0.0], [0.0, 1.0]]
-    """
+    """The points of some rows of an Arrow table, reduced to the columns that hold them."""
     return read_table(Table(_columns(batch), chosen=True, settled=True), space).points
 
 
 def _columns(table: Any) -> dict[str, NDArray[Any]]:
     arrow = package("pyarrow", "reading Arrow tables")
-    return {name: _arrow_column(arrow, name, table.column(name)) for name in table.schema.names}
+    return {name: _column(arrow, name, table.column(name)) for name in table.schema.names}
 
 
-def _arrow_column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
+def _column(arrow: Any, name: str, column: Any) -> NDArray[Any]:
     kind = column.type
     if arrow.types.is_nested(kind):
         raise FileError(f"column {name!r} holds {kind}; write one column for each coordinate")

@@ -11,15 +11,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from .base import UNSAID, AmbiguousError, Choice, FileError, Format, Found, Labels, Wanted, allowed, damaged, package
+from .base import AmbiguousError, Contents, FileError, Format, Named, allowed, damaged, package
 from .labels import strings
-from .several import pick
 from .table import Table
 
 _ONE_OBJECT = (b"X\n", b"A\n")
-DEEPEST = 6  # lists within each other
+DEEPEST = 7  # lists within each other
 _WORKSPACE = (b"RDX2\n", b"RDX3\n", b"RDA2\n", b"RDA3\n")
 _PACKED: dict[bytes, Callable[[], Any]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=31),
@@ -28,71 +26,49 @@ _PACKED: dict[bytes, Callable[[], Any]] = {
 }
 
 
-def read_r(content: bytes, space: Wanted = None, choice: Choice = UNSAID) -> Found:
+def read_r(content: bytes) -> Contents:
     """Arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
     list$part.
-
-    >>> import rdata
-    >>> from pathlib import Path
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     rdata.write_rds(folder + "/a.rds", np.zeros((12, 2, 40)))
-    ...     content = Path(folder, "a.rds").read_bytes()
-    >>> read_r(content).points.shape
-    (40, 12, 2)
     """
-    held, ids = _plain(_unpack(content), allowed(len(content)))
-    return pick(held, space, choice, records_last=True, ids=ids)
-
-
-R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"))
-
-
-def _plain(data: bytes, room: int) -> tuple[dict[str, Any], Labels]:
-    """What R wrote, in NumPy's terms: arrays and tables by name, and the names of the records of each."""
-    parser = package("rdata", "reading R files").parser
+    data, parser = _unpack(content), package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
-    held: dict[str, Any] = {}
-    ids: Labels = {}
+    held: Contents = {}
     with damaged("the R file is damaged, cut or of an unknown kind"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        sequences = _bounded(parser.DEFAULT_ALTREP_MAP, room)
+        sequences = _bounded(parser.DEFAULT_ALTREP_MAP, allowed(len(content)))
         root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
-        objects = list(_pairs(root)) if extension == ".rda" else [("", root)]
-        for name, item in objects:
-            _collect(name if len(objects) > 1 or not _is_list(item) else "", item, held, ids, 0)
-    return held, ids
+        objects = dict(_pairs(root)) if extension == ".rda" else {"": root}
+        for name, item in objects.items():
+            _collect(name if len(objects) > 1 or item.info.type.name != "VEC" else "", _plain(item), held)
+    return held
 
 
-def _collect(name: str, item: Any, held: dict[str, Any], ids: Labels, depth: int) -> None:
+R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"), records_last=True)
+
+
+def _collect(name: str, item: Any, held: Contents) -> None:
     """What could be records, by its path: a$b for the part b of the list a."""
-    if _is_frame(item):
-        held[name] = _frame(item)
-    elif _is_list(item):
-        elements = _elements(item)
-        stacked = _stack(list(elements.values()))
-        if stacked is not None:
+    if isinstance(item, Table | Named):
+        held[name] = item
+    elif isinstance(item, dict | list):
+        parts = item if isinstance(item, dict) else {f"part {i}": part for i, part in enumerate(item, start=1)}
+        if (stacked := _stack(list(parts.values()), list(item) if isinstance(item, dict) else [])) is not None:
             held[name] = stacked
-            ids[name] = strings("of names", list(elements) if "names" in _attributes(item) else [])
-        elif depth < DEEPEST:
-            for part, value in elements.items():
-                _collect(f"{name}${part}" if name else part, value, held, ids, depth + 1)
-    elif (array := _array(item)) is not None:
-        held[name] = array
-        ids[name] = _last_names(item)
+            return
+        for part, value in parts.items():
+            _collect(f"{name}${part}" if name else part, value, held)
 
 
-def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
+def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """A list of matrices, or of data frames of two columns of numbers, as one array with the records last, as R has it."""
     arrays = []
     for item in items:
-        if _is_frame(item):
-            columns = [column for column in _frame(item).columns.values() if column.dtype.kind in "biuf"]
+        array = item.array if isinstance(item, Named) else None
+        if isinstance(item, Table):
+            columns = [column for column in item.columns.values() if column.dtype.kind in "biuf"]
             array = np.stack(columns, axis=1) if len(columns) == 2 else None
-        else:
-            array = None if _is_list(item) else _array(item)
         if array is None or array.ndim != 2 or array.dtype.kind not in "biuf":
             return None
         arrays.append(array)
@@ -106,24 +82,20 @@ def _stack(items: list[Any]) -> NDArray[Any] | FileError | None:
             f"a list of {len(arrays)} outlines of {shapes[0][0]} to {shapes[-1][0]} points; every specimen needs as many: "
             "sample them, in Momocs coo_sample(x, 100)"
         )
-    return np.stack(arrays, axis=-1)
+    return Named(np.stack(arrays, axis=-1), strings("of names", names))
 
 
 def _unpack(content: bytes) -> bytes:
     """The serialised bytes, after gzip, bzip2 or xz, at most as many as are allowed."""
-    for magic, unpacker_of in _PACKED.items():
-        if content.startswith(magic):
-            unpacker, limit = unpacker_of(), allowed(len(content))
-            try:
-                data: bytes = unpacker.decompress(content, limit + 1)
-            except (zlib.error, OSError, EOFError, lzma.LZMAError, MemoryError) as error:
-                raise FileError(f"the compressed file is damaged: {error}") from None
-            if len(data) > limit:
-                raise FileError(f"would unpack to more than the limit of {limit} bytes")
-            if not unpacker.eof or unpacker.unused_data:
-                raise FileError("the compressed file is cut, or followed by something else")
-            content = data
-            break
+    make = next((make for magic, make in _PACKED.items() if content.startswith(magic)), None)
+    if make is not None:
+        unpacker, limit = make(), allowed(len(content))
+        with damaged("the compressed file is damaged"):
+            content = unpacker.decompress(content, limit + 1)
+        if len(content) > limit:
+            raise FileError(f"would unpack to more than the limit of {limit} bytes")
+        if not unpacker.eof or unpacker.unused_data:
+            raise FileError("the compressed file is cut, or followed by something else")
     if not content.startswith(_ONE_OBJECT + _WORKSPACE):
         raise FileError("a compressed file that R did not write; unpack it first")
     return content
@@ -149,83 +121,61 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
 
 
 # -- R's objects -----------------------------------------------------------------------------------------------------------
-def _type(item: Any) -> str:
-    return str(item.info.type.name)
-
-
-def _pairs(item: Any) -> Iterator[tuple[str, Any]]:
-    """The tags and values of a pairlist: attributes, and the variables of a workspace."""
-    while item is not None and _type(item) == "LIST":
-        symbol = item.tag.referenced_object or item.tag
-        yield symbol.value.value.decode("utf-8", "replace"), item.value[0]
-        item = item.value[1]
-
-
-def _attributes(item: Any) -> dict[str, Any]:
-    return dict(_pairs(item.attributes))
-
-
-def _is_list(item: Any) -> bool:
-    return _type(item) == "VEC"
-
-
-def _is_frame(item: Any) -> bool:
-    attributes = _attributes(item) if _is_list(item) else {}
-    return "names" in attributes and "data.frame" in _strings(attributes.get("class"))
-
-
-def _elements(item: Any) -> dict[str, Any]:
-    """The parts of a list, by name or, where they have none or the same, by number."""
-    names = _strings(_attributes(item).get("names")) or [""] * len(item.value)
-    if len(set(names)) < len(names) or "" in names:
+def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[Any] | None:
+    """An object of R: a data frame, an array, a list with names or without; None for anything else."""
+    kind, attributes = item.info.type.name, dict(_pairs(item.attributes))
+    if kind != "VEC":
+        return _array(kind, item.value, attributes)
+    if depth > DEEPEST:
+        return None
+    parts, names = [_plain(part, depth + 1) for part in item.value], _strings(attributes.get("names"))
+    if not names:
+        return parts
+    if len(set(names)) < len(names) or "" in names:  # by number then
         names = [f"{name or 'part'} {i}" for i, name in enumerate(names, start=1)]
-    return dict(zip(names, item.value, strict=True))
-
-
-def _strings(item: Any) -> list[str]:
-    if item is None or _type(item) != "STR":
-        return []
-    return ["NA" if text.value is None else text.value.decode("utf-8", "replace") for text in item.value]
-
-
-def _frame(item: Any) -> Table:
-    arrays = {name: _array(column) for name, column in _elements(item).items()}
-    columns = {name: a for name, a in arrays.items() if a is not None and a.ndim == 1 and a.dtype.kind in "biufU"}
+    named = dict(zip(names, parts, strict=True))
+    if "data.frame" not in _strings(attributes.get("class")):
+        return named
+    arrays = {name: part.array for name, part in named.items() if isinstance(part, Named)}
+    columns = {name: array for name, array in arrays.items() if array.ndim == 1 and array.dtype.kind in "biufU"}
     if len({len(column) for column in columns.values()}) > 1:
         raise FileError("the columns of the data frame differ in length; the file is damaged")
     return Table(columns)
 
 
-def _array(item: Any) -> NDArray[Any] | None:
+def _array(kind: str, values: Any, attributes: dict[str, Any]) -> Named | None:
     """A numeric array in its dimensions, or a vector of texts; None for anything else."""
-    attributes = _attributes(item)
-    values: Any
-    if _type(item) == "STR":
-        values = strings("of texts", _strings(item))
-    elif _type(item) in ("REAL", "INT", "CPLX", "LGL"):
-        values = item.value
-        if isinstance(values, np.ma.MaskedArray):  # integers with NA
-            values = np.where(values.mask, np.nan, values.data)
-        if "levels" in attributes:
-            return _factor(values, _strings(attributes["levels"]))
-    else:
+    if kind not in ("STR", "REAL", "INT", "CPLX", "LGL"):
         return None
-    if "dim" not in attributes:
-        return np.asarray(values)
-    shape = tuple(int(size) for size in attributes["dim"].value)
-    if math.prod(shape) != values.size or min(shape, default=0) < 0:
-        raise FileError(f"an array of dimensions {shape} holds {values.size} values; the file is damaged or cut")
-    return np.asarray(values.reshape(shape, order="F"))
+    if isinstance(values, np.ma.MaskedArray):  # integers with NA
+        values = np.where(values.mask, np.nan, values.data)
+    if kind == "STR":
+        values = strings("of texts", _decoded(values))
+    elif "levels" in attributes:  # a factor
+        names, codes = ["NA", *_strings(attributes["levels"])], np.where(np.isnan(values), 0, values).astype(int)
+        if codes.size and not 0 <= codes.min() <= codes.max() < len(names):
+            raise FileError("a factor with a code beyond its levels; the file is damaged")
+        values = strings("of a factor", [names[code] for code in codes])
+    if "dim" in attributes and "levels" not in attributes:
+        shape = tuple(int(size) for size in attributes["dim"].value)
+        if math.prod(shape) != values.size or min(shape, default=0) < 0:
+            raise FileError(f"an array of dimensions {shape} holds {values.size} values; the file is damaged or cut")
+        values = values.reshape(shape, order="F")
+    last = attributes["dimnames"].value[-1] if "dimnames" in attributes else None
+    return Named(np.asarray(values), strings("of dimnames", _strings(last)))
 
 
-def _factor(codes: NDArray[Any], levels: list[str]) -> NDArray[Any]:
-    whole = np.where(np.isnan(codes), 0, codes).astype(int)
-    if whole.size and not 0 <= whole.min() <= whole.max() <= len(levels):
-        raise FileError("a factor with a code beyond its levels; the file is damaged")
-    names = ["NA", *levels]
-    return strings("of a factor", [names[code] for code in whole])
+def _pairs(item: Any) -> Iterator[tuple[str, Any]]:
+    """The tags and values of a pairlist: attributes, and the variables of a workspace."""
+    while item is not None and item.info.type.name == "LIST":
+        symbol = item.tag.referenced_object or item.tag
+        yield symbol.value.value.decode("utf-8", "replace"), item.value[0]
+        item = item.value[1]
 
 
-def _last_names(item: Any) -> NDArray[Any]:
-    held = _attributes(item).get("dimnames")
-    return strings("of dimnames", _strings(held.value[-1]) if held is not None else [])
+def _strings(item: Any) -> list[str]:
+    return [] if item is None or item.info.type.name != "STR" else _decoded(item.value)
+
+
+def _decoded(texts: list[Any]) -> list[str]:
+    return ["NA" if text.value is None else text.value.decode("utf-8", "replace") for text in texts]

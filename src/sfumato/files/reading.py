@@ -18,7 +18,7 @@ import numpy as np
 
 from ..spaces.base import Space
 from .base import Choice, Dataset, FileError, Labels, Wanted
-from .frames import is_frame, read_frame
+from .frames import home_of, is_frame, read_frame
 from .missing import codes, suspects
 
 
@@ -32,15 +32,34 @@ def read(
 ) -> Dataset:
     """The records of a file: TPS, NTS, Morphologika, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
 
-    Several files, or a folder of them, are read one after another, each with one record or more; the label "file" says
-    which a record came from.  A data frame of pandas or polars, or a data set of xarray, is read as a file of such columns or
-    arrays would be.
+    Parameters
+    ----------
+    path : path, sequence of paths, or data frame
+        The file.  Several files, or a folder of them, are read one after another, each with one record or more; the label
+        "file" says which one a record came from.  A data frame of pandas or polars, or a data set of xarray, is read as a
+        file of such columns or arrays would be.
+    space : Space or its class, optional
+        What the records are, where the file does not say: a space such as ``Sphere(2)``, or its class, ``Sphere``.
+    columns : str or sequence of str, optional
+        The columns of a table that hold the points.  ``columns="lat=theta, lon=phi"`` says what two columns mean.
+    array : str, optional
+        The array that holds the points, by its name in a file of several.
+    missing : number, sequence of numbers or "none", optional
+        The numbers that stand for missing values, or "none" if there are none.
 
-    ``space`` says what the records are, where the file does not: a space such as ``Sphere(2)``, or its class alone,
-    ``Sphere``.  ``columns`` of a table, or ``array`` by its name in a file that holds several, says where the points are;
-    ``columns="lat=theta, lon=phi"`` gives columns the names that are meant.  What could be read in two ways is refused
-    until one of these settles it, and ``source`` of the result says what was taken.
+    Returns
+    -------
+    Dataset
+        The points, their labels, and in ``source`` which array or columns became the points.
 
+    Raises
+    ------
+    FileError
+        If the file is damaged or cut, or if it could be read in two ways and ``space``, ``columns`` or ``array`` does not
+        say which.
+
+    Notes
+    -----
     - Landmarks: arrays (n, k, 2), R's (k, 2, n), MATLAB's (2, k, n), complex (n, k), flat (n, 2k) in the order x1, y1, x2,
       y2; lists of matrices; tables with a row for each specimen (x1, y1, …; 1.X, 1.Y, …; nose_x, nose_y, …) or for each
       landmark (specimen, landmark, x, y).  Curves and outlines of a TPS file follow its landmarks.  SCALE is a label:
@@ -50,19 +69,20 @@ def read(
       (Dxx, Dxy, Dyy, Dxz, Dyz, Dzz) are both right.  Without such names the order is FSL's, the rows of the upper triangle.
     - Directions: columns lat and lon, in degrees, become unit vectors; columns x, y, z are taken as they are.
     - Missing values come as NaN, so that the check of the space names the record.  A number that many programs write for a
-      missing value (−999, 9999, …) and that stands apart from all others is refused until ``missing`` says that it is one
-      (``missing=-999``) or that there are none (``missing="none"``).
+      missing value (−999, 9999, …) and that stands apart from all others is refused until ``missing`` explains it.
 
-    The last line of a text needs no end.  TPS and CSV files do not say how many records they hold: a cut between two
-    records, or within the very last number, cannot be noticed in them, so know the number that you expect.
+    TPS and CSV files do not say how many records they hold: a cut between two records, or within the very last number,
+    cannot be noticed in them, so know the number that you expect.
 
+    Examples
+    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     file = Path(folder, "triangles.txt")
     ...     _ = file.write_text("LM=3\\n0 0\\n1 0\\n0 1\\nID=a\\n" "LM=3\\n0 0\\n2 0\\n0 1\\nID=b\\n")
     ...     data = read(file)
     >>> data
-    <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; beside them: ID>
+    <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
     >>> data.format, data.kind, data.points.shape, data.labels["ID"].tolist()
     ('TPS', 'landmarks', (2, 3, 2), ['a', 'b'])
     """
@@ -71,7 +91,7 @@ def read(
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
         data = _read(path, space, choice)
     elif isinstance(path, str | os.PathLike):
-        data = replace(_together([_read(one, space, choice) for one in files_of(Path(path))]), path=Path(path))
+        data = replace(_together([_read(one, space, choice) for one in _files_of(Path(path))]), path=Path(path))
     else:
         data = _together([_read(one, space, choice) for one in path])
     if choice.missing is None and (found := suspects(data)):
@@ -81,47 +101,36 @@ def read(
 
 
 def as_data(points: Any, space: Space) -> Any:
-    """What :func:`read` makes of a data frame; anything else as it is.
-
-    >>> import pandas
-    >>> from sfumato import Sphere
-    >>> as_data(pandas.DataFrame({"lat": [90.0], "lon": [0.0]}), Sphere(dim=2)).points.round(9).tolist()
-    [[0.0, 0.0, 1.0]]
-    """
+    """What :func:`read` makes of a data frame; anything else as it is."""
     return read(points, space) if is_frame(points) else points
 
 
 def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
-    frame = is_frame(source)
-    path = Path(type(source).__name__ if frame else source)
-    if not frame and path.exists() and not path.is_file():
-        raise FileError(f"{path}: not a regular file; give a file of records, or a folder of such files")
-    content = b"" if frame else path.read_bytes()
+    """The records of one file or frame."""
+    from .registry import decode, recognise  # the formats, when a file is read
+    from .several import pick
+
+    path = Path(type(source).__name__ if is_frame(source) else source)
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            data = read_frame(source, space, choice) if frame else _parse(content, path, space, choice)
+            if is_frame(source):
+                data = pick(read_frame(source), space, choice).dataset(home_of(source), path)
+            elif path.exists() and not path.is_file():
+                raise FileError("not a regular file; give a file of records, or a folder of such files")
+            else:
+                content = path.read_bytes()
+                format = recognise(content, path.suffix.lower())
+                held = (
+                    content if format.looks is None else decode(content).rstrip(" \t\x1a")
+                )  # Ctrl-Z: DOS ended files so
+                data = pick(format.read(held), space, choice, format.records_last).dataset(format.name, path)
             return replace(data, points=choice.filled(data.points))
     except FileError as error:
         raise FileError(f"{path}: {_sentence(str(error))}") from None
 
 
-def _parse(content: bytes, path: Path, space: Wanted, choice: Choice) -> Dataset:
-    from .registry import decode, recognise  # the formats, when a file is met
-
-    format = recognise(content, path.suffix.lower())
-    if not format.choosable and (choice.columns or choice.array is not None):
-        raise FileError("a file of landmarks alone, without columns or arrays to choose from")
-    held = content if format.looks is None else decode(content).rstrip(" \t\x1a")  # DOS ended files with a Ctrl-Z
-    return format.read(held, space, choice).dataset(format.name, path)
-
-
-def files_of(folder: Path) -> list[Path]:
-    """The files of a folder, number 2 before number 10; they must be of one ending.
-
-    >>> files_of(Path(__file__).parent / "none")
-    Traceback (most recent call last):
-    sfumato.errors.FileError: ...none: an empty folder; give a file of records, or a folder of such files
-    """
+def _files_of(folder: Path) -> list[Path]:
+    """The files of a folder, number 2 before number 10; all must have the same ending."""
     files = [path for path in folder.glob("*") if path.is_file() and not path.name.startswith(".")]
     endings = Counter(path.suffix.lower() for path in files)
     if not files:

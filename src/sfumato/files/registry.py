@@ -5,37 +5,23 @@ from __future__ import annotations
 from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, tps
 from .base import FileError, Format
 
+# fmt: off
 FORMATS: tuple[Format, ...] = (  # those of text in the order in which they are asked
-    npy.NPY,
-    npy.NPZ,
-    parquet.PARQUET,
-    matlab.MATLAB,
-    matlab.MATLAB_73,
-    r.R,
-    tps.TPS,
-    morphologika.MORPHOLOGIKA,
-    json_text.JSON,
-    nts.NTS,
-    csv_text.TSV,
-    csv_text.CSV,
+    npy.NPY, npy.NPZ, parquet.PARQUET, matlab.MATLAB, matlab.MATLAB_73, r.R,
+    tps.TPS, morphologika.MORPHOLOGIKA, json_text.JSON, nts.NTS, csv_text.TSV, csv_text.CSV,
 )
-
-_SHEET = "an old spreadsheet or document, which is not read; save the sheet as CSV and give that"
+# fmt: on
 _PICTURE = "a picture, not records; give the landmarks that were found on it"
 _OTHERS = {
     b"\x89HDF": "an HDF5 file that MATLAB did not write; save the array as .npy",
-    b"\xd0\xcf\x11\xe0": _SHEET,
+    b"\xd0\xcf\x11\xe0": "an old spreadsheet or document, which is not read; save the sheet as CSV and give that",
     b"%PDF": "a PDF, which holds no records to read; give the table as CSV",
     **dict.fromkeys([b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"], _PICTURE),
 }
 
 
 def recognise(content: bytes, suffix: str) -> Format:
-    """The format of a file.
-
-    >>> recognise(b"LM=3", "").name, recognise(b"LM,x", ".txt").name, recognise(b"ID=3", ".tps").name
-    ('TPS', 'CSV', 'TPS')
-    """
+    """The format of a file, from its content and, where that leaves a choice, the ending of its name."""
     for format in FORMATS:
         if format.magic and content.startswith(format.magic):
             return format
@@ -49,18 +35,12 @@ def recognise(content: bytes, suffix: str) -> Format:
 
 
 def decode(content: bytes) -> str:
-    """Text in UTF-8, in UTF-16 with a mark, or else in the code page of Western Windows, where IDs have accents.
-
-    >>> decode("Größe".encode("cp1252"))
-    'Größe'
-    """
+    """Text in UTF-8, in UTF-16 with a mark, or else in the code page of Western Windows, where IDs have accents."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content[: len(content) // 2 * 2].decode("utf-16", errors="replace")
     if b"\x00" in content or content[:1] in (b"\x93", b"\x89"):
         known = ", ".join(format.name for format in FORMATS)
-        raise FileError(
-            f"not a file that sfumato reads, or its beginning is damaged; it reads {known} (MATLAB from version 5 on)"
-        )
+        raise FileError(f"not a file that sfumato reads, or its beginning is damaged; sfumato reads {known}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:

@@ -7,34 +7,30 @@ from typing import Any
 
 import numpy as np
 
-from .base import AmbiguousError, Choice, FileError, Found, Labels, Wanted, listed, shown
+from .arrays import arrange, landmarks, needs
+from .base import AmbiguousError, Choice, Contents, FileError, Found, Named, Wanted, listed, shown
+from .columns import read_table
 from .labels import per_record
-from .layout import arrange, needs
 from .table import Table
-from .tables import read_table
 
 # fmt: off
 _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", "covariances", "shapes", "coo", "x", "data")
 # fmt: on
 
 
-def pick(
-    held: dict[str, Any], space: Wanted, choice: Choice, records_last: bool = False, ids: Labels | None = None
-) -> Found:
-    """The records of a file that holds several things by name: arrays, tables, and why others cannot be read.
+def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool = False) -> Found:
+    """The records among all that a file holds.
 
-    What the layout or the names of columns show to be records wins over what merely has a fitting number of columns, and a
-    telling name over others; what is still undecided is refused, with all that it could be.  Arrays of the length of the
-    records, and the columns of a table of that length, are labels.
-
-    >>> pick({"X": np.zeros((5, 4, 2)), "y": np.zeros(5), "age": Table({"a": np.ones(5)})}, None, Choice()).labels["a"].sum()
-    np.float64(5.0)
+    What the layout or the names of columns show to be records is preferred to what only has a fitting number of columns,
+    and then a name such as "landmarks" to others; what is still undecided is refused, with all that it could be.  Arrays
+    as long as there are records, and the columns of a table of that length, are labels.
     """
+    held = {name: item.array if isinstance(item, Named) else item for name, item in contents.items()}
     if choice.array is not None and choice.array not in held:
         raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
     asked = {choice.array: held[choice.array]} if choice.array is not None else held
-    if len(held) > 1 or "" not in held:  # one axis makes a label, unless nothing else is there or it is asked for
-        asked = {name: item for name, item in asked.items() if choice.array is not None or not _is_label(item)}
+    if choice.array is None and (len(held) > 1 or "" not in held):  # one axis makes a label, unless it stands alone
+        asked = {name: item for name, item in asked.items() if not _is_label(item)}
     found: dict[str, Found | FileError] = {}
     for name, item in asked.items():
         try:
@@ -44,21 +40,7 @@ def pick(
         except FileError:
             if len(asked) == 1:
                 raise
-    ranks = {name: _rank(held[name], one) for name, one in found.items()}
-    best = [name for name in found if ranks[name] == min(ranks.values())]
-    best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
-    if not found:
-        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
-        raise FileError(
-            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not "
-            "looked into"
-        )
-    if len(best) != 1:
-        raise FileError(
-            f"more than one array could be the records (it holds {_contents(held)}); say which, as "
-            f"array={shown(next(iter(found)))} (--array)"
-        )
-    (name,) = best
+    name = _best(held, found, space)
     records = found[name]
     if isinstance(records, FileError):
         raise records
@@ -67,8 +49,8 @@ def pick(
     for item in others.values():
         if isinstance(item, Table) and len(item) == n:
             labels = {**item.labels([]), **labels}
-    if ids is not None and len(ids.get(name, ())) == n:
-        labels["ID"] = ids[name]
+    if isinstance(named := contents[name], Named) and len(named.names) == n:
+        labels["ID"] = named.names
     return records._replace(labels={**labels, **records.labels})
 
 
@@ -76,6 +58,10 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     """The records of one of several things in a file."""
     if isinstance(item, FileError):
         raise item if space is None or space.kind != "vectors" else FileError(str(item))
+    if isinstance(item, Found):
+        if choice.columns:
+            raise FileError("a file of landmarks alone, without columns to choose from")
+        return landmarks(item.points, item.labels, space, item.source, lines=item.lines)
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
         return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
@@ -84,6 +70,24 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     kind, layout, points = arrange(item, space, records_last)
     source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {layout}"
     return Found(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
+
+
+def _best(held: Contents, found: dict[str, Found | FileError], space: Wanted) -> str:
+    """The name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
+    if not found:
+        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
+        raise FileError(
+            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not read"
+        )
+    ranks = {name: _rank(held[name], one) for name, one in found.items()}
+    best = [name for name in found if ranks[name] == min(ranks.values())]
+    best = [name for name in best if name.rpartition("$")[2].lower() in _MAIN] if len(best) > 1 else best
+    if len(best) != 1:
+        raise FileError(
+            f"more than one array could be the records (it holds {_contents(held)}); say which, as "
+            f"array={shown(next(iter(found)))} (--array)"
+        )
+    return best[0]
 
 
 def _is_label(item: Any) -> bool:
@@ -97,10 +101,10 @@ def _rank(item: Any, found: Found | FileError) -> int:
     return 2 if isinstance(item, np.ndarray) and min(item.shape) == 1 else 1
 
 
-def _contents(held: dict[str, Any]) -> str:
+def _contents(held: Contents) -> str:
     def words(item: Any) -> str:
-        if isinstance(item, Table):
-            return f", a table of {len(item)} rows"
+        if isinstance(item, Table | Found):
+            return f", a table of {len(item)} rows" if isinstance(item, Table) else "landmarks"
         return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"
 
-    return listed([f"{name}{words(item)}" for name, item in held.items()], 12) if held else "nothing"
+    return listed([f"{name}{words(item)}".lstrip(", ") for name, item in held.items()], 12) if held else "nothing"

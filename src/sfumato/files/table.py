@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Array
-from .base import UNSAID, Choice, FileError, Labels, listed, shown
+from .base import Choice, FileError, Labels, listed, shown
 from .labels import texts
 from .lines import number
 
@@ -20,12 +20,12 @@ _PLAIN = re.compile(r"[0-9eE+. -]*")
 
 @dataclass(frozen=True)
 class Table:
-    """Columns by name, each numbers or texts; ``lines`` are the lines of a text that the rows came from."""
+    """Columns by name, each numbers or texts; ``lines`` are the lines of a text file that the rows came from."""
 
     columns: dict[str, NDArray[Any]]
     lines: list[int] = field(default_factory=list)
     decimal_comma: bool = False
-    choice: Choice = UNSAID
+    choice: Choice = field(default_factory=Choice)
     chosen: bool = False  # whether all columns are coordinates, also one that holds nothing but NaN here
     settled: bool = False  # whether other rows have shown already what the columns mean
 
@@ -33,32 +33,32 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def where(self, row: int) -> str:
+        """A row, for a message."""
         return f"line {self.lines[row]}" if self.lines else f"record {row}"
 
     def numbers(self, name: str) -> Array:
         """A column as numbers, NaN where one is missing, or a FileError that names the first cell that is not one."""
-        return self.choice.filled(self._numbers(name))
-
-    def _numbers(self, name: str) -> Array:
         column = self.columns[name]
         if column.dtype.kind in "biuf":
-            return column.astype(np.float64, copy=False)
+            return self.choice.filled(column.astype(np.float64, copy=False))
         if not self.lines:  # Parquet and R know texts from numbers
             raise FileError(f"record 0: column {name!r}: the text {shown(str(column[0]))} is not a number")
-        cells = column.tolist()
+        return self.choice.filled(self._parsed(name, column.tolist()))
+
+    def _parsed(self, name: str, cells: list[str]) -> Array:
         if _PLAIN.fullmatch("".join(cells)):
             with suppress(ValueError):  # NumPy is quick but cannot say which cell is bad
                 return np.array(cells, dtype=np.float64)
         values = np.empty(len(cells))
         for row, cell in enumerate(cells):
-            text = cell.strip()
             try:
-                values[row] = _number(text, self.decimal_comma) if text else np.nan
+                values[row] = number(cell.strip() or "NA", self.decimal_comma)
             except ValueError as error:
                 raise FileError(f"{self.where(row)}: column {name!r}: {error}") from None
         return values
 
     def is_numeric(self, name: str) -> bool:
+        """Whether a column holds numbers, not all of them missing."""
         try:
             return self.chosen or not np.isnan(self.numbers(name)).all()
         except FileError:
@@ -81,20 +81,3 @@ class Table:
                 column = column if rows is None else column[rows]
                 labels[name or "row"] = texts(name, column.tolist()) if self.lines else column
         return labels
-
-
-def _number(text: str, decimal_comma: bool) -> float:
-    return number(text.replace(",", ".") if decimal_comma else text)
-
-
-def is_number(text: str, decimal_comma: bool) -> bool:
-    """Whether a cell is a number, or stands for a missing one.
-
-    >>> is_number("1,5", decimal_comma=True), is_number("x", decimal_comma=True)
-    (True, False)
-    """
-    try:
-        _number(text, decimal_comma)
-    except ValueError:
-        return False
-    return True

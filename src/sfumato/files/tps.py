@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..spaces.base import Array
-from .base import UNSAID, Choice, FileError, Format, Found, Labels, Wanted, shown
+from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import text_columns
-from .layout import landmarks
-from .lines import Line, count, lines_of, number, planar
+from .lines import Line, count, is_number, lines_of, number, planar
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
@@ -25,92 +24,82 @@ _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 class _Specimen:
     line: int
     points: list[list[float]]
+    sizes: list[int]  # points of the landmarks and of each curve
     labels: dict[str, str] = field(default_factory=dict)
-    curves: list[tuple[str, int, int]] = field(default_factory=list)  # keyword, its line, blocks still to come
-    sizes: list[int] = field(default_factory=list)  # points of the landmarks and of each curve
+    announced: tuple[str, int, int] = ("", 0, 0)  # CURVES or OUTLINES, its line, and how many POINTS= are still to come
 
-    def add_curve(self, points: list[list[float]], line: Line) -> None:
-        if not self.curves or self.curves[-1][2] == 0:
-            raise FileError(f"line {line.number}: a POINTS= that no CURVES= or OUTLINES= announces")
-        key, start, left = self.curves[-1]
-        self.curves[-1] = (key, start, left - 1)
+    def announce(self, key: str = "", line: int = 0, blocks: int = 0) -> None:
+        """Curves or outlines that follow, or none: those announced before must be complete."""
+        before, start, left = self.announced
+        if left:
+            raise FileError(f"line {start}: {before}= announces {left} more POINTS= than follow; is the file cut?")
+        self.announced = key, line, blocks
+
+    def add_curve(self, points: list[list[float]], line: int) -> None:
+        key, start, left = self.announced
+        if left == 0:
+            raise FileError(f"line {line}: a POINTS= that no CURVES= or OUTLINES= announces")
+        self.announced = key, start, left - 1
         self.points += points
         self.sizes.append(len(points))
 
-    def add_label(self, key: str, value: str, line: Line) -> None:
-        if key == "SCALE":
-            try:
-                number(value)
-            except ValueError as error:
-                raise FileError(f"line {line.number}: SCALE {error}") from None
+    def add_label(self, key: str, value: str, line: int) -> None:
+        if key == "SCALE" and not is_number(value, decimal_comma=False):
+            raise FileError(f"line {line}: SCALE {shown(value)} is not a number")
         if key in ("SCALE", "ID") and key in self.labels:
-            raise FileError(
-                f"line {line.number}: a second {key}= in the record of line {self.line}; is an LM= missing?"
-            )
+            raise FileError(f"line {line}: a second {key}= in the record of line {self.line}; is an LM= missing?")
         self.labels[key] = f"{self.labels[key]}; {value}" if key in self.labels else value
 
-    def close(self) -> None:
-        for key, line, left in self.curves:
-            if left:
-                raise FileError(f"line {line}: {key}= announces {left} more POINTS= than follow; is the file cut?")
 
-
-def read_tps(text: str, space: Wanted = None, _: Choice = UNSAID) -> Found:
-    """TPS: records that begin with LM=; points of CURVES and OUTLINES follow the landmarks; SCALE is kept as a label.
-
-    >>> read_tps("LM=1\\n0 0\\nCURVES=1\\nPOINTS=2\\n1 0\\n0 1\\nSCALE=0.5\\n").labels
-    {'SCALE': array([0.5])}
-    """
+def read_tps(text: str) -> Contents:
+    """Records that begin with LM=; the points of CURVES= and OUTLINES= follow the landmarks; SCALE= is kept as a label."""
     lines, specimens, i = lines_of(text), list[_Specimen](), 0
     while i < len(lines):
-        line = lines[i]
-        key, sign, value = (part.strip() for part in line.text.partition("="))
+        here, words = lines[i]
+        key, sign, value = (part.strip() for part in words.partition("="))
         key, i = key.upper(), i + 1
         if not sign or not _KEYWORD.fullmatch(key):
             what = "expected KEYWORD=value" if specimens else "expected LM="
-            raise FileError(f"line {line.number}: {what}, found {shown(line.text)}; is a count too small?")
+            raise FileError(f"line {here}: {what}, found {shown(words)}; is a count too small?")
         if key == "LM3":
-            raise FileError(
-                f"line {line.number}: LM3= are landmarks in three dimensions; sfumato reads planar ones, LM="
-            )
+            raise FileError(f"line {here}: LM3= are landmarks in three dimensions; sfumato reads planar ones, LM=")
         if key != "LM" and not specimens:
-            raise FileError(f"line {line.number}: {shown(line.text)} comes before the first LM=")
-        if specimens and key in ("LM", "CURVES", "OUTLINES"):
-            specimens[-1].close()
-        points = _block(lines, i, count(value, line.number, key)) if key in ("LM", "POINTS") else []
+            raise FileError(f"line {here}: {shown(words)} comes before the first LM=")
+        number_of = count(value, here, key) if key in ("LM", "POINTS", "CURVES", "OUTLINES") else 0
+        points = _block(lines, i, number_of) if key in ("LM", "POINTS") else []
         i += len(points)
         if key == "LM":
-            specimens.append(_Specimen(line.number, points, sizes=[len(points)]))
+            if specimens:
+                specimens[-1].announce()
+            specimens.append(_Specimen(here, points, [len(points)]))
         elif key in ("CURVES", "OUTLINES"):
-            specimens[-1].curves.append((key, line.number, count(value, line.number, key)))
+            specimens[-1].announce(key, here, number_of)
         elif key == "POINTS":
-            specimens[-1].add_curve(points, line)
+            specimens[-1].add_curve(points, here)
         else:
-            specimens[-1].add_label(key, value, line)
+            specimens[-1].add_label(key, value, here)
     if not specimens:
         raise FileError("no LM= line; a TPS record begins with one")
-    specimens[-1].close()
+    specimens[-1].announce()
     own, *curves = specimens[0].sizes
     source = f"the landmarks of LM={own}" + (f", then {sum(curves)} points of curves and outlines" if curves else "")
     begins = tuple(specimen.line for specimen in specimens)
-    return landmarks(_stack(specimens), _labels(specimens), space, source, lines=begins)
+    return {"": Found(_stack(specimens), "landmarks", _labels(specimens), source, lines=begins)}
 
 
-TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), choosable=False)
+TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",))
 
 
-def _block(lines: list[Line], start: int, count: int) -> list[list[float]]:
+def _block(lines: list[Line], start: int, number_of: int) -> list[list[float]]:
     """The points that the line before ``start`` announces; its count is believed only as far as there are lines."""
     header, left = lines[start - 1], len(lines) - start
-    if count > left:
+    if number_of > left:
         raise FileError(f"line {header.number}: {shown(header.text)}, but only {left} lines follow; is the file cut?")
     points: list[list[float]] = []
-    for line in lines[start : start + count]:
+    for line in lines[start : start + number_of]:
         if "=" in line.text:
-            raise FileError(
-                f"line {line.number}: {shown(line.text)} after {len(points)} points of the {count} that line "
-                f"{header.number} announces"
-            )
+            many = f"{len(points)} points of the {number_of} that line {header.number} announces"
+            raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
         points.append(planar(line))
     return points
 
@@ -135,10 +124,8 @@ def _labels(specimens: list[_Specimen]) -> Labels:
     *others, last = specimens
     for key in keys:
         if others and key not in last.labels and all(key in specimen.labels for specimen in others):
-            raise FileError(
-                f"record {len(others)} (line {last.line}): the last record has no {key}= though all others have; "
-                "is the file cut?"
-            )
+            where = f"record {len(others)} (line {last.line})"
+            raise FileError(f"{where}: the last record has no {key}= though all others have; is the file cut?")
     values = {key: [specimen.labels.get(key, "") for specimen in specimens] for key in keys}
     labels: Labels = text_columns(values)
     if "SCALE" in labels:

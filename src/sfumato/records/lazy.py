@@ -40,10 +40,9 @@ class LazyRecords(Records):
         space: Space,
         parts: list[Any],
         prepare: Callable[[Any], Points],
-        *,
+        workers: int,
+        memory: int,
         check: bool = True,
-        workers: int = 1,
-        memory: int = MEMORY,
         progress: Progress | None = None,
     ) -> None:
         self.space, self.parts, self.prepare, self.weights, self.workers = space, parts, prepare, None, workers
@@ -67,9 +66,7 @@ class LazyRecords(Records):
         found = [one for one in self._pass(self.prepare, function, combine) if one is not None]
         n = sum(one.n for one in found)
         if n != self.n:
-            raise RuntimeError(
-                f"the data changed while they were read: {self.n} records, then {n}; nothing was released"
-            )
+            raise RuntimeError(f"the data changed while they were read: {self.n} records, then {n}; nothing released")
         return in_pairs(combine, (one.value for one in found))  # type: ignore[no-any-return]
 
     def start(self) -> Points:
@@ -91,11 +88,12 @@ class LazyRecords(Records):
     def _pass(self, prepare: Callable[[Any], Any], function: Callable[..., T], combine: Any) -> list[_Sum | None]:
         self.passes += 1
         number, count, progress = self.passes, len(self.parts), self.progress
-        return self._run(
-            partial(_total, self.rows, prepare, function, combine),
-            self.parts,
-            lambda done: progress(number, done, count) if progress is not None else None,
-        )
+
+        def tick(done: int) -> None:
+            if progress is not None:
+                progress(number, done, count)
+
+        return self._run(partial(_total, self.rows, prepare, function, combine), self.parts, tick)
 
     def _run(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
         """The job for each part, in the order of the parts."""
@@ -110,40 +108,21 @@ class LazyRecords(Records):
 
 
 def stream(
-    space: Space,
-    points: Any,
-    prepare: Callable[[Any], Points],
-    *,
-    workers: int = 1,
-    memory: int = MEMORY,
-    **options: Any,
+    space: Space, points: Any, prepare: Callable[[Any], Points], workers: int = 1, memory: int = MEMORY, **options: Any
 ) -> LazyRecords | None:
     """Records of data that are not in memory; None for data that are, or that fit well.  Options are of :class:`LazyRecords`.
 
     Known are ``numpy.memmap``, HDF5 and Zarr arrays; Arrow tables, datasets and Parquet files; Dask arrays, bags and lists
     of delayed partitions.
-
-    >>> from sfumato import Euclidean
-    >>> space, delayed = Euclidean(dim=1), __import__("dask").delayed
-    >>> records = stream(space, [delayed(np.array)([[1.0], [2.0]]), delayed(np.array)([[6.0]])], space.validate)
-    >>> records.n, records.mean_log(np.zeros((1, 1))).tolist()
-    (3, [[3.0]])
     """
     if type(points) is np.ndarray:
         return None
     parts = parts_of(points, space, chunk_rows(space, memory, workers), memory)
-    if parts is None:
-        return None
-    return LazyRecords(space, parts, prepare, workers=workers, memory=memory, **options)
+    return None if parts is None else LazyRecords(space, parts, prepare, workers, memory, **options)
 
 
 def is_lazy(space: Space, points: Any, memory: int = MEMORY) -> bool:
-    """Whether :func:`stream` would read the points in parts.
-
-    >>> from sfumato import Euclidean
-    >>> is_lazy(Euclidean(dim=1), [[1.0], [2.0]])
-    False
-    """
+    """Whether :func:`stream` would read the points in parts."""
     return parts_of(points, space, chunk_rows(space, memory, 1), memory) is not None
 
 

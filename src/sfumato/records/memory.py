@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -51,11 +51,9 @@ class Records:
 
     def start(self) -> Points:
         """A point near the mean, from some of the records."""
-        step = max(1, self.n // SAMPLE)
-        return self.space.mean_start(
-            self.points[::step],
-            None if self.weights is None or not self.weights[::step].any() else self.weights[::step],
-        )
+        some = slice(None, None, max(1, self.n // SAMPLE))
+        weights = None if self.weights is None or not self.weights[some].any() else self.weights[some]
+        return self.space.mean_start(self.points[some], weights)
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Mean logarithm, mean Hessian and mean square at a point."""
@@ -109,22 +107,12 @@ def _add_known(a: Array | None, b: Array | None) -> Array | None:
 
 
 @lru_cache(maxsize=1)
-def _blas() -> list[Any]:
+def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController
 
-    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+    return ThreadpoolController()
 
 
-@contextmanager
-def one_thread() -> Iterator[None]:
+def one_thread() -> AbstractContextManager[Any]:
     """BLAS with one thread: loops over many small products only get slower with more, a hundred times on a busy machine."""
-    before = [library.get_num_threads() for library in _blas()]
-    for library, threads in zip(_blas(), before, strict=True):
-        if threads != 1:
-            library.set_num_threads(1)
-    try:
-        yield
-    finally:
-        for library, threads in zip(_blas(), before, strict=True):
-            if threads != 1:
-                library.set_num_threads(threads)
+    return _libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]

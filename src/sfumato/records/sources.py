@@ -1,4 +1,4 @@
-"""Data that stay where they are, cut into parts of bounded size: arrays on disk, and tables of Arrow."""
+"""Data that stay on disk, read in parts of bounded size: arrays of NumPy, HDF5 and Zarr, and tables of Arrow."""
 
 from __future__ import annotations
 
@@ -17,16 +17,9 @@ COPIES = 6  # of a chunk of records that may be in memory while it is worked on
 MOST_ROWS = 1 << 18  # a larger chunk is no faster
 
 
-class Part:
-    """Some of the records: iterating over it reads them, an array of bounded size at a time."""
-
-    def __iter__(self) -> Iterator[Array]:
-        raise NotImplementedError
-
-
 @dataclass(frozen=True, eq=False)
-class Rows(Part):
-    """Rows of an array on disk."""
+class Rows:
+    """Rows of an array on disk: iterating over it reads them."""
 
     array: Any
     rows: slice
@@ -41,8 +34,8 @@ class Rows(Part):
 
 
 @dataclass(frozen=True, eq=False)
-class Batches(Part):
-    """Rows of a table of Arrow: a table, a Parquet file, a dataset or a fragment of one."""
+class Batches:
+    """Rows of an Arrow table, a Parquet file, a dataset or a fragment of one: iterating reads some of them at a time."""
 
     source: Any
     schema: Any
@@ -58,13 +51,11 @@ class Batches(Part):
                 yield read_batch(batch, self.space)
 
 
-def chunk_rows(space: Space, memory: int, workers: int) -> int:
-    """How many records are read at once, so that all chunks at work and their copies stay within ``memory`` bytes.
+Part = Rows | Batches
 
-    >>> from sfumato import SPD
-    >>> chunk_rows(SPD(size=50), 1 << 28, workers=2)
-    1118
-    """
+
+def chunk_rows(space: Space, memory: int, workers: int) -> int:
+    """How many records are read at once, so that all chunks at work and their copies stay within ``memory`` bytes."""
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers must be a whole number of at least 1, not {workers!r}")
     each = COPIES * workers * int(space.origin().nbytes)
@@ -77,12 +68,7 @@ def chunk_rows(space: Space, memory: int, workers: int) -> int:
 
 
 def parts_of(points: Any, space: Space, rows: int, memory: int = MEMORY) -> list[Any] | None:
-    """The parts of data that are not in memory; None for data that are.
-
-    >>> from sfumato import Euclidean
-    >>> parts_of(np.zeros((5, 1)), Euclidean(dim=1), rows=2) is None
-    True
-    """
+    """The parts of data that are not in memory; None for data that are."""
     package = type(points).__module__.split(".")[0]
     if isinstance(points, np.memmap) or (package in ("h5py", "zarr") and hasattr(points, "shape")):
         return None if COPIES * points.size * points.dtype.itemsize <= memory else _array_parts(points, rows)
@@ -103,14 +89,7 @@ def _array_parts(array: Any, rows: int) -> list[Any]:
 
 
 def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
-    """The parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk.
-
-    >>> import pyarrow
-    >>> from sfumato import Euclidean
-    >>> parts = table_parts(pyarrow.table({"a": [1.0, 2.0, 3.0]}), Euclidean(dim=1), rows=2)
-    >>> [array.tolist() for part in parts for array in part]
-    [[[1.0], [2.0]], [[3.0]]]
-    """
+    """The parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk."""
     from ..files.parquet import read_head
 
     head = table_head(source, rows)
@@ -172,14 +151,7 @@ def _batches(source: Any, schema: Any, columns: list[str], rows: int) -> Iterabl
 
 
 def delayed_parts(source: Any, space: Space, rows: int) -> list[Any]:
-    """The parts of a dataset as delayed partitions, to be read by the workers of Dask.
-
-    >>> import pyarrow
-    >>> from sfumato import Euclidean
-    >>> [part] = delayed_parts(pyarrow.table({"a": [1.0, 2.0]}), Euclidean(dim=1), rows=2)
-    >>> [array.tolist() for array in part.compute()]
-    [[[1.0], [2.0]]]
-    """
+    """The parts of a dataset as delayed partitions, to be read by the workers of Dask."""
     from dask.delayed import delayed
 
     return [delayed(part, traverse=False) for part in table_parts(source, space, rows)]

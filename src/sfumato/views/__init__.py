@@ -22,6 +22,3 @@ VIEWS: dict[str, View] = {"euclidean": Vectors(), "sphere": Directions(), "spd":
 def view_of(release: Release) -> View:
     """How releases of this space are shown."""
     return VIEWS.get(release.space.name) or View()
-
-
-__all__ = ["VIEWS", "View", "view_of"]

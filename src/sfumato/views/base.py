@@ -1,4 +1,4 @@
-"""What a view is, and that of a space which nobody drew: its numbers, and no claim about them."""
+"""What a view is, and the view of a space that nobody drew: its numbers, and no claim about them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,10 @@ MOST_ROWS = 30  # of a table in a picture
 class View:
     """How releases of a space are shown.  This one knows nothing of the space."""
 
-    origin = ""  # what the origin would be as a centre, where that is a choice of ours about which no data lie
+    origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
+    entry = "Number"  # what one number of the value is called
+    exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
 
     def things(self, release: Release) -> str:
         """What the records are."""
@@ -51,14 +53,11 @@ class View:
 
     def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         """The value as header and rows."""
-        return ("Number", "Value"), numbered(release.value.reshape(-1, 1))
+        return (self.entry, "Value"), numbered(release.value.reshape(-1, 1))
 
     def off_manifold(self, release: Release) -> str:
+        """What a value is that is no point of the space."""
         return "the released value is not a point of this space"
-
-    def laplace(self, release: Release) -> str | None:
-        """What to add where the Laplace's errors are called its own quantiles; None if they may be bounds."""
-        return None
 
     def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
         """The value as two angles; None where it has none."""
@@ -72,10 +71,12 @@ def error_or_none(release: Release, p: float) -> float | None:
 
 
 def is_geodesic(release: Release) -> bool:
+    """Whether errors are distances along the space, not in the flat space around it."""
     return release.predicted_error is None or release.predicted_error.distance == "geodesic distance"
 
 
 def public_ball(release: Release) -> Ball:
+    """The ball that records were clipped to."""
     space = release.space.known
     if space is None:
         raise ValueError(f"the space {release.space.name!r} is not known here")
@@ -83,6 +84,7 @@ def public_ball(release: Release) -> Ball:
 
 
 def numbered(rows: Any) -> list[tuple[str, ...]]:
+    """Rows of numbers as text, each after its number."""
     return [(str(i), *(f"{x:.6g}" for x in row)) for i, row in enumerate(rows, start=1)]
 
 

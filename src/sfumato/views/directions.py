@@ -9,8 +9,8 @@ import numpy as np
 
 from ..spaces.base import Array
 from ..spaces.sphere import degrees_of
-from .base import View, error_or_none, is_geodesic, length, numbered, public_ball
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, top_legend
+from .base import View, error_or_none, is_geodesic, length, public_ball
+from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -20,22 +20,16 @@ if TYPE_CHECKING:
 
 
 class Directions(View):
-    origin = "a pole that means nothing"
+    origin, entry, exact_up_to = "an arbitrary pole", "Coordinate", np.inf
 
     def things(self, release: Release) -> str:
         return f"directions in {release.value.size} dimensions"
-
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("Coordinate", "Value"), numbered(release.value.reshape(-1, 1))
 
     def meaning(self, release: Release, error: float) -> str:
         return f"an angle of {np.degrees(cap_angle(release, error)):.3g}°" if length(release.value) > 0 else ""
 
     def off_manifold(self, release: Release) -> str:
         return f"the released vector has length {length(release.value):.3g}: it is not a point of the sphere"
-
-    def laplace(self, release: Release) -> str | None:
-        return ""
 
     def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
         if release.value.shape != (3,):
@@ -51,7 +45,7 @@ class Directions(View):
 
 
 def cap_angle(release: Release, error: float) -> float:
-    """On a sphere: an angle about the released direction that holds the direction of the statistic if the error holds.
+    """The angle about the released direction within which the direction of the statistic lies, if the error holds.
 
     Geodesic errors are arcs of radius 1/√κ.  An ambient error is a Euclidean distance: between points of the sphere a chord,
     and about a vector v off the sphere a ball, which is seen from the origin under the angle arcsin(error/‖v‖).
@@ -84,30 +78,24 @@ def _cap_range(point: Array, angle: float) -> tuple[Array, Array]:
 
 
 def _draw_circle(release: Release, p: float) -> Figure:
-    from matplotlib.patches import Wedge
-
     ball, error = public_ball(release), error_or_none(release, p)
-    direction = release.value / length(release.value)
-    at, centre = (np.degrees(np.arctan2(v[1], v[0])) for v in (direction, ball.center))
-    q = 1 / length(ball.center)
+    at, centre = (float(np.arctan2(v[1], v[0])) for v in (release.value, ball.center))
     drawn = figure(6, 6.6)
-    axes = drawn.add_subplot()
-    turn = np.linspace(0, 2 * np.pi, 361)
-    axes.plot(np.cos(turn), np.sin(turn), color=QUIET, lw=0.8)
+    axes = drawn.add_subplot(projection="polar")
     if error is not None:
-        angle = np.degrees(cap_angle(release, error))
         for fraction in LAYERS:
-            axes.add_artist(Wedge((0, 0), 1.06, at - angle * fraction, at + angle * fraction, width=0.12, **LAYER))
+            axes.bar(at, 0.12, width=2 * cap_angle(release, error) * fraction, bottom=0.94, **LAYER)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=_angle_label(release, error, p))
-    reach = np.radians(centre) + np.linspace(-1, 1, 181) * min(q * ball.radius, np.pi)
-    axes.plot(0.9 * np.cos(reach), 0.9 * np.sin(reach), color=QUIET, lw=1.0, ls=":", label="public ball")
-    axes.plot(*(0.9 * q * ball.center), ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
-    axes.plot(*zip((0, 0), direction, strict=True), color=SHARP, lw=1.2)
-    axes.plot(*direction, ls="", marker="o", color=SHARP, label=name_of(release))
-    for x, y, text in ((1.13, 0, "+x"), (0, 1.13, "+y")):
-        axes.text(x, y, text, ha="center", va="center", fontsize=9, color=QUIET)
-    _globe_frame(axes, 1.2)
-    top_legend(axes)
+    reach = centre + np.linspace(-1, 1, 181) * min(ball.radius / length(ball.center), np.pi)
+    axes.plot(reach, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label="public ball")
+    axes.plot(centre, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
+    axes.plot([at, at], [0, 1], color=SHARP, lw=1.2)
+    axes.plot(at, 1, ls="", marker="o", color=SHARP, label=name_of(release))
+    axes.set(yticks=[], ylim=(0, 1.06))
+    axes.tick_params(colors=QUIET, labelsize=9)
+    axes.grid(color=FAINT)
+    axes.spines["polar"].set_color(QUIET)
+    shared_legend(drawn, 2)
     return drawn
 
 
@@ -118,8 +106,7 @@ def _draw_globe(release: Release, p: float) -> Figure:
     drawn = figure(9.4 if closer else 6, 5.7 if closer else 6.9)
     panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
     _globe(panels[0], release, p, error, reach=1.0)
-    handles, labels = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside upper center", ncols=4 if closer else 2, fontsize=9, frameon=False)
+    shared_legend(drawn, 4 if closer else 2)
     if closer and angle is not None:
         _globe(panels[1], release, p, error, reach=1.6 * float(np.sin(angle)))
         panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=10, color=SHARP)
@@ -148,17 +135,13 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
         axes.add_patch(edge)
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
-    _globe_frame(axes, 1.12 if whole else reach)
-    if whole:
-        style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
-        for end, text in zip(np.vstack([np.eye(3), -np.eye(3)]), ("+x", "+y", "+z", "−x", "−y", "−z"), strict=True):
-            x, y, depth = 1.03 * frame @ end
-            if depth > -0.2:
-                axes.annotate(text, (x, y), xytext=(0, 5), **style)
-    else:
-        axes.set_frame_on(True)
-        for spine in axes.spines.values():
-            spine.set(color=FAINT)
+    shown = 1.12 if whole else reach
+    axes.set(aspect="equal", xlim=(-shown, shown), ylim=(-shown, shown), xticks=[], yticks=[], frame_on=not whole)
+    axes.spines[:].set_color(FAINT)
+    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
+    for text, end in zip(("+x", "+y", "+z", "−x", "−y", "−z"), 1.03 * np.vstack([frame.T, -frame.T]), strict=True):
+        if whole and end[2] > -0.2:
+            axes.annotate(text, end[:2], xytext=(0, 5), **style)
 
 
 def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:
@@ -187,30 +170,21 @@ def _curve(axes: Axes, points: Array, whole: bool, **style: Any) -> None:
 
 def _graticule(view: Array, reach: float) -> list[Array]:
     """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+    from matplotlib.ticker import MaxNLocator
+
     latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
     width, turn = np.degrees(np.arcsin(reach)), np.linspace(0, 2 * np.pi, 361)
     parallels, meridians = np.arange(-60.0, 90, 30), np.arange(0.0, 180, 30)
     if reach < 1:
         shrink = max(np.hypot(view[0], view[1]), width / 90)  # meridians crowd towards the poles
-        parallels = _round_numbers(latitude, 1.5 * width)
-        meridians = _round_numbers(longitude, 1.5 * width / shrink)
+        ticks, half = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values, 1.5 * width
+        parallels = np.asarray(ticks(latitude - half, latitude + half))
+        meridians = np.asarray(ticks(longitude - half / shrink, longitude + half / shrink))
         turn = np.radians(longitude) + np.linspace(-np.pi, np.pi, 20001)
     b, a = np.radians(parallels[np.abs(parallels) < 90])[:, None], np.radians(meridians)[:, None]
     around = np.stack(np.broadcast_arrays(np.cos(b) * np.cos(turn), np.cos(b) * np.sin(turn), np.sin(b)), axis=-1)
     across = np.stack(np.broadcast_arrays(np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)), axis=-1)
     return [*around, *across]
-
-
-def _round_numbers(middle: float, half: float) -> Array:
-    """About eight equally spaced round numbers within ``half`` of the middle."""
-    size = 10 ** np.floor(np.log10(half / 4))
-    step = size * next(m for m in (1, 2, 5, 10) if m * size >= half / 4)
-    return np.asarray(np.arange(np.ceil((middle - half) / step), (middle + half) / step) * step)
-
-
-def _globe_frame(axes: Axes, reach: float) -> None:
-    axes.set(aspect="equal", xlim=(-reach, reach), ylim=(-reach, reach), xticks=[], yticks=[])
-    axes.set_frame_on(False)
 
 
 def _angle_label(release: Release, error: float, p: float) -> str:

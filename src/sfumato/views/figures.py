@@ -40,12 +40,18 @@ def plain(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(QUIET)
     axes.tick_params(colors=QUIET, labelsize=9)
-    axes.xaxis.label.set(color=QUIET, fontsize=10)
-    axes.yaxis.label.set(color=QUIET, fontsize=10)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set(color=QUIET, fontsize=10)
 
 
-def top_legend(axes: Axes) -> None:
-    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, fontsize=9, frameon=False)
+def top_legend(axes: Axes, columns: int = 2) -> None:
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=columns, fontsize=9, frameon=False)
+
+
+def shared_legend(drawn: Figure, columns: int) -> None:
+    """One legend for all panels, which show the same things."""
+    handles, labels = drawn.axes[0].get_legend_handles_labels()
+    drawn.legend(handles, labels, loc="outside upper center", ncols=columns, fontsize=9, frameon=False)
 
 
 def intervals(

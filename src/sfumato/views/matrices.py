@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import View, error_or_none, is_geodesic, numbered, public_ball
-from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, plain, top_legend
+from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, plain, shared_legend, top_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +22,7 @@ WIDEST = 300.0  # of a radius in an exponent
 
 
 class Matrices(View):
-    centers = ("origin", "identity")
+    centers, exact_up_to = ("origin", "identity"), 3
 
     def things(self, release: Release) -> str:
         return f"positive definite {len(release.value)}×{len(release.value)} matrices"
@@ -35,9 +35,6 @@ class Matrices(View):
 
     def off_manifold(self, release: Release) -> str:
         return "the released matrix is not positive definite: it is no covariance matrix"
-
-    def laplace(self, release: Release) -> str | None:
-        return " (an upper bound on them, for matrices of this size)" if len(release.value) > 3 else ""
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         drawable = len(release.value) in (2, 3) and np.linalg.eigvalsh(release.value)[0] > 0
@@ -70,22 +67,19 @@ def _draw_ellipses(release: Release, p: float) -> Figure:
     drawn = figure(6.4, tall) if size == 2 else figure(10, 4.4)
     panels = drawn.subplots(1, len(planes), squeeze=False)[0]
     for axes, plane in zip(panels, planes, strict=True):
-        _draw_plane(axes, release, ball, plane, error, p)
+        _draw_plane(axes, release, ball, plane, p)
         x, y = (extent[list(plane)] if size == 2 else np.full(2, extent.max())).tolist()  # one scale for all panels
         names = {"xlabel": f"axis {plane[0] + 1}", "ylabel": f"axis {plane[1] + 1}"}
         axes.set(aspect="equal", xlim=(-x, x), ylim=(-y, y), **names)
         plain(axes)
-    handles, labels = panels[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside upper center", ncols=2 if size == 2 else 4, fontsize=9, frameon=False)
+    shared_legend(drawn, 2 if size == 2 else 4)
     return drawn
 
 
-def _draw_plane(
-    axes: Axes, release: Release, ball: Ball, plane: tuple[int, int], error: float | None, p: float
-) -> None:
+def _draw_plane(axes: Axes, release: Release, ball: Ball, plane: tuple[int, int], p: float) -> None:
     from matplotlib.patches import Polygon
 
-    part = np.ix_(plane, plane)
+    part, error = np.ix_(plane, plane), error_or_none(release, p)
     if error is not None:
         for fraction in LAYERS:
             low, high = (bound[part] for bound in matrix_bounds(release, error * fraction))

@@ -15,19 +15,42 @@ from .figures import balanced
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMATS = {".png": "png", ".svg": "svg"}
-
 
 def plot_release(
     release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None
 ) -> None:
-    """Draw a release with its error at probability p, and write it as PNG or SVG: whole or not at all.
+    """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
 
     Shapes are drawn as landmarks or outlines, directions on a circle or a globe, 2×2 and 3×3 matrices as ellipses, larger
     ones by their eigenvalues, everything else by its coordinates.  A value that is no point of its space (see
-    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.  ``outline`` is for shapes: see
-    :func:`plot_shape`.
+    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.
 
+    Parameters
+    ----------
+    release : Release
+        The release.
+    path : path
+        The file to write, which ends in .png or .svg.
+    title : str, optional
+        A title above the picture.
+    p : float
+        The probability with which the statistic lies within the error that is drawn.
+    outline : sequence of int, optional
+        Of shapes: the landmarks (from 0) to join by a closed line.  Without it, a reference that looks like a closed
+        outline (20 landmarks or more along a curve) is drawn as one.
+
+    Raises
+    ------
+    ValueError
+        If the path has another ending.
+
+    Notes
+    -----
+    The error of a shape is one distance for the whole shape.  Each landmark gets a disc (an outline, a band) of radius
+    error/√k, its share if all k landmarks were off by as much; one can be off by more when others are off by less.
+
+    Examples
+    --------
     >>> import tempfile
     >>> import numpy as np
     >>> import sfumato as sf
@@ -38,22 +61,11 @@ def plot_release(
     ...     [file.name for file in Path(folder).iterdir()]
     ['mean.svg']
     """
-    form = _format(Path(path))
-    write_atomically(Path(path), _render(draw_release(release, title, p, outline), form))
-
-
-def plot_shape(
-    release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None
-) -> None:
-    """Draw a released shape over the public reference, with its error, and write it as PNG or SVG.
-
-    The error is one distance for the whole shape.  Each landmark gets a disc of radius error/√k, its share if all k
-    landmarks were off by as much; a single landmark can be off by more when others are off by less.  ``outline`` lists
-    landmarks (from 0) to join by a closed line.  Without it, a reference that looks like a closed outline (20 landmarks or
-    more along a curve) is drawn as one, with a band of that half-width instead of discs.
-    """
-    form = _format(Path(path))
-    write_atomically(Path(path), _render(draw_release(release, title, p, outline), form))
+    path = Path(path)
+    form = path.suffix.lower().removeprefix(".")
+    if form not in ("png", "svg"):
+        raise ValueError(f"pictures are written as .png or .svg, not {path.suffix or 'without an ending'!r}: {path}")
+    write_atomically(path, _render(draw_release(release, title, p, outline), form))
 
 
 def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None) -> Figure:
@@ -72,12 +84,6 @@ def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Se
     if title:
         drawn.suptitle(title, fontsize=12)
     return drawn
-
-
-def _format(path: Path) -> str:
-    if path.suffix.lower() not in FORMATS:
-        raise ValueError(f"pictures are written as .png or .svg, not {path.suffix or 'without an ending'!r}: {path}")
-    return FORMATS[path.suffix.lower()]
 
 
 def _render(drawn: Figure, form: str = "png") -> bytes:

@@ -14,31 +14,32 @@ import numpy as np
 from ..bounds import bounds_of
 from ..release import FORMAT, Release, write_atomically
 from . import view_of
-from .base import error_or_none
 from .page import Block, Code, Listing, Paragraph, Picture, Points, Section, Table, to_html, to_markdown
 from .plots import picture
-from .words import UNCHECKED, in_degrees
+from .words import UNCHECKED, clock, in_degrees
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
-LIMITS = (
-    (
-        "Anything at all, if the ball came from the data.",
-        "The centre and the radius must have been public before: a template, an atlas, an earlier study.",
-    ),
-    ("A fresh budget for every release.", "Releases about the same units add up their ε."),
-    (
-        "Ignorance of the whole.",
-        "What is true of the group can be learnt from the release, and may say something of its members.",
-    ),
-)
+EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
 
 
 def write_report(release: Release, path: str | os.PathLike[str]) -> None:
-    """Write a report of a release: whole or not at all.
+    """Write a page that explains a release: whole or not at all.
 
-    A path that ends in .html gets one self-contained page, picture and style inside, which asks nothing of the network.  One
-    that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
+    Parameters
+    ----------
+    release : Release
+        The release.  Everything on the page comes from it.
+    path : path
+        A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
+        One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
 
+    Raises
+    ------
+    ValueError
+        If the path has another ending.
+
+    Examples
+    --------
     >>> import tempfile
     >>> import sfumato as sf
     >>> ball = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], radius=1.0)
@@ -51,57 +52,47 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     ['mean.md', 'mean.png']
     """
     path = Path(path)
+    if path.suffix.lower() not in (".html", ".md"):
+        raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
+    private = "private " if release.guarantee.private else ""
+    title = f"The {private}{release.statistic} of {release.n} {view_of(release).things(release)}"
     if path.suffix.lower() == ".html":
-        write_atomically(path, to_html(title(release), sections(release), picture(release)))
-    elif path.suffix.lower() == ".md":
+        write_atomically(path, to_html(title, _sections(release), picture(release)))
+    else:
         image = path.with_suffix(".png")
-        text = to_markdown(title(release), sections(release), image.name)
+        text = to_markdown(title, _sections(release), image.name)
         write_atomically(image, picture(release))
         write_atomically(path, text)
-    else:
-        raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
 
 
-def title(release: Release) -> str:
-    """What was released, in one line."""
-    private = "private " if release.guarantee.private else ""
-    return f"The {private}{release.statistic} of {release.n} {view_of(release).things(release)}"
-
-
-def sections(release: Release) -> list[Section]:
+def _sections(release: Release) -> list[Section]:
     """The report, before it is set in any language."""
     return [
-        Section("", [_glance(release), _picture(release)]),
-        Section("What is promised", _promise(release)),
-        Section("How accurate it is", _accuracy(release)),
-        Section("The numbers behind the noise", _scale(release)),
-        Section("The released value", _value(release)),
-        Section("How to cite it", _citation(release)),
-        Section("How to read the record", _keys(release)),
+        ("", _glance(release)),
+        ("What is promised", _promise(release)),
+        ("How accurate it is", _accuracy(release)),
+        ("The numbers behind the noise", _scale(release)),
+        ("The released value", _value(release)),
+        ("How to cite it", _citation(release)),
+        ("How to read the record", _keys(release)),
     ]
 
 
-def _glance(release: Release) -> Table:
-    g, error, stated = release.guarantee, error_or_none(release, 0.95), "not predicted"
-    if error is not None and release.predicted_error is not None:
-        distance = release.predicted_error.distance
-        stated = f"within {_short(error)} of {release.estimate} with probability 95% ({distance})"
+def _glance(release: Release) -> list[Block]:
+    g, stated, soft = release.guarantee, "not predicted", ""
+    if release.predicted_error is not None:
+        error, distance = _digits(release.error(0.95)), release.predicted_error.distance
+        stated = f"within {error} of {release.estimate} with probability 95% ({distance})"
+        soft = ", and how far off it may be (soft)"
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
-    return Table(
-        [
-            ("Privacy", promised if g.private or g.condition else "none: made for study"),
-            ("Error", stated),
-            ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
-            ("Made", f"{made} with sfumato {release.version}"),
-        ]
-    )
-
-
-def _picture(release: Release) -> Picture:
-    error = error_or_none(release, 0.95)
-    soft = "" if error is None else ", and how far off it may be (soft)"
-    return Picture(f"What was released (dark), what was public before (grey){soft}.")
+    rows = [
+        ("Privacy", promised if g.private or g.condition else "none: made for study"),
+        ("Error", stated),
+        ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
+        ("Made", f"{made} with sfumato {release.version}"),
+    ]
+    return [Table(rows), Picture(f"What was released (dark), what was public before (grey){soft}.")]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -109,43 +100,41 @@ def _promise(release: Release) -> list[Block]:
     if not (g.private or g.condition):
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
     factor = float(np.exp(min(g.epsilon, 700.0)))
-    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "all but wholly"
+    sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
     start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
     if g.condition:
         start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
     odds = (
         f"{start} Replacing one unit's value by any other changes "
-        f"the probability of any outcome by a factor of at most e^ε = {_short(factor)}, whatever else is known or becomes "
+        f"the probability of any outcome by a factor of at most e^ε = {_digits(factor)}, whatever else is known or becomes "
         f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
         f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
     )
+    off = f"can put it on another lattice point with probability at most {_digits(g.numerical_delta, TINY)}"
     terms = [
         ("One unit", f"is {g.unit}."),
         ("Neighbours", f"are {g.neighbours}."),
         ("The number of units,", f"{release.n}, is public: it is not protected."),
-        ("Rounding in the draw", f"{_delta(g.numerical_delta)}."),
-        ("Rounding in the density", f"adds at most {_tiny(g.numerical_epsilon)} to ε."),
-        ("The clock", f"{_clock(g.clock_delta)}."),
+        ("Rounding in the draw", f"{off}; the promise then has no proof."),
+        ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
+        (
+            "The running time:",
+            f"{_powers(clock(g.clock_delta))} The time to read and average the records is not hidden.",
+        ),
     ]
     clipped = (
         f"Every record was first clipped to the public ball of radius {release.ball.radius:g}: one that lay outside was moved "
         "to its edge. What is released is the statistic of the clipped records."
     )
-    limits = [("The mean of the records as they were.", clipped), *LIMITS]
+    public = "The centre and the radius must have been public before: a template, an atlas, an earlier study."
+    whole = "What is true of the group can be learnt from the release, and may say something of its members."
+    limits = [
+        ("The mean of the records as they were.", clipped),
+        ("Anything at all, if the ball came from the data.", public),
+        ("A fresh budget for every release.", "Releases about the same units add up their ε."),
+        ("Secrecy about the group.", whole),
+    ]
     return [Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
-
-
-def _delta(delta: float) -> str:
-    return f"can put it on another lattice point with probability at most {_tiny(delta)}; the promise then has no proof"
-
-
-def _clock(delta: float | None) -> str:
-    if delta is None:
-        return "may tell of the data: the running time of the sampler may depend on them"
-    before = "The time to read and average the records is not hidden"
-    if delta == 0:
-        return f"tells nothing through the sampler, whose number of proposals does not depend on the data. {before}"
-    return f"tells nothing through the sampler, except with probability at most {_tiny(delta)}. {before}"
 
 
 def _accuracy(release: Release) -> list[Block]:
@@ -157,18 +146,15 @@ def _accuracy(release: Release) -> list[Block]:
         f"public numbers only, so reading them costs no privacy; the distance is: {release.predicted_error.distance}. How far "
         f"clipping itself moved the result is not among them: where many records lay outside the ball, it may be much more."
     )
-    errors = [release.error(p) for p in PROBABILITIES]
-    meanings = [view.meaning(release, error) for error in errors]
-    rows = [
-        (f"{p:.0%}", _short(error), *([meaning] if meaning else []))
-        for p, error, meaning in zip(PROBABILITIES, errors, meanings, strict=True)
-    ]
-    header = ("With probability", "the error is at most", *(["that is"] if meanings[0] else []))
+    errors = {p: release.error(p) for p in PROBABILITIES}
+    rows = [[f"{p:.0%}", _digits(error), view.meaning(release, error)] for p, error in errors.items()]
+    header = ["With probability", "the error is at most", "that is"]
+    columns = 3 if rows[0][2] else 2
     end = "These are proven upper bounds: the error may well be smaller."
-    beyond = view.laplace(release)
-    if release.mechanism.name == "laplace" and beyond is not None:
-        end = f"The law of this noise is known, so these are its own quantiles{beyond}, plus what the lattice can move a point."
-    blocks: list[Block] = [Paragraph(start), Table(rows, header, numeric=not meanings[0]), Paragraph(end)]
+    if release.mechanism.name == "laplace" and len(release.value) <= view.exact_up_to:
+        end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
+    table = Table([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
+    blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
     if not release.on_manifold:
         blocks.append(Paragraph("The released value is not a point of the space: the noise has carried it off."))
     return blocks
@@ -230,12 +216,12 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
         convex = "how convex half the squared distance is at distance s; 1 if κ ≤ 0"
         rows.append((Code("h(s)"), "√κ·s·cot(√κ·s)", convex))
     for key, number in c.numbers.items():
-        rows.append((Code(key), _exact(number), NUMBERS.get(key, "see the formula").format(quantity=quantity)))
+        rows.append((Code(key), _digits(number, EXACT), NUMBERS.get(key, "see the formula").format(quantity=quantity)))
     spacing = release.lattice_spacing
-    size = f"{_exact(spacing)} = {_powers(f'2^{round(np.log2(spacing))}')}"
+    size = f"{_digits(spacing, EXACT)} = {_powers(f'2^{round(np.log2(spacing))}')}"
     return [
         *rows,
-        (Code("σ"), _exact(c.sigma), "the scale of the noise"),
+        (Code("σ"), _digits(c.sigma, EXACT), "the scale of the noise"),
         (Code("lattice"), size, "spacing of the public lattice that the draw was rounded to"),
     ]
 
@@ -244,7 +230,7 @@ def _by_hand(release: Release) -> str:
     """The record's formula with its numbers filled in; empty where a symbol of it has no number in the record, or ε is another
     one than was asked for."""
     c = release.calibration
-    v = {name: _exact(number) for name, number in c.numbers.items()}
+    v = {name: _digits(number, EXACT) for name, number in c.numbers.items()}
     if "delta" in v:
         v["Δ"] = f"({v['delta']} + {v['solver']})" if "solver" in v else v["delta"]
     if "A" in v:
@@ -257,7 +243,7 @@ def _by_hand(release: Release) -> str:
     if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
         return ""
     filled = re.sub(symbols, lambda found: v[found[0]], expression)
-    return f"σ = {filled.replace('/', ' / ')} = {_exact(c.sigma)}"
+    return f"σ = {filled.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
 
 
 def _value(release: Release) -> list[Block]:
@@ -329,17 +315,9 @@ def _keys(release: Release) -> list[Block]:
 
 
 # -- numbers in words --------------------------------------------------------------------------------------------------
-def _exact(x: float) -> str:
-    """Enough digits to repeat a calculation with."""
-    return _powers(f"{x:.10g}")
-
-
-def _short(x: float) -> str:
-    return _powers(f"{x:.4g}")
-
-
-def _tiny(x: float) -> str:
-    return "0" if x == 0 else _powers(f"{x:.1e}")
+def _digits(x: float, form: str = ".4g") -> str:
+    """A number for the page."""
+    return "0" if x == 0 else _powers(f"{x:{form}}")
 
 
 def _powers(text: str) -> str:

@@ -12,7 +12,7 @@ from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
 from .base import View, error_or_none, is_geodesic, numbered
-from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of
+from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, top_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def looks_like_an_outline(landmarks: Array) -> bool:
 
 
 class Shapes(View):
-    origin = "a regular polygon"
+    origin, exact_up_to = "a regular polygon", np.inf
 
     def things(self, release: Release) -> str:
         return f"planar shapes of {len(release.value)} landmarks"
@@ -45,9 +45,6 @@ class Shapes(View):
 
     def meaning(self, release: Release, error: float) -> str:
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
-
-    def laplace(self, release: Release) -> str | None:
-        return ""
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         """The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were
@@ -72,11 +69,9 @@ class Shapes(View):
             if share > 0:
                 _discs(axes, released, share, label)
             _landmarks(axes, reference, released, name, outline)
-        axes.set_aspect("equal")
+        axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.axis("off")
-        axes.set_xlim(low[0], high[0])
-        axes.set_ylim(low[1], high[1])
-        axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=3, fontsize=9, frameon=False)
+        top_legend(axes, 3)
         return drawn
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import View, error_or_none, numbered
+from .base import View, error_or_none
 from .figures import intervals
 
 if TYPE_CHECKING:
@@ -17,14 +17,10 @@ if TYPE_CHECKING:
 
 
 class Vectors(View):
+    entry, exact_up_to = "Coordinate", np.inf
+
     def things(self, release: Release) -> str:
         return f"vectors of {release.value.size} numbers"
-
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("Coordinate", "Value"), numbered(release.value.reshape(-1, 1))
-
-    def laplace(self, release: Release) -> str | None:
-        return ""
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         value, centre, r = release.value, np.asarray(release.ball.center, dtype=np.float64), release.ball.radius

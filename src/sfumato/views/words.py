@@ -34,7 +34,7 @@ def describe(release: Release) -> str:
         f"How: mechanism '{r.mechanism.name}' with scale {r.calibration.sigma:.6g} = "
         f"{r.calibration.formula}; {r.sampler}; randomness from {r.generator}; rounded to a public lattice "
         f"of spacing {r.lattice_spacing:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
-        f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {_clock(g.clock_delta)}"
+        f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {clock(g.clock_delta)}"
     )
 
 
@@ -57,7 +57,8 @@ def _accuracy(release: Release) -> str:
     )
 
 
-def _clock(delta: float | None) -> str:
+def clock(delta: float | None) -> str:
+    """What the running time of the sampler may tell of the data."""
     if delta is None:
         return "The running time of the sampler may depend on the data."
     if delta == 0:

@@ -1,4 +1,4 @@
-"""Which axis of an array counts the records, and what a record is."""
+"""Arrays: which axis counts the records, and what a record is."""
 
 from __future__ import annotations
 
@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from ..spaces.base import Array, Kind, Space
 from .base import AmbiguousError, FileError, Found, Labels, Wanted
 
-MOST_AXES = 32  # of an array in a file; NumPy itself has 64
+_LAYOUTS: dict[str, tuple[Kind, tuple[int, int, int]]] = {  # the axes in the order records, rows, columns
+    "(k, 2, n)": ("landmarks", (2, 0, 1)),
+    "(n, 2, k)": ("landmarks", (0, 2, 1)),
+    "(n, k, 2)": ("landmarks", (0, 1, 2)),
+    "(2, k, n)": ("landmarks", (2, 1, 0)),
+    "(2, n, k)": ("landmarks", (1, 2, 0)),
+    "(k, k, n)": ("matrices", (2, 0, 1)),
+    "(n, k, k)": ("matrices", (0, 1, 2)),
+}
 _USUAL = {"(n, k, 2)", "(n, k, k)", "(n, m)", "(n, k)"}
 _USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, k, n)", "(k, n)"}  # in R and MATLAB
 
@@ -27,12 +35,8 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
     """Points, batch first, and their kind, from an array in any of the usual layouts.
 
     ``records_last`` says that the array comes from R or MATLAB, where the last axis often counts the records: there both
-    ends are considered, elsewhere the last axis only if the first does not do.  Two readings are a refusal, unless the
+    ends are considered, elsewhere the last axis only if the first does not fit.  Two readings are refused, unless the
     space leaves one, or leaves two of the same kind, of which the habit of R and MATLAB decides.
-
-    >>> geomorph = np.zeros((12, 2, 40))
-    >>> arrange(geomorph, records_last=True).points.shape
-    (40, 12, 2)
     """
     if array.dtype.kind not in "biufc":
         raise FileError(f"holds values of type {array.dtype}, not numbers")
@@ -46,25 +50,12 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
     counted = space is not None and not isinstance(space, type)
     square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
     if len(readings) > 1 and (square or not counted):
-        ways = " or ".join(
-            f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings
-        )
-        counts = sorted({reading.points.shape[1] for reading in readings})
-        remedy = "give the space"
-        if len({reading.kind for reading in readings}) == 1:
-            what, option = ("landmarks", "--landmarks") if readings[0].kind == "landmarks" else ("rows", "--size")
-            remedy = f"say how many {what} a record has, {option} {' or '.join(map(str, counts))}"
-            remedy = "save it with the records first" if square else remedy
-        raise AmbiguousError(f"the array {array.shape} can be read as {ways}; {remedy}")
+        raise _two_readings(array, readings, square)
     return readings[0]
 
 
 def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **more: Any) -> Found:
-    """Landmarks from a format that holds nothing else, checked against the space.
-
-    >>> landmarks(np.zeros((4, 5, 2)), {}, None).kind
-    'landmarks'
-    """
+    """Landmarks from a format that holds nothing else, checked against the space."""
     if points.shape[1] < 3:
         raise FileError(f"{points.shape[1]} landmarks per specimen; a shape needs at least 3")
     if space is not None and not _fits(Reading("landmarks", "", points), space):
@@ -73,13 +64,14 @@ def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **
 
 
 def shape_of(space: Space) -> tuple[int, ...]:
-    """The shape of one point as users type it.
-
-    >>> from sfumato import PlanarShapes
-    >>> shape_of(PlanarShapes(landmarks=5))
-    (5, 2)
-    """
+    """The shape of one point as users type it."""
     return space.present(space.origin()).shape
+
+
+def widths(space: Space) -> set[int]:
+    """Numbers of columns that make a point: half a symmetric matrix is enough."""
+    shape = shape_of(space)
+    return {int(np.prod(shape))} | ({shape[0] * (shape[0] + 1) // 2} if space.kind == "matrices" else set())
 
 
 def _readings(array: NDArray[Any]) -> list[Reading]:
@@ -89,27 +81,17 @@ def _readings(array: NDArray[Any]) -> list[Reading]:
         return [Reading("landmarks", layout, _pairs(z)) for layout, z in ways if z.shape[1] >= 3]
     if array.ndim == 2:
         return [Reading("vectors", "(n, m)", array)]
-    if array.ndim != 3:
-        return []
-    # the axis of two coordinates may stand anywhere; of two axes that are left, one counts the records
-    orders = {
-        1: [("(k, 2, n)", (2, 0, 1)), ("(n, 2, k)", (0, 2, 1))],
-        2: [("(n, k, 2)", (0, 1, 2))],
-        0: [("(2, k, n)", (2, 1, 0)), ("(2, n, k)", (1, 2, 0))],
-    }
-    found = [
-        Reading("landmarks", layout, array.transpose(axes))
-        for place in orders
-        if array.shape[place] == 2
-        for layout, axes in orders[place]
-    ]
-    found += [Reading("matrices", "(k, k, n)", np.moveaxis(array, -1, 0))] if array.shape[0] == array.shape[1] else []
-    found += [Reading("matrices", "(n, k, k)", array)] if array.shape[1] == array.shape[2] else []
-    return [reading for reading in found if reading.kind == "matrices" or reading.points.shape[1] >= 3]
+    ways3 = _LAYOUTS.items() if array.ndim == 3 else ()
+    found = [Reading(kind, layout, array.transpose(axes)) for layout, (kind, axes) in ways3]
+    return [reading for reading in found if _possible(reading.kind, *reading.points.shape[1:])]
+
+
+def _possible(kind: Kind, rows: int, columns: int) -> bool:
+    return rows == columns if kind == "matrices" else columns == 2 and rows >= 3
 
 
 def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
-    """Readings that only a space can tell: one point alone, points flattened into rows, and points of any other shape."""
+    """Readings that need a space: one point alone, points flattened into rows, and points of any other shape."""
     if space is None:
         return []
     if isinstance(space, type):
@@ -134,17 +116,6 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     return [Reading(kind, "rows of the upper triangle", matrices)]
 
 
-def widths(space: Space) -> set[int]:
-    """Numbers of columns that make a point: half a symmetric matrix is enough.
-
-    >>> from sfumato import SPD
-    >>> widths(SPD(size=3))
-    {9, 6}
-    """
-    shape = shape_of(space)
-    return {int(np.prod(shape))} | ({shape[0] * (shape[0] + 1) // 2} if space.kind == "matrices" else set())
-
-
 def _pairs(z: NDArray[Any]) -> Array:
     return np.stack([z.real, z.imag], axis=-1)
 
@@ -156,12 +127,7 @@ def _fits(reading: Reading, space: Wanted) -> bool:
 
 
 def needs(space: Space | type[Space]) -> str:
-    """What a space asks of a file.
-
-    >>> from sfumato import SPD
-    >>> needs(SPD), needs(SPD(size=3))
-    ('SPD needs matrices', 'SPD(size=3) needs matrices of shape (3, 3)')
-    """
+    """What a space asks of a file, for a message."""
     if isinstance(space, type):
         return f"{space.__name__} needs {space.kind}"
     return f"{space} needs {space.kind} of shape {shape_of(space)}"
@@ -174,3 +140,17 @@ def _no_reading(array: NDArray[Any], space: Wanted) -> str:
     if space is not None:
         return f"the {held} does not hold points of the space; {needs(space)}"
     return f"the {held} is neither landmarks (n, k, 2), matrices (n, k, k) nor vectors (n, m)"
+
+
+def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) -> AmbiguousError:
+    ways = " or ".join(
+        f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings
+    )
+    counts = " or ".join(map(str, sorted({reading.points.shape[1] for reading in readings})))
+    what, option = ("landmarks", "--landmarks") if readings[0].kind == "landmarks" else ("rows", "--size")
+    remedy = f"say how many {what} a record has, {option} {counts}"
+    if len({reading.kind for reading in readings}) > 1:
+        remedy = "give the space"
+    elif square:
+        remedy = "save it with the records first"
+    return AmbiguousError(f"the array {array.shape} can be read as {ways}; {remedy}")
