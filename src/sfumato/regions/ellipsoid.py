@@ -1,0 +1,319 @@
+"""An ellipsoid in the tangent space at a public point: where the records are known to lie, and the chart that it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..spaces.base import Array, InvalidPointError, Points, Space, as_numbers
+from .ball import INSIDE, Ball
+
+if TYPE_CHECKING:
+    from .sketch import ModelSketch, Prior, SampleSketch
+
+ORTHONORMAL = 1e-9  # how far products of the rows of a basis may be from 0 and 1
+
+
+@dataclass(frozen=True, eq=False)
+class Ellipsoid:
+    """All points exp_c(v) with ‖w‖ ≤ 1, where w = A⁻¹·B·v are the chart's p ≤ d coordinates of a tangent vector v at c.
+
+    A is the diagonal matrix of the semi-axes; the rows of B are orthonormal in the space's coordinates at c.  Directions
+    outside of the rows of B are frozen: nothing is learned about them, and no noise is spent on them.  Everything is public:
+    choose it before you see the data, from another study, an atlas, or smoothness alone (the three makers below).
+
+    Parameters
+    ----------
+    space : Space
+        The space that the records are points of.
+    center : array_like
+        One point of the space, c.
+    axes : array_like
+        The p semi-axes: positive lengths in the metric of the space.
+    basis : array_like, optional
+        (p, d): the directions of the axes, orthonormal rows in ``space.coordinates`` at the centre; the first p coordinates
+        unless given.
+    source : str
+        Where this knowledge comes from, in words; it is written into the record.
+    spread : float, optional
+        The typical distance of the records' mean from the centre, which a release must beat.  Unless given,
+        √(Σaⱼ⁴/Σaⱼ²): the root mean square distance of records for which these axes are the best; the radius, for a ball.
+
+    Raises
+    ------
+    ValueError
+        If the centre is not a point of the space, an axis is not a positive length, or the basis is not orthonormal.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean
+    >>> region = Ellipsoid(Euclidean(dim=3), center=[0.0, 0.0, 0.0], axes=[2.0, 0.5])
+    >>> region.chart(np.array([[1.0, 0.0, 7.0], [4.0, 0.0, 0.0], [np.nan, 0.0, 0.0]])).round(6).tolist()
+    [[0.5, 0.0], [1.0, 0.0], [0.0, 0.0]]
+    >>> region.point(np.array([0.5, 0.5])).tolist(), region.radius, region.describe()
+    ([1.0, 0.25, 0.0], 2.0, 'an ellipsoid with 2 of 3 directions, semi-axes from 0.5 to 2, given by hand')
+    """
+
+    space: Space
+    center: Points = field(repr=False)
+    axes: Array
+    basis: Array = field(repr=False)
+    source: str
+    spread: float
+
+    def __init__(
+        self,
+        space: Space,
+        center: ArrayLike,
+        axes: ArrayLike,
+        basis: ArrayLike | None = None,
+        *,
+        source: str = "given by hand",
+        spread: float | None = None,
+    ) -> None:
+        lengths = _axes(space, axes)
+        rows = np.eye(len(lengths), space.dim) if basis is None else _basis(space, basis, len(lengths))
+        if spread is not None and not (isinstance(spread, Real) and 0 < float(spread) < 1e100):
+            raise ValueError(f"the spread of the ellipsoid must be a positive length, not {spread!r}")
+        share = (lengths / lengths.max()) ** 2
+        typical = float(lengths.max() * np.sqrt(np.sum(share**2) / np.sum(share)))
+        object.__setattr__(self, "space", space)
+        object.__setattr__(self, "center", public_point(space, center, "centre of the ellipsoid"))
+        object.__setattr__(self, "axes", lengths)
+        object.__setattr__(self, "basis", rows)
+        object.__setattr__(self, "source", source)
+        object.__setattr__(self, "spread", typical if spread is None else float(spread))
+
+    # -- makers, each a pure function of public things -------------------------------------------------------------
+    @staticmethod
+    def from_sample(
+        space: Space,
+        public_points: ArrayLike,
+        coverage: float = 0.9,
+        modes: int | Literal["auto"] = "auto",
+        shrink: float | Literal["auto"] = "auto",
+        prior: Prior | Literal["auto"] = "auto",
+    ) -> SampleSketch:
+        """Centre, axes and size from a public sample: another study, an atlas, an earlier wave that was released.
+
+        Parameters
+        ----------
+        space : Space
+            The space that the records are points of.
+        public_points : array_like
+            Two points at least, none of them private.
+        coverage : float
+            The share of points like these that the ellipsoid is to hold.
+        modes : int or "auto"
+            The number of axes p.
+        shrink : float or "auto"
+            The weight of the prior in the second moment, between 0 and 1.
+        prior : {"auto", "ball", "smooth", "open", "bending"}
+            What the second moment is shrunk to: all directions alike; or, for landmarks, smooth outlines, smooth open curves,
+            or little bending.
+
+        Returns
+        -------
+        SampleSketch
+            Its ``settle(n, epsilon)`` gives the ellipsoid: what is "auto" depends on both.
+
+        Raises
+        ------
+        ValueError
+            If a row is not a point of the space (the error names it), or the points say nothing about a spread.
+
+        Examples
+        --------
+        >>> from sfumato import Euclidean
+        >>> sample = np.random.default_rng(0).normal(size=(60, 6)) * [3.0, 1.0, 0.1, 0.1, 0.1, 0.1]
+        >>> sketch = Ellipsoid.from_sample(Euclidean(dim=6), sample)
+        >>> [len(sketch.settle(n, epsilon=1.0).axes) for n in (5, 100, 100000)]
+        [1, 4, 6]
+        """
+        from .sketch import from_sample
+
+        return from_sample(space, public_points, coverage, modes, shrink, prior)
+
+    @staticmethod
+    def smooth(space: Space, center: ArrayLike, radius: float, order: float = 1.0, closed: bool = True) -> ModelSketch:
+        """From smoothness alone, for landmarks along an outline: Fourier modes with variance (1 + f)^(−2·order) for f waves, or
+        cosines if the curve is not closed.  The centre is one public shape, and records lie within the radius.
+
+        >>> from sfumato import PlanarShapes
+        >>> space = PlanarShapes(landmarks=40)
+        >>> sketch = Ellipsoid.smooth(space, space.present(space.origin()), radius=0.1)
+        >>> [len(sketch.settle(n, epsilon=1.0).axes) for n in (50, 100, 500)]
+        [6, 10, 42]
+        """
+        from .sketch import from_landmarks
+
+        return from_landmarks(space, center, radius, "smooth" if closed else "open", order)
+
+    @staticmethod
+    def bending(space: Space, center: ArrayLike, radius: float) -> ModelSketch:
+        """From the bending energy of the thin-plate spline at one public shape (principal warps, Bookstein 1989)."""
+        from .sketch import from_landmarks
+
+        return from_landmarks(space, center, radius, "bending")
+
+    def settle(self, n: int, epsilon: float) -> Ellipsoid:
+        """Itself: these axes hold for any number of records and any ε (a sketch's depend on both)."""
+        return self
+
+    # -- the chart -------------------------------------------------------------------------------------------------
+    def chart(self, points: Points) -> Array:
+        """w = A⁻¹·B·coord_c(log_c y), clipped to ‖w‖ ≤ 1, for canonical points y: (n, p).
+
+        Replacing one record moves the mean of the rows by at most 2/n, so each row depends on its own record alone
+        (proofs, Result 5): one whose logarithm fails, is not a number or overflows becomes 0, and the others do not notice.
+        """
+        return self.of_tangents(tangent_coordinates(self.space, self.center, points))
+
+    def of_tangents(self, tangents: Array) -> Array:
+        """The chart's coordinates of tangent coordinates at the centre, (n, d), clipped."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return shorten(tangents @ self.basis.T / self.axes)
+
+    def clip(self, points: Points) -> Points:
+        """The points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and clipped."""
+        return self.point(self.chart(points))
+
+    def tangent(self, w: Array) -> Array:
+        """W⁺w = Bᵀ·A·w: tangent coordinates (…, d) at the centre."""
+        return np.asarray((w * self.axes) @ self.basis)
+
+    def point(self, w: Array) -> Points:
+        """exp_c(W⁺w): the canonical point that chart coordinates (…, p) stand for."""
+        return self.space.exp(self.center, self.space.from_coordinates(self.center, self.tangent(w)))
+
+    # -- words and records -----------------------------------------------------------------------------------------
+    @property
+    def radius(self) -> float:
+        """The longest semi-axis: no point of the ellipsoid is farther from the centre."""
+        return float(self.axes.max())
+
+    @property
+    def frozen(self) -> int:
+        """How many directions nothing is learned about."""
+        return self.space.dim - len(self.axes)
+
+    def describe(self) -> str:
+        """What it is and where it comes from, in a line."""
+        directions = f"{len(self.axes)} of {self.space.dim}" if self.frozen else f"all {self.space.dim}"
+        lengths = f"semi-axes from {self.axes.min():.3g} to {self.axes.max():.3g}"
+        return f"an ellipsoid with {directions} directions, {lengths}, {self.source}"
+
+    def parameters(self) -> dict[str, Any]:
+        """All numbers of it, as JSON can hold them; :meth:`from_parameters` is the way back."""
+        return {
+            "center": self.space.present(self.center).tolist(),
+            "axes": self.axes.tolist(),
+            "basis": self.basis.tolist(),
+            "source": self.source,
+            "spread": self.spread,
+        }
+
+    @classmethod
+    def from_parameters(cls, space: Space, parameters: dict[str, Any]) -> Ellipsoid:
+        """The ellipsoid that :meth:`parameters` describes."""
+        return cls(space, **parameters)
+
+
+def as_chart(region: Ball | Ellipsoid) -> Ellipsoid:
+    """A region as a chart; a ball is one of p = d equal axes.
+
+    >>> from sfumato import Euclidean
+    >>> as_chart(Ball(Euclidean(dim=2), [1.0, 1.0], radius=0.5)).axes.tolist()
+    [0.5, 0.5]
+    """
+    if isinstance(region, Ellipsoid):
+        return region
+    axes, center = np.full(region.space.dim, region.radius), region.space.present(region.center)
+    return Ellipsoid(region.space, center, axes, source="a ball given by hand", spread=region.radius)
+
+
+def shorten(vectors: Array, radius: float = 1.0) -> Array:
+    """Rows shortened to at most ``radius``; 0 in place of a row that has no finite length.
+
+    >>> shorten(np.array([[3.0, 4.0], [0.1, 0.0], [1e300, 1e300], [np.nan, 0.0]])).round(6).tolist()
+    [[0.6, 0.8], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0]]
+    """
+    with np.errstate(over="ignore", invalid="ignore"):
+        lengths = np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
+        known = np.isfinite(lengths)
+        shrink = INSIDE * radius / np.maximum(np.where(known, lengths, 1.0), INSIDE * radius)
+        return np.where(known, vectors * shrink, 0.0)
+
+
+def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
+    """coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are.
+
+    A logarithm that raises does so for all its rows at once.  Those at fault are then found by halving and replaced by the
+    centre, and all rows are computed again: in the same place of an array of the same shape, so to the same bits as if
+    nothing had happened.
+    """
+
+    def of(rows: Points) -> Array:
+        with np.errstate(all="ignore"):
+            return np.asarray(space.coordinates(center, space.log(center, rows)), dtype=np.float64)
+
+    def at_fault(rows: Points, start: int) -> list[int]:
+        try:
+            of(rows)
+        except (ArithmeticError, ValueError):  # LinAlgError is a ValueError
+            if len(rows) == 1:
+                return [start]
+            middle = len(rows) // 2
+            return at_fault(rows[:middle], start) + at_fault(rows[middle:], start + middle)
+        return []
+
+    if not len(points):
+        return np.empty((0, space.dim))
+    try:
+        return of(points)
+    except (ArithmeticError, ValueError):
+        bad, points = at_fault(points, 0), points.copy()
+    points[bad] = center
+    found = of(points)
+    found[bad] = np.nan
+    return found
+
+
+def public_point(space: Space, point: ArrayLike, what: str) -> Points:
+    """One canonical point, or an error that names what it was to be."""
+    if not isinstance(space, Space):
+        raise TypeError(f"the first argument is a space such as sfumato.Sphere(dim=2), not {space!r}")
+    try:
+        return np.asarray(space.validate(as_numbers(point)[None])[0])
+    except InvalidPointError as error:
+        raise ValueError(f"the {what} {error.reason}") from None
+    except ValueError as error:
+        raise ValueError(f"the {what} is not a single point: {error}") from None
+
+
+def _axes(space: Space, axes: ArrayLike) -> Array:
+    lengths = np.array(as_numbers(axes), dtype=np.float64)
+    if lengths.ndim != 1 or not 1 <= len(lengths) <= space.dim:
+        raise ValueError(
+            f"{space}: an ellipsoid has between 1 and {space.dim} axes, not an array of shape {lengths.shape}"
+        )
+    for j in np.flatnonzero(~((lengths > 1e-100) & (lengths < 1e100))):
+        raise ValueError(
+            f"axis {j} of the ellipsoid must be a positive length between 1e-100 and 1e100, not {lengths[j]}"
+        )
+    return lengths
+
+
+def _basis(space: Space, basis: ArrayLike, p: int) -> Array:
+    rows = np.array(as_numbers(basis), dtype=np.float64)
+    if rows.shape != (p, space.dim):
+        raise ValueError(f"the basis of the ellipsoid has shape {rows.shape}, expected ({p}, {space.dim})")
+    if not np.abs(rows @ rows.T - np.eye(p)).max() <= ORTHONORMAL:
+        raise ValueError(
+            "the rows of the ellipsoid's basis are not orthonormal; orthonormalise them, as numpy.linalg.qr does"
+        )
+    return rows

@@ -1,0 +1,83 @@
+"""A look, paid for with a share of ε, at whether a public sample fits the records; if not, the ball is used instead."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..spaces.base import Array, Points
+from .ball import Ball
+from .ellipsoid import Ellipsoid, as_chart, shorten, tangent_coordinates
+from .sketch import Sketch
+
+SHARE = 0.1  # of ε, for the look
+WORST = 1.2  # how many times the ball's error a wrong public sample may cost
+BLIND = 0.7  # a limit above this much of the radius would never be passed: no loss is longer than the radius
+DULL = 0.3  # and one below this much of the ball's error would be passed by chance
+
+
+@dataclass(frozen=True)
+class Look:
+    """A chart, the ball to fall back to, and the look that decides between them.
+
+    Privacy: record i loses lossᵢ = clip_R(clip_R(tᵢ) − W⁺wᵢ) if the chart is used instead of the ball, t the tangent
+    coordinates and R the ball's radius.  It depends on that record alone and is no longer than R, so b = ‖mean loss‖ moves by
+    at most 2R/n when one record is replaced, and b + Laplace(2R/(n·share·ε)) is share·ε-DP.  Whether it is above a public
+    limit is post-processing; then one release with the rest of ε is made, by the chart or by the ball.  Together they are
+    ε-DP, by composition: the second may depend on what the first gave out.
+    """
+
+    chart: Ellipsoid
+    ball: Ball
+    share: float = SHARE
+
+    def lost(self, points: Points) -> Array:
+        """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""
+        tangents, radius = tangent_coordinates(self.chart.space, self.chart.center, points), self.ball.radius
+        kept = self.chart.tangent(self.chart.of_tangents(tangents))
+        return shorten(shorten(tangents, radius) - kept, radius)
+
+    def scale(self, n: int, epsilon: float) -> float:
+        """Of the Laplace noise that is added to ‖mean loss‖: 2R/(n·share·ε)."""
+        return 2 * self.ball.radius / (n * self.share * epsilon)
+
+    def limit(self, n: int, epsilon: float) -> float:
+        """The loss above which the ball is used, from public numbers: where noise² + loss² of the chart exceeds noise² of the
+        ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would be kept too
+        often."""
+        rest = (1 - self.share) * epsilon
+        ball, chart = rms_noise(as_chart(self.ball).axes, n, rest), rms_noise(self.chart.axes, n, rest)
+        width = self.scale(n, epsilon) / ball
+        room = WORST * (1 - self.share) - 1
+        careful = min(1.0, 1 + width - width * math.log(max(1.0, width / (2 * room))))
+        return min(careful * math.sqrt(max(0.0, ball**2 - chart**2)), BLIND * self.ball.radius)
+
+
+def settle(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> Ellipsoid | Look:
+    """The chart for n records and this ε with its look; the chart alone where a look is not needed, as the ball's own noise
+    exceeds its radius so far that no chart can be much worse; the ball where a look would tell nothing.
+
+    >>> from sfumato import Euclidean
+    >>> sample = np.random.default_rng(0).normal(size=(60, 20)) / np.arange(1, 21) ** 2
+    >>> look = settle(Ellipsoid.from_sample(Euclidean(dim=20), sample), n=400, epsilon=1.0)
+    >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
+    ('Look', 0.1, True)
+    """
+    ball = as_chart(sketch.ball)
+    error = rms_noise(ball.axes, n, epsilon)
+    if error**2 * (WORST**2 - 1) >= ball.radius**2:
+        return sketch.settle(n, epsilon)
+    look = Look(sketch.settle(n, (1 - share) * epsilon), sketch.ball, share)
+    worth = rms_noise(look.chart.axes, n, (1 - share) * epsilon) < error
+    return look if worth and look.limit(n, epsilon) > DULL * error else ball
+
+
+def rms_noise(axes: Array, n: int, epsilon: float) -> float:
+    """Root mean square length of the noise of a chart, (2/nε)·√((p + 1)·Σaⱼ²).
+
+    >>> round(rms_noise(np.ones(3), n=100, epsilon=1.0), 6)  # a ball: (2r/nε)·√(d(d + 1))
+    0.069282
+    """
+    return float(2 / (n * epsilon) * np.sqrt((len(axes) + 1) * np.sum(axes**2)))

@@ -1,0 +1,207 @@
+"""What is public about the records before n and ε are known.  Only with these it is settled which directions are worth their
+noise, and so the axes: ``settle(n, epsilon)`` of a sketch gives the :class:`Ellipsoid` (proofs, Result 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from numbers import Real
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..spaces.base import Array, InvalidPointError, Points, Space
+from .ball import Ball
+from .ellipsoid import Ellipsoid, public_point, tangent_coordinates
+from .landmarks import bending_moment, smooth_moment
+
+Prior = Literal["ball", "smooth", "open", "bending"]
+WORDS: dict[str, str] = {
+    "ball": "all directions alike",
+    "smooth": "smoothness along the closed outline",
+    "open": "smoothness along the open curve",
+    "bending": "the bending energy of the thin-plate spline",
+}
+SHIFT = 0.2  # the means of two populations may differ by so much of each way in which their members do
+DRIFT = 0.11  # and, in spreads, by so much in the ways of the prior, whatever the sample
+OFFSET = 0.5  # where the centre is a specimen, and not a mean: its distance to the mean, in radii
+WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of the prior, for shrink="auto"
+FOLDS = 10  # of the held-out criterion
+COVER = 0.97  # the share of the sample in the ball to fall back to
+FLOOR = 1e-12  # least eigenvalue, in parts of the largest
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSketch:
+    """Directions from the landmarks of one public shape: what :meth:`Ellipsoid.smooth` and :meth:`Ellipsoid.bending` give.
+
+    The second moment has eigenvalues lⱼ with Σlⱼ = radius², as of records at that distance.  In p directions with the best
+    axes aⱼ² = √lⱼ·Σ√l the noise has mean square (2/nε)²·(p + 1)·(Σ√l)², and freezing the others costs ¼·Σlⱼ over these if the
+    mean is half a radius away; p is where the sum is least.
+    """
+
+    ball: Ball
+    source: str
+    roots: Array = field(repr=False)  # √lⱼ, falling
+    basis: Array = field(repr=False)
+
+    def settle(self, n: int, epsilon: float) -> Ellipsoid:
+        """The ellipsoid for n records and this ε."""
+        sums, radius = np.cumsum(self.roots), self.ball.radius
+        frozen = radius**2 - np.cumsum(self.roots**2)
+        p = int(np.argmin(_noise(n, epsilon, sums) + OFFSET**2 * frozen)) + 1
+        axes = np.sqrt(self.roots[:p] * sums[p - 1])
+        return _ellipsoid(self.ball, axes, self.basis[:p], self.source, OFFSET * radius)
+
+
+@dataclass(frozen=True, eq=False)
+class SampleSketch:
+    """Directions from a public sample: what :meth:`Ellipsoid.from_sample` gives.
+
+    The sample's second moment Ĉ at its mean is shrunk to a prior, (1 − w)·Ĉ + w·C₀, with eigenvalues lⱼ.  In p directions the
+    axes are aⱼ = s·√(√lⱼ·Σ√l), where s makes the ellipsoid hold the share ``coverage`` of held-out points, times 1 + 1/m
+    against the luck of small samples.  Prior, w and p minimise one sum, by folds of the sample:
+
+    noise² + (1/m + 1/n + SHIFT²)·(mean square of what clipping and freezing take from held-out points)
+    + DRIFT²·(frozen part of a difference of means as long as the spread, that follows the last of the priors).
+    """
+
+    ball: Ball
+    coverage: float
+    modes: int | None
+    weights: tuple[float, ...]
+    priors: tuple[Prior, ...]
+    tangents: Array = field(repr=False)  # of the sample, less their mean
+
+    def settle(self, n: int, epsilon: float) -> Ellipsoid:
+        """The ellipsoid for n records and this ε."""
+        m, variance = len(self.tangents), float(np.mean(np.sum(self.tangents**2, axis=1)))
+        targets = [_unit_moment(self.ball.space, self.ball.center, prior) for prior in self.priors]
+        best = np.inf
+        for prior, target in zip(self.priors, targets, strict=True):
+            for weight in self.weights:
+                gauge, inside, total = self._held_out(weight, target)
+                size = np.quantile(gauge, self.coverage, axis=0) * (1 + 1 / m)
+                clipped = np.maximum(0.0, 1 - size / np.maximum(gauge, 1e-300)) ** 2
+                lost = np.mean(total - inside + inside * clipped, axis=0)
+                roots, rows = _shrunk(self.tangents, weight, target)
+                sums, drift = np.cumsum(roots), 1 - np.cumsum(np.sum(rows @ targets[-1] * rows, axis=1))
+                bias = (1 / m + 1 / n + SHIFT**2) * lost + DRIFT**2 * variance * drift
+                cost = size**2 * _noise(n, epsilon, sums) + bias
+                p = self.modes or int(np.argmin(cost)) + 1
+                if cost[p - 1] < best:
+                    best, basis, axes = cost[p - 1], rows[:p], size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
+                    source = f"from {m} public points, shrunk by {weight:g} to {WORDS[prior]}"
+        spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * variance)
+        return _ellipsoid(self.ball, axes, basis, source, float(spread))
+
+    def _held_out(self, weight: float, target: Array) -> tuple[Array, Array, Array]:
+        """For held-out points and p = 1 … d: ‖w‖ in the chart of size 1, the squared length in its directions, and in all."""
+        m, d = self.tangents.shape
+        gauge, inside, total = np.empty((m, d)), np.empty((m, d)), np.empty((m, 1))
+        fold = np.arange(m) % min(m, FOLDS)
+        for test in (fold == f for f in range(fold.max() + 1)):
+            rest = self.tangents[~test]
+            middle = rest.mean(axis=0)
+            roots, basis = _shrunk(rest - middle if len(rest) > 1 else rest, weight, target)
+            square = ((self.tangents[test] - middle) @ basis.T) ** 2
+            gauge[test] = np.sqrt(np.cumsum(square / roots, axis=1) / np.cumsum(roots))
+            inside[test], total[test] = np.cumsum(square, axis=1), square.sum(axis=1, keepdims=True)
+        return gauge, inside, total
+
+
+Sketch = ModelSketch | SampleSketch
+
+
+def from_landmarks(space: Space, center: ArrayLike, radius: float, prior: Prior, order: float = 1.0) -> ModelSketch:
+    """See :meth:`Ellipsoid.smooth` and :meth:`Ellipsoid.bending`."""
+    if not (isinstance(order, Real) and 0 <= float(order) <= 16):
+        raise ValueError(f"the order of smoothness must be a number between 0 and 16, not {order!r}")
+    point = public_point(space, center, "centre of the ellipsoid")
+    roots, basis = _spectrum(_unit_moment(space, point, prior, float(order)))
+    degree = "" if prior == "bending" else f" of order {float(order):g}"
+    source = f"from {WORDS[prior]}{degree} at a public shape"
+    ball = Ball(space, center, radius)
+    return ModelSketch(ball, source, roots * (ball.radius / np.linalg.norm(roots)), basis)
+
+
+def from_sample(
+    space: Space,
+    public_points: ArrayLike,
+    coverage: float = 0.9,
+    modes: int | Literal["auto"] = "auto",
+    shrink: float | Literal["auto"] = "auto",
+    prior: Prior | Literal["auto"] = "auto",
+) -> SampleSketch:
+    """See :meth:`Ellipsoid.from_sample`."""
+    if not (isinstance(coverage, Real) and 0 < float(coverage) <= 1):
+        raise ValueError(f"coverage is a share of the records, above 0 and at most 1, not {coverage!r}")
+    if modes != "auto" and not (isinstance(modes, (int, np.integer)) and 1 <= modes <= space.dim):
+        raise ValueError(f"{space}: modes must be 'auto' or a whole number from 1 to {space.dim}, not {modes!r}")
+    if shrink != "auto" and not (isinstance(shrink, Real) and 0 <= float(shrink) <= 1):
+        raise ValueError(f"shrink must be 'auto' or a number between 0 and 1, not {shrink!r}")
+    center, tangents = _sample(space, public_points)
+    m = len(tangents)
+    lengths = np.linalg.norm(tangents, axis=1) * (m / (m - 1))  # about the mean of the others
+    ball = Ball(space, space.present(center), float(np.quantile(lengths, COVER)) * (1 + 1 / m))
+    every: tuple[Prior, ...] = ("ball",) if space.landmark_dim is None else ("ball", "smooth")
+    priors = every if prior == "auto" else (prior,)
+    for each in priors:
+        _unit_moment(space, center, each)  # refuses now what the space does not have
+    weights = WEIGHTS if shrink == "auto" else (float(shrink),)
+    return SampleSketch(ball, float(coverage), None if modes == "auto" else int(modes), weights, priors, tangents)
+
+
+def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Array]:
+    """The Fréchet mean of a public sample, and the points' tangent coordinates there, less their mean."""
+    from ..frechet import frechet_mean  # which knows balls
+
+    try:
+        points = space.validate(public_points)
+    except InvalidPointError as error:
+        raise ValueError(f"the public sample: {error}") from None
+    instead = "give a centre and a radius instead, to Ball, Ellipsoid.smooth or Ellipsoid.bending"
+    if len(points) < 2:
+        raise ValueError(f"a public sample of {len(points)} says nothing about how far records spread: {instead}")
+    center = space.validate(frechet_mean(space, space.present(points)).point[None])[0]
+    tangents = tangent_coordinates(space, center, points)
+    for row in np.flatnonzero(~np.isfinite(tangents).all(axis=1)):
+        raise ValueError(f"the public sample: record {row} is so far from the others that no direction leads to it")
+    tangents = tangents - tangents.mean(axis=0)
+    if not np.abs(tangents).max() > 100 * space.rounding_error(center, 0.0):
+        raise ValueError(
+            f"the public points are all the same: they say nothing about how far records spread; {instead}"
+        )
+    return center, tangents
+
+
+def _unit_moment(space: Space, center: Points, prior: str, order: float = 1.0) -> Array:
+    """The second moment that a prior stands for at a public point, of trace one."""
+    if prior not in WORDS:
+        raise ValueError(f"prior must be 'auto' or one of {', '.join(WORDS)}, not {prior!r}")
+    if prior == "ball":
+        return np.eye(space.dim) / space.dim
+    bends = prior == "bending"
+    found = bending_moment(space, center) if bends else smooth_moment(space, center, order, prior == "smooth")
+    return np.asarray(found / np.trace(found))
+
+
+def _shrunk(tangents: Array, weight: float, target: Array) -> tuple[Array, Array]:
+    """The spectrum of (1 − w)·C + w·C₀, C₀ with the trace of C."""
+    moment = tangents.T @ tangents / max(len(tangents) - 1, 1)
+    return _spectrum((1 - weight) * moment + weight * np.trace(moment) * target)
+
+
+def _spectrum(moment: Array) -> tuple[Array, Array]:
+    """Roots of the eigenvalues, falling, and eigenvectors in rows."""
+    values, vectors = np.linalg.eigh(moment)
+    return np.sqrt(np.maximum(values[::-1], FLOOR * values[-1])), np.ascontiguousarray(vectors[:, ::-1].T)
+
+
+def _noise(n: int, epsilon: float, sums: Array) -> Array:
+    """Mean square of the noise in p = 1 … d directions with the best axes, from Σ√l over them."""
+    return np.asarray((2 / (n * epsilon)) ** 2 * np.arange(2, len(sums) + 2) * sums**2)
+
+
+def _ellipsoid(ball: Ball, axes: Array, basis: Array, source: str, spread: float) -> Ellipsoid:
+    return Ellipsoid(ball.space, ball.space.present(ball.center), axes, basis, source=source, spread=spread)
