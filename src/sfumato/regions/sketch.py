@@ -24,20 +24,22 @@ WORDS: dict[str, str] = {
 }
 SHIFT = 0.2  # the means of two populations may differ by so much of each way in which their members do
 DRIFT = 0.11  # and, in spreads, by so much in the ways of the prior, whatever the sample
-OFFSET = 0.5  # where the centre is a specimen, and not a mean: its distance to the mean, in radii
+TYPICAL = 0.8  # distance of a record from the centre, in radii, where a radius is all that is known
+OFFSET = 0.5  # and that of the mean, if the centre is a specimen
 WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of the prior, for shrink="auto"
 FOLDS = 10  # of the held-out criterion
 COVER = 0.97  # the share of the sample in the ball to fall back to
-FLOOR = 1e-12  # least eigenvalue, in parts of the largest
+FLOOR = 1e-12  # least eigenvalue, in parts of the largest; least spread, of a part of the sample
+LEAST = 1e-3  # and size, where most points of a sample are the same; sizes are near one
 
 
 @dataclass(frozen=True, eq=False)
 class ModelSketch:
     """Directions from the landmarks of one public shape: what :meth:`Ellipsoid.smooth` and :meth:`Ellipsoid.bending` give.
 
-    The second moment has eigenvalues lⱼ with Σlⱼ = radius², as of records at that distance.  In p directions with the best
-    axes aⱼ² = √lⱼ·Σ√l the noise has mean square (2/nε)²·(p + 1)·(Σ√l)², and freezing the others costs ¼·Σlⱼ over these if the
-    mean is half a radius away; p is where the sum is least.
+    The second moment has eigenvalues lⱼ, Σlⱼ = (TYPICAL·radius)².  In p directions with the best axes aⱼ² = √lⱼ·Σ√l the noise
+    has mean square (2/nε)²·(p + 1)·(Σ√l)²; freezing the others costs their share of (OFFSET·radius)², the squared distance of
+    the mean.  p is where the sum is least.
     """
 
     ball: Ball
@@ -47,11 +49,11 @@ class ModelSketch:
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """The ellipsoid for n records and this ε."""
-        sums, radius = np.cumsum(self.roots), self.ball.radius
-        frozen = radius**2 - np.cumsum(self.roots**2)
-        p = int(np.argmin(_noise(n, epsilon, sums) + OFFSET**2 * frozen)) + 1
+        sums, spread = np.cumsum(self.roots), OFFSET * self.ball.radius
+        frozen = 1 - np.cumsum(self.roots**2) / np.sum(self.roots**2)
+        p = int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
         axes = np.sqrt(self.roots[:p] * sums[p - 1])
-        return _ellipsoid(self.ball, axes, self.basis[:p], self.source, OFFSET * radius)
+        return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,7 +83,7 @@ class SampleSketch:
         for prior, target in zip(self.priors, targets, strict=True):
             for weight in self.weights:
                 gauge, inside, total = self._held_out(weight, target)
-                size = np.quantile(gauge, self.coverage, axis=0) * (1 + 1 / m)
+                size = np.maximum(LEAST, np.quantile(gauge, self.coverage, axis=0) * (1 + 1 / m))
                 clipped = np.maximum(0.0, 1 - size / np.maximum(gauge, 1e-300)) ** 2
                 lost = np.mean(total - inside + inside * clipped, axis=0)
                 roots, rows = _shrunk(self.tangents, weight, target)
@@ -103,7 +105,8 @@ class SampleSketch:
         for test in (fold == f for f in range(fold.max() + 1)):
             rest = self.tangents[~test]
             middle = rest.mean(axis=0)
-            roots, basis = _shrunk(rest - middle if len(rest) > 1 else rest, weight, target)
+            varied = np.sum((rest - middle) ** 2) > FLOOR * np.sum(self.tangents**2)  # not one point, or one many times
+            roots, basis = _shrunk(rest - middle if varied else self.tangents, weight, target)
             square = ((self.tangents[test] - middle) @ basis.T) ** 2
             gauge[test] = np.sqrt(np.cumsum(square / roots, axis=1) / np.cumsum(roots))
             inside[test], total[test] = np.cumsum(square, axis=1), square.sum(axis=1, keepdims=True)
@@ -122,7 +125,7 @@ def from_landmarks(space: Space, center: ArrayLike, radius: float, prior: Prior,
     degree = "" if prior == "bending" else f" of order {float(order):g}"
     source = f"from {WORDS[prior]}{degree} at a public shape"
     ball = Ball(space, center, radius)
-    return ModelSketch(ball, source, roots * (ball.radius / np.linalg.norm(roots)), basis)
+    return ModelSketch(ball, source, roots * (TYPICAL * ball.radius / np.linalg.norm(roots)), basis)
 
 
 def from_sample(
@@ -143,7 +146,8 @@ def from_sample(
     center, tangents = _sample(space, public_points)
     m = len(tangents)
     lengths = np.linalg.norm(tangents, axis=1) * (m / (m - 1))  # about the mean of the others
-    ball = Ball(space, space.present(center), float(np.quantile(lengths, COVER)) * (1 + 1 / m))
+    radius = max(float(np.quantile(lengths, COVER)), float(np.sqrt(np.mean(lengths**2)))) * (1 + 1 / m)
+    ball = Ball(space, space.present(center), radius)
     every: tuple[Prior, ...] = ("ball",) if space.landmark_dim is None else ("ball", "smooth")
     priors = every if prior == "auto" else (prior,)
     for each in priors:

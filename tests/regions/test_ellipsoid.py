@@ -1,0 +1,141 @@
+"""An ellipsoid as a chart: every row from its own record, clipped in the ellipsoid's norm."""
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from conftest import cloud, typical_radius
+from sfumato.regions import Ball, Ellipsoid, as_chart
+from sfumato.regions.ellipsoid import tangent_coordinates
+
+
+def an_ellipsoid(space, rng, p=None):
+    p = space.dim if p is None else p
+    center = space.present(cloud(space, space.origin(), 0.3 * typical_radius(space), 1, rng)[0])
+    rows = np.linalg.qr(rng.standard_normal((space.dim, space.dim)))[0][:p]
+    return Ellipsoid(space, center, typical_radius(space) * rng.uniform(0.2, 1.0, p), rows)
+
+
+def test_a_point_has_the_coordinates_it_was_made_from(space, rng):
+    region = an_ellipsoid(space, rng)
+    w = rng.standard_normal((20, space.dim))
+    w *= (rng.uniform(0, 0.99, 20) / np.linalg.norm(w, axis=1))[:, None]
+    assert np.abs(region.chart(region.point(w)) - w).max() < 1e-9
+    assert space.distance(region.point(w[0]), region.point(w)[0]) < 1e-12
+
+
+def test_a_frozen_direction_is_neither_read_nor_moved(space, rng):
+    if space.dim == 1:
+        pytest.skip("one direction only")
+    region = an_ellipsoid(space, rng, p=1)
+    w = region.chart(cloud(space, region.center, typical_radius(space), 30, rng))
+    assert w.shape == (30, 1)
+    back = tangent_coordinates(space, region.center, region.point(w))
+    assert np.abs(back - back @ region.basis.T @ region.basis).max() < 1e-9
+    assert region.frozen == space.dim - 1
+
+
+def test_a_ball_is_a_chart_with_equal_axes(space, rng):
+    ball = Ball(space, space.present(space.origin()), typical_radius(space))
+    points = cloud(space, ball.center, 0.99 * ball.radius, 30, rng)
+    lengths = np.linalg.norm(as_chart(ball).chart(points), axis=1) * ball.radius
+    assert np.allclose(lengths, ball.distances(points), atol=1e-12)
+    assert as_chart(ball).spread == as_chart(ball).radius == ball.radius
+    region = an_ellipsoid(space, rng)
+    assert as_chart(region) is region
+
+
+def test_every_row_is_within_the_unit_ball_to_the_last_bit(space, rng):
+    region = an_ellipsoid(space, rng)
+    far = cloud(space, region.center, 2 * typical_radius(space), 50, rng)
+    w = region.chart(far)
+    exact = [sum(Fraction(float(x)) ** 2 for x in row) for row in w]
+    assert max(exact) <= 1 < 1.0001 * max(exact)  # some are clipped, and only just
+    tangents = tangent_coordinates(space, region.center, far)
+    wrong = tangents * np.minimum(1, region.radius / np.linalg.norm(tangents, axis=1))[:, None]  # in the metric's norm
+    if np.ptp(region.axes) > 0:
+        assert np.linalg.norm(wrong @ region.basis.T / region.axes, axis=1).max() > 1.01
+
+
+def test_a_row_does_not_depend_on_the_other_records(space, rng):
+    """To the bit: not on records that are not numbers, that overflow, or that lie at the end of the world."""
+    region = an_ellipsoid(space, rng)
+    points = cloud(space, region.center, typical_radius(space), 9, rng)
+    honest = region.chart(points)
+    for garbage in (np.nan, np.inf, 1e308, 0.0, -1e-320):
+        attacked = points.copy()
+        attacked[4] = garbage
+        found = region.chart(attacked)
+        assert np.array_equal(np.delete(found, 4, axis=0), np.delete(honest, 4, axis=0))
+        assert np.linalg.norm(found[4]) <= 1
+        if not np.isfinite(garbage):
+            assert not found[4].any()
+
+
+def test_a_logarithm_that_raises_costs_only_its_own_record(rng, monkeypatch):
+    space = sf.Sphere(dim=3)
+    region = an_ellipsoid(space, rng)
+    points = cloud(space, region.center, 0.5, 40, rng)
+    honest, log = region.chart(points), sf.Sphere.log
+
+    def touchy(self, base, rows):
+        if (rows[..., 0] > 5).any():
+            raise np.linalg.LinAlgError("did not converge")
+        return log(self, base, rows)
+
+    monkeypatch.setattr(sf.Sphere, "log", touchy)
+    bad = [0, 17, 18, 39]
+    attacked = points.copy()
+    attacked[bad] = 9.0
+    found = region.chart(attacked)
+    assert not found[bad].any()
+    assert np.array_equal(np.delete(found, bad, axis=0), np.delete(honest, bad, axis=0))
+    assert attacked[0, 0] == 9.0  # the records themselves are left alone
+    assert region.chart(points[:0]).shape == (0, 3)
+
+
+def test_replacing_a_record_moves_the_mean_by_two_over_n_at_most(space, rng):
+    region, n = an_ellipsoid(space, rng), 5
+    for _ in range(20):
+        data = cloud(space, region.center, 1.5 * typical_radius(space), n + 1, rng)
+        a, b = data[:n].copy(), data[:n].copy()
+        b[rng.integers(n)] = data[n] if rng.random() < 0.7 else np.nan
+        assert np.linalg.norm(region.chart(a).mean(axis=0) - region.chart(b).mean(axis=0)) <= 2 / n
+
+
+def test_a_record_brings_it_back_to_the_bit(space, rng):
+    region = an_ellipsoid(space, rng)
+    again = Ellipsoid.from_parameters(space, json.loads(json.dumps(region.parameters())))
+    for name in ("center", "axes", "basis"):
+        assert np.array_equal(getattr(again, name), getattr(region, name)), name
+    assert (again.source, again.spread, again.describe()) == (region.source, region.spread, region.describe())
+    assert region.settle(100, 1.0) is region
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"axes": [1.0, 0.0]}, "axis 1 of the ellipsoid must be a positive length"),
+        ({"axes": [np.nan]}, "axis 0 of the ellipsoid must be a positive length"),
+        ({"axes": []}, "between 1 and 2 axes"),
+        ({"axes": [1.0, 1.0, 1.0]}, "between 1 and 2 axes"),
+        ({"axes": 1.0}, "between 1 and 2 axes"),
+        ({"axes": [1.0], "basis": [[1.0, 1.0]]}, "not orthonormal"),
+        ({"axes": [1.0], "basis": [[np.nan, 0.0]]}, "not orthonormal"),
+        ({"axes": [1.0], "basis": np.eye(2)}, r"shape \(2, 2\), expected \(1, 2\)"),
+        ({"axes": [1.0], "center": [0.0, 0.0, 3.0]}, "the centre of the ellipsoid is not of unit norm"),
+        ({"axes": [1.0], "center": [0.0, 1.0]}, "the centre of the ellipsoid is not a single point"),
+        ({"axes": [1.0], "spread": -1.0}, "spread of the ellipsoid must be a positive length"),
+    ],
+)
+def test_what_is_no_ellipsoid_is_said_plainly(arguments, words):
+    with pytest.raises(ValueError, match=words):
+        Ellipsoid(sf.Sphere(dim=2), **{"center": [0.0, 0.0, 1.0], **arguments})
+
+
+def test_the_first_argument_is_a_space():
+    with pytest.raises(TypeError, match="is a space such as"):
+        Ellipsoid([0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.1])

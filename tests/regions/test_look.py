@@ -1,0 +1,89 @@
+"""The look: what a chart would lose against the ball, record by record, and where it falls back."""
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from conftest import cloud, typical_radius
+from sfumato.regions import Ball, Ellipsoid, Look, as_chart
+from sfumato.regions.look import rms_noise, settle
+
+FLAT = sf.Euclidean(dim=30)
+
+
+def falling(m, rng, offset=0.0):
+    return rng.standard_normal((m, 30)) / np.arange(1, 31) ** 1.5 + offset
+
+
+def a_look(space, rng):
+    radius = typical_radius(space)
+    chart = Ellipsoid(space, space.present(space.origin()), 0.5 * radius * rng.uniform(0.1, 1, (space.dim + 1) // 2))
+    return Look(chart, Ball(space, space.present(space.origin()), radius))
+
+
+def test_no_loss_is_longer_than_the_radius_and_each_is_its_own_record_s(space, rng):
+    look = a_look(space, rng)
+    points = cloud(space, look.ball.center, 1.5 * typical_radius(space), 30, rng)
+    lost = look.lost(points)
+    assert np.linalg.norm(lost, axis=1).max() <= look.ball.radius
+    attacked = points.copy()
+    attacked[7] = np.nan
+    assert np.array_equal(np.delete(look.lost(attacked), 7, axis=0), np.delete(lost, 7, axis=0))
+    assert not look.lost(attacked)[7].any()
+
+
+def test_replacing_a_record_moves_the_loss_by_no_more_than_the_noise_allows_for(space, rng):
+    """|b − b'| ≤ 2R/n, so Laplace noise of scale 2R/(n·share·ε) makes it share·ε-DP."""
+    look, n = a_look(space, rng), 4
+    allowed = look.scale(n, 1.0) * look.share
+    assert allowed == pytest.approx(2 * look.ball.radius / n)
+    for _ in range(30):
+        data = cloud(space, look.ball.center, 2 * typical_radius(space), n + 1, rng)
+        b = [np.linalg.norm(look.lost(part).mean(axis=0)) for part in (data[:n], data[1:])]
+        assert abs(b[0] - b[1]) <= allowed
+
+
+def test_a_loss_is_the_difference_of_what_ball_and_chart_make_of_a_record():
+    look = Look(Ellipsoid(FLAT, np.zeros(30), [1.0, 0.5]), Ball(FLAT, np.zeros(30), 2.0))
+    records = np.zeros((4, 30))
+    records[0, :2] = [0.5, 0.1]  # in the chart
+    records[1, 0] = 1.5  # clipped by the chart
+    records[2, 5] = 0.7  # in a frozen direction
+    records[3, 5] = 9.0  # the same, and outside of the ball
+    lost = look.lost(records)
+    assert not lost[0].any()
+    assert lost[1, 0] == pytest.approx(0.5)
+    assert lost[2, 5] == pytest.approx(0.7)
+    assert np.linalg.norm(lost[3]) == pytest.approx(2.0)
+
+
+@pytest.mark.parametrize("n", [200, 400, 1000])
+def test_a_sample_that_fits_is_kept_and_a_wrong_one_is_not(n, rng):
+    look = settle(Ellipsoid.from_sample(FLAT, falling(60, rng)), n, 1.0)
+    assert isinstance(look, Look)
+    limit, scale = look.limit(n, 1.0), look.scale(n, 1.0)
+    fits = np.linalg.norm(look.lost(falling(n, rng)).mean(axis=0))
+    direction = np.zeros(30)
+    direction[-1] = 1.0  # nothing in the sample points there
+    other = np.linalg.norm(look.lost(falling(n, rng, 0.6 * look.ball.radius * direction)).mean(axis=0))
+    assert fits + scale < limit < other - 2 * scale
+
+
+def test_the_limit_is_where_the_ball_becomes_the_better_one():
+    chart, ball = Ellipsoid(FLAT, np.zeros(30), [0.3, 0.2]), Ball(FLAT, np.zeros(30), 1.0)
+    look, n, rest = Look(chart, ball), 1000, 0.9
+    limit = look.limit(n, 1.0)
+    noise = rms_noise(chart.axes, n, rest), rms_noise(as_chart(ball).axes, n, rest)
+    assert 0 < limit <= np.sqrt(noise[1] ** 2 - noise[0] ** 2)
+    assert look.limit(10, 1.0) == pytest.approx(0.7)  # a loss is never longer than the radius
+    assert Look(as_chart(ball), ball).limit(n, 1.0) == 0.0
+
+
+def test_no_look_where_it_would_tell_nothing_or_is_not_needed(rng):
+    drowned = settle(Ellipsoid.from_sample(FLAT, falling(60, rng)), 20, 1.0)
+    assert isinstance(drowned, Ellipsoid)  # the ball's noise is wider than the ball
+    assert len(drowned.axes) < 30
+    low = sf.Euclidean(dim=3)
+    ball = settle(Ellipsoid.from_sample(low, falling(60, rng)[:, :3]), 1000, 1.0)
+    assert isinstance(ball, Ellipsoid)  # in three dimensions the look is as loud as the ball
+    assert np.ptp(ball.axes) == 0
