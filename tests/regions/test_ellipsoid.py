@@ -48,6 +48,13 @@ def test_a_ball_is_a_chart_with_equal_axes(space, rng):
     assert as_chart(region) is region
 
 
+def test_clipped_records_are_in_the_ellipsoid_and_stay_where_they_are(space, rng):
+    region = an_ellipsoid(space, rng)
+    clipped = region.clip(cloud(space, region.center, 1.5 * typical_radius(space), 30, rng))
+    assert space.distance(region.center, clipped).max() <= region.radius
+    assert space.distance(clipped, region.clip(clipped)).max() < 1e-9
+
+
 def test_every_row_is_within_the_unit_ball_to_the_last_bit(space, rng):
     region = an_ellipsoid(space, rng)
     far = cloud(space, region.center, 2 * typical_radius(space), 50, rng)
@@ -95,6 +102,13 @@ def test_a_logarithm_that_raises_costs_only_its_own_record(rng, monkeypatch):
     assert np.array_equal(np.delete(found, bad, axis=0), np.delete(honest, bad, axis=0))
     assert attacked[0, 0] == 9.0  # the records themselves are left alone
     assert region.chart(points[:0]).shape == (0, 3)
+
+
+def test_a_logarithm_that_fails_everywhere_is_not_taken_for_bad_records(rng, monkeypatch):
+    region = an_ellipsoid(sf.Sphere(dim=2), rng)
+    monkeypatch.setattr(sf.Sphere, "log", lambda self, base, rows: rows.nonsense)
+    with pytest.raises(AttributeError, match="nonsense"):
+        region.chart(np.tile(region.center, (3, 1)))
 
 
 def test_replacing_a_record_moves_the_mean_by_two_over_n_at_most(space, rng):

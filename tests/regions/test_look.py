@@ -6,7 +6,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.regions import Ball, Ellipsoid, Look, as_chart
-from sfumato.regions.look import rms_noise, settle
+from sfumato.regions.look import rms_noise, with_look
 
 FLAT = sf.Euclidean(dim=30)
 
@@ -59,7 +59,7 @@ def test_a_loss_is_the_difference_of_what_ball_and_chart_make_of_a_record():
 
 @pytest.mark.parametrize("n", [200, 400, 1000])
 def test_a_sample_that_fits_is_kept_and_a_wrong_one_is_not(n, rng):
-    look = settle(Ellipsoid.from_sample(FLAT, falling(60, rng)), n, 1.0)
+    look = with_look(Ellipsoid.from_sample(FLAT, falling(60, rng)), n, 1.0)
     assert isinstance(look, Look)
     limit, scale = look.limit(n, 1.0), look.scale(n, 1.0)
     fits = np.linalg.norm(look.lost(falling(n, rng)).mean(axis=0))
@@ -80,10 +80,17 @@ def test_the_limit_is_where_the_ball_becomes_the_better_one():
 
 
 def test_no_look_where_it_would_tell_nothing_or_is_not_needed(rng):
-    drowned = settle(Ellipsoid.from_sample(FLAT, falling(60, rng)), 20, 1.0)
+    drowned = with_look(Ellipsoid.from_sample(FLAT, falling(60, rng)), 20, 1.0)
     assert isinstance(drowned, Ellipsoid)  # the ball's noise is wider than the ball
     assert len(drowned.axes) < 30
     low = sf.Euclidean(dim=3)
-    ball = settle(Ellipsoid.from_sample(low, falling(60, rng)[:, :3]), 1000, 1.0)
+    ball = with_look(Ellipsoid.from_sample(low, falling(60, rng)[:, :3]), 1000, 1.0)
     assert isinstance(ball, Ellipsoid)  # in three dimensions the look is as loud as the ball
     assert np.ptp(ball.axes) == 0
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, -1.0])
+def test_a_look_has_its_price(share):
+    ball = Ball(FLAT, np.zeros(30), 1.0)
+    with pytest.raises(ValueError, match="between 0 and a sixth of epsilon"):
+        Look(as_chart(ball), ball, share)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from conftest import cloud
 from sfumato.regions import Ellipsoid
 from sfumato.regions.landmarks import bending_moment, smooth_moment
 from sfumato.regions.look import rms_noise
@@ -81,12 +82,11 @@ def test_what_is_fixed_stays_fixed(rng):
 # -- what an attacker, or bad luck, would bring -------------------------------------------------------------------------
 @pytest.mark.parametrize("m", [2, 3, 5])
 def test_few_points_are_enough_for_an_ellipsoid_in_all_directions(m, space, rng):
-    points = space.exp(space.origin(), 0.1 * space.random_directions(space.origin(), m, rng))
-    sketch = Ellipsoid.from_sample(space, space.present(points))
+    sketch = Ellipsoid.from_sample(space, space.present(cloud(space, space.origin(), 0.2, m, rng)))
     region = sketch.settle(10**9, 1.0)
     assert len(region.axes) == space.dim
     assert (region.axes > 0).all()
-    assert 0.01 < sketch.ball.radius < 1
+    assert 0 < sketch.ball.radius < 1
 
 
 def test_a_sample_without_a_spread_is_refused(rng):
@@ -111,7 +111,7 @@ def test_a_bad_public_point_is_named_by_its_row(rng):
 def test_a_sample_of_one_point_many_times_and_a_few_others_is_a_sample(others, rng):
     space, sample = sf.Euclidean(dim=4), np.zeros((100, 4))
     sample[:others] = np.eye(4)[np.arange(others) % 2]
-    for rows in (sample, sample[::-1], rng.permutation(sample), sample[:others + 2]):
+    for rows in (sample, sample[::-1], rng.permutation(sample), sample[: others + 2]):
         for n in (1, 100, 10**6):
             region = Ellipsoid.from_sample(space, rows).settle(n, 1.0)
             assert (region.axes > 0).all()
@@ -120,7 +120,11 @@ def test_a_sample_of_one_point_many_times_and_a_few_others_is_a_sample(others, r
 
 @pytest.mark.filterwarnings("ignore::sfumato.ConvergenceWarning")
 def test_public_points_at_the_cut_locus_still_make_a_region():
-    for points in ([[0.0, 0, 1], [0.0, 0, -1]], [[0.0, 0, 1], [1e-9, 0, -1], [0.0, 1, 0]], [[1.0, 0, 0], [-1, 0, 0], [0, 1, 0]]):
+    for points in (
+        [[0.0, 0, 1], [0.0, 0, -1]],
+        [[0.0, 0, 1], [1e-9, 0, -1], [0.0, 1, 0]],
+        [[1.0, 0, 0], [-1, 0, 0], [0, 1, 0]],
+    ):
         region = Ellipsoid.from_sample(sf.Sphere(dim=2), points).settle(100, 1.0)
         assert np.isfinite(region.axes).all()
         assert region.radius < 20

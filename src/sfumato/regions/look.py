@@ -33,6 +33,10 @@ class Look:
     ball: Ball
     share: float = SHARE
 
+    def __post_init__(self) -> None:
+        if not 0 < self.share < 1 - 1 / WORST:
+            raise ValueError(f"a look takes between 0 and a sixth of epsilon, not {self.share!r} of it")
+
     def lost(self, points: Points) -> Array:
         """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""
         tangents, radius = tangent_coordinates(self.chart.space, self.chart.center, points), self.ball.radius
@@ -55,13 +59,13 @@ class Look:
         return min(careful * math.sqrt(max(0.0, ball**2 - chart**2)), BLIND * self.ball.radius)
 
 
-def settle(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> Ellipsoid | Look:
+def with_look(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> Ellipsoid | Look:
     """The chart for n records and this ε with its look; the chart alone where a look is not needed, as the ball's own noise
     exceeds its radius so far that no chart can be much worse; the ball where a look would tell nothing.
 
     >>> from sfumato import Euclidean
     >>> sample = np.random.default_rng(0).normal(size=(60, 20)) / np.arange(1, 21) ** 2
-    >>> look = settle(Ellipsoid.from_sample(Euclidean(dim=20), sample), n=400, epsilon=1.0)
+    >>> look = with_look(Ellipsoid.from_sample(Euclidean(dim=20), sample), n=400, epsilon=1.0)
     >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
     ('Look', 0.1, True)
     """
