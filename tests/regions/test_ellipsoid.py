@@ -150,6 +150,16 @@ def test_what_is_no_ellipsoid_is_said_plainly(arguments, words):
         Ellipsoid(sf.Sphere(dim=2), **{"center": [0.0, 0.0, 1.0], **arguments})
 
 
+def test_nothing_of_it_can_be_changed_afterwards():
+    center = np.array([0.0, 0.0, 1.0])
+    region = Ellipsoid(sf.Sphere(dim=2), center, [0.1])
+    center[:] = np.nan
+    assert region.center.tolist() == [0.0, 0.0, 1.0]
+    for array in (region.center, region.axes, region.basis):
+        with pytest.raises(ValueError, match="read-only"):
+            array[...] = 0.5
+
+
 def test_the_first_argument_is_a_space():
     with pytest.raises(TypeError, match="is a space such as"):
         Ellipsoid([0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.1])

@@ -81,12 +81,11 @@ class Ellipsoid:
             raise ValueError(f"the spread of the ellipsoid must be a positive length, not {spread!r}")
         share = (lengths / lengths.max()) ** 2
         typical = float(lengths.max() * np.sqrt(np.sum(share**2) / np.sum(share)))
-        object.__setattr__(self, "space", space)
-        object.__setattr__(self, "center", point)
-        object.__setattr__(self, "axes", lengths)
-        object.__setattr__(self, "basis", rows)
-        object.__setattr__(self, "source", source)
-        object.__setattr__(self, "spread", typical if spread is None else float(spread))
+        for array in (point, lengths, rows):
+            array.setflags(write=False)
+        fields = {"space": space, "center": point, "axes": lengths, "basis": rows, "source": source}
+        for name, value in {**fields, "spread": typical if spread is None else float(spread)}.items():
+            object.__setattr__(self, name, value)
 
     # -- makers, each a pure function of public things -------------------------------------------------------------
     @staticmethod
@@ -168,8 +167,8 @@ class Ellipsoid:
     def chart(self, points: Points) -> Array:
         """w = A⁻¹·B·coord_c(log_c y), clipped to ‖w‖ ≤ 1, for canonical points y: (n, p).
 
-        Replacing one record moves the mean of the rows by at most 2/n, so each row depends on its own record alone
-        (proofs, Result 5): one whose logarithm fails, is not a number or overflows becomes 0, and the others do not notice.
+        Each row depends on its own record alone, so replacing one record moves their mean by at most 2/n (proofs, Result 5).
+        A record whose logarithm fails, is not a number or overflows becomes 0, and the others do not notice.
         """
         return self.of_tangents(tangent_coordinates(self.space, self.center, points))
 
@@ -288,7 +287,7 @@ def public_point(space: Space, point: ArrayLike, what: str) -> Points:
     if not isinstance(space, Space):
         raise TypeError(f"the first argument is a space such as sfumato.Sphere(dim=2), not {space!r}")
     try:
-        return np.asarray(space.validate(as_numbers(point)[None])[0])
+        return np.array(space.validate(as_numbers(point)[None])[0])
     except InvalidPointError as error:
         raise ValueError(f"the {what} {error.reason}") from None
     except ValueError as error:
@@ -299,12 +298,10 @@ def _axes(space: Space, axes: ArrayLike) -> Array:
     lengths = np.array(as_numbers(axes), dtype=np.float64)
     if lengths.ndim != 1 or not 1 <= len(lengths) <= space.dim:
         raise ValueError(
-            f"{space}: an ellipsoid has between 1 and {space.dim} axes, not an array of shape {lengths.shape}"
+            f"{space}: an ellipsoid has between 1 and {space.dim} axes, not those of shape {lengths.shape}"
         )
     for j in np.flatnonzero(~((lengths > 1e-100) & (lengths < 1e100))):
-        raise ValueError(
-            f"axis {j} of the ellipsoid must be a positive length between 1e-100 and 1e100, not {lengths[j]}"
-        )
+        raise ValueError(f"axis {j} of the ellipsoid must be a positive length, 1e-100 to 1e100, not {lengths[j]}")
     return lengths
 
 
@@ -313,7 +310,5 @@ def _basis(space: Space, basis: ArrayLike, p: int) -> Array:
     if rows.shape != (p, space.dim):
         raise ValueError(f"the basis of the ellipsoid has shape {rows.shape}, expected ({p}, {space.dim})")
     if not np.abs(rows @ rows.T - np.eye(p)).max() <= ORTHONORMAL:
-        raise ValueError(
-            "the rows of the ellipsoid's basis are not orthonormal; orthonormalise them, as numpy.linalg.qr does"
-        )
+        raise ValueError("the rows of the ellipsoid's basis are not orthonormal; numpy.linalg.qr makes them so")
     return rows
