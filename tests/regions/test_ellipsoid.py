@@ -125,6 +125,9 @@ def test_a_record_brings_it_back_to_the_bit(space, rng):
     again = Ellipsoid.from_parameters(space, json.loads(json.dumps(region.parameters())))
     for name in ("center", "axes", "basis"):
         assert np.array_equal(getattr(again, name), getattr(region, name)), name
+    assert again == region
+    assert hash(again) == hash(region)
+    assert Ellipsoid.from_parameters(space, {**region.parameters(), "source": "elsewhere"}) != region
     assert (again.source, again.spread, again.describe()) == (region.source, region.spread, region.describe())
     assert region.settle(100, 1.0) is region
 

@@ -67,9 +67,10 @@ def test_a_sample_of_outlines_beats_the_ball_by_far(rng):
     assert rms_noise(region.axes, 400, 1.0) < 0.5 * rms_noise(ball, 400, 1.0)
     assert region.spread < 0.5 * sketch.ball.radius
     assert "from 60 public points" in region.describe()
+    assert sketch.space == region.space == SHAPES
+    assert np.array_equal(sketch.center, region.center)
     again = Ellipsoid.from_sample(SHAPES, shapes).settle(400, 1.0)
-    assert np.array_equal(again.axes, region.axes)
-    assert np.array_equal(again.basis, region.basis)
+    assert again == region
 
 
 def test_what_is_fixed_stays_fixed(rng):

@@ -9,8 +9,9 @@ import numpy as np
 from scipy.special import chdtr, chdtrc, chdtri
 
 from ..bounds import bounds_of
+from ..bounds.constant import cot_defect
 from ..radial import check_probability
-from ..spaces._curvature import cot_defect, coth_excess
+from ..spaces._curvature import coth_excess
 from ..spaces.base import Array, Space
 
 STEP = 2.0 ** (1 / 64)  # ratio of neighbouring lengths in the table: quantiles are rounded up by at most its root

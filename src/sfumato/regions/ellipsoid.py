@@ -87,6 +87,17 @@ class Ellipsoid:
         for name, value in {**fields, "spread": typical if spread is None else float(spread)}.items():
             object.__setattr__(self, name, value)
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ellipsoid) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    def _key(self) -> tuple[object, ...]:
+        numbers = (self.center.tobytes(), self.axes.tobytes(), self.basis.tobytes())
+        return self.space, *numbers, self.source, self.spread
+
     # -- makers, each a pure function of public things -------------------------------------------------------------
     @staticmethod
     def from_sample(

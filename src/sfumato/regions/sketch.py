@@ -34,7 +34,22 @@ LEAST = 1e-3  # and size, where most points of a sample are the same; sizes are 
 
 
 @dataclass(frozen=True, eq=False)
-class ModelSketch:
+class _AboutBall:
+    ball: Ball  # of the same centre, for comparison and to fall back to
+
+    @property
+    def space(self) -> Space:
+        """The space that the records are points of."""
+        return self.ball.space
+
+    @property
+    def center(self) -> Points:
+        """The public centre, canonical."""
+        return self.ball.center
+
+
+@dataclass(frozen=True, eq=False)
+class ModelSketch(_AboutBall):
     """Directions from the landmarks of one public shape: what :meth:`Ellipsoid.smooth` and :meth:`Ellipsoid.bending` give.
 
     The second moment has eigenvalues lⱼ, Σlⱼ = (TYPICAL·radius)².  In p directions with the best axes aⱼ² = √lⱼ·Σ√l the noise
@@ -42,7 +57,6 @@ class ModelSketch:
     the mean.  p is where the sum is least.
     """
 
-    ball: Ball
     source: str
     roots: Array = field(repr=False)  # √lⱼ, falling
     basis: Array = field(repr=False)
@@ -57,7 +71,7 @@ class ModelSketch:
 
 
 @dataclass(frozen=True, eq=False)
-class SampleSketch:
+class SampleSketch(_AboutBall):
     """Directions from a public sample: what :meth:`Ellipsoid.from_sample` gives.
 
     The sample's second moment Ĉ at its mean is shrunk to a prior, (1 − w)·Ĉ + w·C₀, with eigenvalues lⱼ.  In p directions the
@@ -68,7 +82,6 @@ class SampleSketch:
     + DRIFT²·(frozen part of a difference of means as long as the spread, that follows the last of the priors).
     """
 
-    ball: Ball
     coverage: float
     modes: int | None
     weights: tuple[float, ...]
@@ -78,7 +91,7 @@ class SampleSketch:
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """The ellipsoid for n records and this ε."""
         m, variance = len(self.tangents), float(np.mean(np.sum(self.tangents**2, axis=1)))
-        targets = [_unit_moment(self.ball.space, self.ball.center, prior) for prior in self.priors]
+        targets = [_unit_moment(self.space, self.center, prior) for prior in self.priors]
         best = np.inf
         for prior, target in zip(self.priors, targets, strict=True):
             for weight in self.weights:
