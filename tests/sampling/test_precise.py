@@ -12,20 +12,11 @@ from conftest import cloud
 from sfumato.calibration.error import FAIL
 from sfumato.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
 from sfumato.records import Records
-from sfumato.sampling.precise import (
-    _MAPS,
-    BITS,
-    ONE,
-    WIDEST,
-    _matrix_exp,
-    _matrix_log,
-    add_exactly,
-    coarse,
-    fixed,
-    product,
-    whole_numbers,
-)
+from sfumato.sampling.lattice import add_exactly, whole_numbers
+from sfumato.sampling.precise import coarse, product
 from sfumato.sampling.rejection import Target
+from sfumato.spaces.exact import EXACT, WIDEST
+from sfumato.spaces.fixed import ONE, fixed, matrix_exp, matrix_log
 
 SMALL = [
     (sf.Sphere(dim=1), 0.5),
@@ -128,8 +119,8 @@ def test_the_long_arithmetic_agrees_with_fifty_digits(space, spread, rng):
         for _ in range(8):
             base, coordinates, center = setting(space, spread, rng)
             length = float(np.linalg.norm(coordinates))
-            whole, scale = _MAPS[type(space)](space, base, coordinates, center)
-            found = [mp.mpf(c) / mp.mpf(2) ** BITS / mp.mpf(scale) for c in whole]
+            exactly = EXACT[type(space)].coordinates(space, base, coordinates, center)
+            found = [mp.mpf(c.numerator) / c.denominator for c in exactly]
 
             def error(exact, found=found):
                 return max(abs(a - b) for a, b in zip(found, exact, strict=True))
@@ -153,7 +144,7 @@ def test_logarithms_of_matrices_are_found_up_to_the_widest(size, rng):
     values = np.concatenate([[-WIDEST / 2, WIDEST / 2], rng.uniform(-WIDEST / 2, WIDEST / 2, size - 2)])
     x = fixed((q * values) @ q.T)
     x = (x + x.T) // 2
-    assert max(abs(int(a)) for a in (_matrix_log(_matrix_exp(x)) - x).ravel()) / ONE < 1e-25
+    assert max(abs(int(a)) for a in (matrix_log(matrix_exp(x)) - x).ravel()) / ONE < 1e-25
 
 
 def test_sums_with_noise_are_exact():

@@ -1,8 +1,8 @@
 """Exact draws by rejection, the public lattice, secure randomness, and a Markov chain kept for comparison."""
 
 from .chain import metropolis
-from .lattice import lattice_spacing, round_to_lattice
-from .precise import add_exactly, coarse, is_precise
+from .lattice import add_exactly, is_precise, lattice_spacing, round_to_lattice
+from .precise import coarse
 from .rejection import Draws, EnvelopeError, Target
 from .secure import GENERATOR, secure_generator
 

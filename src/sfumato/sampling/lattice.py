@@ -7,10 +7,12 @@ centre, divided by a public power of two and rounded.
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 
 from ..spaces.base import Array, Points, Space
-from .precise import whole_numbers
+from ..spaces.exact import EXACT
 
 
 def lattice_spacing(sigma: float) -> float:
@@ -26,3 +28,35 @@ def round_to_lattice(space: Space, base: Points, coordinates: Array, center: Poi
     """The point of the lattice about ``center`` nearest, in tangent coordinates, to exp_base(coordinates)."""
     whole = whole_numbers(space, base, coordinates, center, spacing)
     return space.exp(center, space.from_coordinates(center, whole * spacing))
+
+
+def is_precise(space: Space, reach: float) -> bool:
+    """Whether draws within ``reach`` of the centre are rounded in long arithmetic."""
+    return type(space) in EXACT and reach <= EXACT[type(space)].reach
+
+
+def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points, spacing: float) -> Array:
+    """Coordinates at ``center`` of exp_base(coordinates), in units of ``spacing`` and rounded: by the exact map of the space
+    where it has one, else in doubles.
+
+    >>> from sfumato import Euclidean
+    >>> whole_numbers(Euclidean(dim=1), np.array([0.1]), np.array([0.2]), np.array([0.0]), 2.0**-4).tolist()
+    [5.0]
+    """
+    if type(space) in EXACT:
+        found = EXACT[type(space)].coordinates(space, base, coordinates, center)
+        return np.array([float(round(c / Fraction(spacing))) for c in found])
+    point = space.exp(base, space.from_coordinates(base, coordinates))
+    return np.asarray(np.rint(space.coordinates(center, space.log(center, point)) / spacing))
+
+
+def add_exactly(value: Array, noise: Array, spacing: Array | float) -> Array:
+    """The lattice point nearest to value + noise, the sum being exact.
+
+    >>> add_exactly(np.array([0.1]), np.array([0.2]), 0.25).tolist()
+    [0.25]
+    """
+    spacings = np.broadcast_to(spacing, np.shape(value))
+    terms = zip(value.ravel().tolist(), noise.ravel().tolist(), spacings.ravel().tolist(), strict=True)
+    rounded = [float(round((Fraction(v) + Fraction(e)) / Fraction(s)) * Fraction(s)) for v, e, s in terms]
+    return np.reshape(rounded, np.shape(value))

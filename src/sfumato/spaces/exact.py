@@ -1,0 +1,129 @@
+"""From the tangent space at one point to that at another, exactly: log_p(exp_x(v)) in coordinates.
+
+A double holds sixteen digits of a point, but the noise of a release may only show in the last few of them.  So these maps
+are computed in long arithmetic, to better than 1e-25, and only the rounding of v itself is left (proofs, Floating point).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from functools import lru_cache
+from math import isqrt
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .base import Array, Points, Space
+from .euclidean import Euclidean
+from .fixed import (
+    BITS,
+    ONE,
+    Fixed,
+    arc_end,
+    arc_velocity,
+    cholesky,
+    complex_dot,
+    complex_reflect,
+    complex_times,
+    fixed,
+    matrix_exp,
+    matrix_log,
+    mirror_of,
+    pad,
+    reflect,
+    solve,
+    unit,
+)
+from .shapes import PlanarShapes
+from .spd import SPD
+from .sphere import Sphere
+
+WIDEST = 30.0  # log of the largest condition number for which logarithms of matrices are computed
+
+
+class Exact(NamedTuple):
+    """The map (space, base, coordinates, center) → coordinates at ``center``, for ends within ``reach`` of that."""
+
+    coordinates: Callable[[Any, Points, Array, Points], list[Fraction]]
+    reach: float = math.inf
+
+
+def flat(space: Euclidean, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """The sums themselves."""
+    terms = zip(base.tolist(), coordinates.tolist(), center.tolist(), strict=True)
+    return [Fraction(b) + Fraction(c) - Fraction(p) for b, c, p in terms]
+
+
+def sphere(space: Sphere, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """By great circles, in the frames of Householder's reflections."""
+    q = space._q  # √curvature as the space rounds it
+    x, p = unit(fixed(base)), unit(fixed(center))
+    moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> BITS)
+    v = arc_velocity(p, arc_end(x, reflect(mirror_of(x), moved)))
+    return [Fraction(c, ONE) / Fraction(q) for c in reflect(mirror_of(p), v)[1:]]
+
+
+def shapes(space: PlanarShapes, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """By great circles too, of complex vectors, the end being turned to the centre."""
+    x, middle, mirror = _shape_frame(space, base)
+    p, _, public_mirror = _public_shape_frame(space, center.tobytes())
+    v = complex_reflect(middle, pad(complex_reflect(mirror, pad(fixed(coordinates).reshape(2, -1)))))
+    v = v - complex_times(complex_dot(x, v), x)  # it was horizontal to 1e-16 only: the phase of the mirror is a double
+    y = arc_end(x, v)
+    turn = complex_dot(p, y)
+    y = complex_times(unit(turn * np.array([1, -1], dtype=object)), y)
+    v = complex_reflect(middle, arc_velocity(p, y))[:, 1:]
+    return [Fraction(c, ONE) for c in complex_reflect(public_mirror, v)[:, 1:].ravel()]
+
+
+def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixed]:
+    """A point projected to the manifold, and the two reflections that the space uses there.  The phase of the second one is
+    taken from the space, in doubles: where it hardly matters, it consists of rounding errors only."""
+    k = space.landmarks
+    pair = np.stack([fixed(point.real), fixed(point.imag)])
+    x = unit(pair - np.sum(pair, axis=1, keepdims=True) // k)
+    middle = _middle(k)
+    first = complex(space._mirrors(space._preshape(point))[1][0])
+    mirror = complex_reflect(middle, x)[:, 1:].copy()
+    mirror[:, 0] += unit(fixed(np.array([first.real, first.imag])))
+    return x, middle, unit(mirror)
+
+
+@lru_cache(maxsize=16)
+def _middle(k: int) -> Fixed:
+    """The first reflection, which is the same at every point."""
+    middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
+    middle[0, 0] += ONE
+    return unit(middle)
+
+
+@lru_cache(maxsize=16)
+def _public_shape_frame(space: PlanarShapes, center: bytes) -> tuple[Fixed, Fixed, Fixed]:
+    """The frame at the public centre, which many releases share."""
+    return _shape_frame(space, np.frombuffer(center, dtype=np.complex128))
+
+
+def matrices(space: SPD, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """Log(A·Exp(v)·Aᵀ), A = L⁻¹·F from the Cholesky factors of centre and base."""
+    k = space.size
+    rows, columns = np.triu_indices(k, 1)
+    units = np.frexp(np.diagonal(center))[1] // 2  # rows and columns over powers of two, which changes no coordinate
+    low, factor = (cholesky(fixed(np.ldexp(m, -units[:, None] - units))) for m in (center, base))
+    half = isqrt(ONE * ONE // 2)
+    c = fixed(coordinates)
+    m = np.zeros((k, k), dtype=object)
+    m[np.arange(k), np.arange(k)] = c[:k]
+    m[rows, columns] = m[columns, rows] = c[k:] * half >> BITS
+    side = solve(low, factor)
+    log = matrix_log(((side @ matrix_exp(m) >> BITS) @ side.T) >> BITS)
+    return [Fraction(c, ONE) for c in (*np.diagonal(log), *(log[rows, columns] * (2 * half) >> BITS))]
+
+
+EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have another geometry
+    Euclidean: Exact(flat),
+    Sphere: Exact(sphere),
+    PlanarShapes: Exact(shapes),
+    SPD: Exact(matrices, WIDEST / math.sqrt(2)),
+}
