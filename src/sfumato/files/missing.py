@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Array, Space, named_entry
-from ..spaces.sphere import degrees_of
 from .base import Dataset
 
 _NINES = [float(f"{'9' * whole}{part}") for whole in (2, 3, 4, 5, 6) for part in ("", ".9", ".99")]
@@ -106,8 +105,9 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
                 "number is zero or negative; if these were not found on the specimen, write NA for them"
             )
     found += space.corrections(data.points)
-    if data.degrees is not None and len(data) >= ENOUGH:
-        latitude, longitude = np.abs(degrees_of(data.points)).T
+    angles = space.to_degrees(data.points) if data.degrees is not None and len(data) >= ENOUGH else None
+    if angles is not None:
+        latitude, longitude = np.abs(angles).T
         if not (latitude > np.pi / 2).any() and not (longitude > np.pi).any():
             found.append("all latitudes are within ±1.6 and all longitudes within ±3.2 degrees: are they in radians?")
     return found

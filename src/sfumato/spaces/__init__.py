@@ -1,14 +1,16 @@
-"""Manifolds."""
+"""Manifolds, and the registry by which the rest of the package knows them."""
 
+from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
-from .base import InvalidPointError, Points, Space
+from .base import InvalidPointError, Kind, Points, Space
 from .euclidean import Euclidean
 from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
 
 SPACES: dict[str, type[Space]] = {}
+GROUP = "sfumato.spaces"  # of entry points, by which an installed package offers spaces of its own
 
 
 def register(kind: type[Space]) -> None:
@@ -21,11 +23,41 @@ for _kind in (Euclidean, Sphere, SPD, PlanarShapes):
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 
 
+def space_named(name: str, typed: bool = False) -> type[Space]:
+    """The kind of space of this name: a registered one, or one that an installed package offers; ``module:Class`` only if a
+    user ``typed`` it, as no name in a file may load anything.
+
+    >>> space_named("spd").__name__, space_named("sfumato.spaces:Sphere", typed=True).name
+    ('SPD', 'sphere')
+    """
+    if name in SPACES:
+        return SPACES[name]
+    offered = [*entry_points(group=GROUP, name=name)] or [EntryPoint(name, name, GROUP)] * (typed and ":" in name)
+    if not offered:
+        own = "; module:Class for one of your own" if typed else ""
+        raise ValueError(f"unknown space {name!r}; known: {', '.join(SPACES)}{own}")
+    try:
+        kind = offered[0].load()
+    except (ImportError, AttributeError) as error:
+        raise ValueError(f"the space {name!r} cannot be loaded: {error}") from None
+    if not (isinstance(kind, type) and issubclass(kind, Space)):
+        raise ValueError(f"{name!r} is not a kind of space: it must be a class derived from sfumato.Space")
+    register(kind)
+    return kind
+
+
+def usual_space(kind: Kind, degrees: bool = False) -> type[Space]:
+    """What records of a kind are taken for where no space is named: the first that was registered.
+
+    >>> usual_space("matrices").name, usual_space("vectors", degrees=True).name
+    ('spd', 'sphere')
+    """
+    return type(GLOBE) if degrees else next(space for space in SPACES.values() if space.kind == kind)
+
+
 def space_from(name: str, parameters: dict[str, Any]) -> Space:
     """The space that a record describes."""
-    if name not in SPACES:
-        raise ValueError(f"unknown space {name!r}; known: {', '.join(SPACES)}")
-    return SPACES[name](**parameters)
+    return space_named(name)(**parameters)
 
 
 __all__ = [
@@ -40,4 +72,6 @@ __all__ = [
     "Sphere",
     "register",
     "space_from",
+    "space_named",
+    "usual_space",
 ]

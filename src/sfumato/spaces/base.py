@@ -85,6 +85,41 @@ class Space(ABC):
     def origin(self) -> Points:
         """A fixed point of the space, for plans and tests."""
 
+    # -- by its size, as from a command line, or by a file ----------------------------------------------------------------
+    size_option: ClassVar[str | None] = None  # the parameter that says how large the space is, where one does
+    usual_size: ClassVar[int | None] = None  # what it is where nobody says
+
+    @classmethod
+    def sized(cls, **sizes: int | None) -> Space | None:
+        """The space of the size that is given by the name of its parameter; None if that is not given.
+
+        >>> from sfumato import SPD
+        >>> SPD.sized(size=3, dim=None), SPD.sized(size=None)
+        (SPD(size=3), None)
+        """
+        given = {name: size for name, size in sizes.items() if size is not None}
+        for name in given.keys() - {cls.size_option}:
+            takes = f"--{cls.size_option}" if cls.size_option else "no size"
+            raise ValueError(f"--{name} does not go with --space {cls.name}, which takes {takes}")
+        return cls(**given) if given or cls.size_option is None else None
+
+    @classmethod
+    def shaped(cls, shape: tuple[int, ...]) -> Space:
+        """The space whose points have this shape as users type them, for sizes of as many numbers or one fewer.
+
+        >>> from sfumato import Sphere
+        >>> Sphere.shaped((3,))
+        Sphere(dim=2, curvature=1.0)
+        """
+        option = str(cls.size_option)
+        found = [
+            cls.sized(**{option: size} if cls.size_option else {}) for size in (shape[0], shape[0] - 1) if size > 0
+        ]
+        for space in found:
+            if space is not None and space.present(space.origin()).shape == shape:
+                return space
+        raise ValueError(f"--space {cls.name} has no points of shape {shape}")
+
     # -- points in and out ----------------------------------------------------------------------------------------
     @abstractmethod
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
@@ -111,6 +146,10 @@ class Space(ABC):
     @property
     def from_degrees(self) -> Callable[[Array, Array], Array] | None:
         """Points from latitudes and longitudes in degrees, where points have these."""
+        return None
+
+    def to_degrees(self, points: Array) -> Array | None:
+        """Latitudes and longitudes of points, (n, 2): the inverse."""
         return None
 
     def _real_batch(self, points: ArrayLike) -> Array:
@@ -165,6 +204,11 @@ class Space(ABC):
         """Unit tangent vectors at one base point, uniform on the sphere."""
         gaussian = rng.standard_normal((size, self.dim))
         return self.from_coordinates(base, gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+
+    def random_points(self, center: Points, radius: float, size: int, rng: np.random.Generator) -> Points:
+        """Points uniform in direction and in distance up to ``radius``: data for plans and studies."""
+        lengths = (radius * rng.random(size)).reshape(-1, *(1,) * len(self.point_shape))
+        return self.exp(center, lengths * self.random_directions(center, size, rng))
 
     # -- where it lies, for what the paper compares with -----------------------------------------------------------------
     def embedding(self) -> Embedding | None:

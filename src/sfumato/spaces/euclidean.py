@@ -24,6 +24,7 @@ class Euclidean(Space):
     dim: int
     name: ClassVar[str] = "euclidean"
     metric: ClassVar[str] = "Euclidean"
+    size_option: ClassVar[str | None] = "dim"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", whole_number("Euclidean", "dim", self.dim, 1))

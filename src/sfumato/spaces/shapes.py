@@ -58,6 +58,7 @@ class PlanarShapes(Space):
     name: ClassVar[str] = "shapes"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
     kind: ClassVar[Kind] = "landmarks"
+    size_option: ClassVar[str | None] = "landmarks"
     landmark_dim: ClassVar[int | None] = 2
 
     def __post_init__(self) -> None:

@@ -53,6 +53,7 @@ class SPD(Space):
     name: ClassVar[str] = "spd"
     metric: ClassVar[str] = "affine-invariant"
     kind: ClassVar[Kind] = "matrices"
+    size_option: ClassVar[str | None] = "size"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("SPD", "size", self.size, 1))
@@ -372,11 +373,6 @@ def whiten(factor: Points, matrices: Points) -> Points:
 
 def _rebuild(vectors: Points, eigenvalues: Array) -> Points:
     return (vectors * eigenvalues[..., None, :]) @ _t(vectors)
-
-
-def _exp_half(matrix: Points) -> tuple[Points, Array]:
-    eigenvalues, vectors = np.linalg.eigh(matrix)
-    return vectors, np.exp(eigenvalues / 2)
 
 
 def _positive(eigenvalues: Array) -> Array:

@@ -59,6 +59,8 @@ class Sphere(Space):
     curvature: float = 1.0
     name: ClassVar[str] = "sphere"
     metric: ClassVar[str] = "geodesic distance on the sphere"
+    size_option: ClassVar[str | None] = "dim"
+    usual_size: ClassVar[int | None] = 2
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "dim", whole_number("Sphere", "dim", self.dim, 1))
@@ -112,10 +114,13 @@ class Sphere(Space):
         return self._from_degrees if self.dim == 2 else None
 
     def _from_degrees(self, latitude: Array, longitude: Array) -> Array:
-        """(cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature: the inverse of :func:`degrees_of`."""
+        """(cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature."""
         up, round_ = np.radians(latitude), np.radians(longitude)
         units = [np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)]
         return np.asarray(np.stack(units, axis=-1) * (1 / np.sqrt(self.curvature)))
+
+    def to_degrees(self, points: Array) -> Array | None:
+        return degrees_of(points) if self.dim == 2 else None
 
     def _is_canonical(self, array: Array) -> bool:
         """Whether every norm is right to the last digits."""
