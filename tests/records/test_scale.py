@@ -20,6 +20,7 @@ from benchmarks.peers import space_of
 from sfumato import cli
 from sfumato.mechanisms import base
 from sfumato.records import Records, add_moments, delayed_parts, lazy, on_dask
+from sfumato.records.parts import memory_bytes
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of what Dask itself imports
@@ -404,4 +405,4 @@ def test_the_command_says_what_it_cannot_do(release, sfumato_set, tmp_path):
 
 
 def test_sizes_in_words():
-    assert [cli.memory_bytes(text) for text in ("256MiB", "1GB", "500000", "1.5 kib")] == [2**28, 10**9, 500_000, 1536]
+    assert [memory_bytes(text) for text in ("256MiB", "1GB", "500000", "1.5 kib")] == [2**28, 10**9, 500_000, 1536]

@@ -1,0 +1,106 @@
+"""What the curator alone may hear of the records, in words.  It goes to the curator's screen, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ..files import Dataset
+from ..files.missing import remarks
+from ..regions.ball import INSIDE, Ball
+from ..spaces.base import Points, Space
+from ..units import RECORD, repeated_labels
+
+NEARLY_ALL = 0.9  # share of records outside the ball that the curator should hear of loudly
+MARK = "For the curator only, not part of the release"
+
+
+def some(words: list[str], most: int = 5) -> list[str]:
+    """A handful of them, and how many more there are.
+
+    >>> some(["a", "b", "c"], 2)
+    ['a', 'b', 'and 1 more']
+    """
+    return words[:most] + ([f"and {len(words) - most} more"] if len(words) > most else [])
+
+
+def of_clipping(ball: Ball, points: Points, first: bool) -> str:
+    """How many records were clipped, or how many of the ``first`` ones."""
+    canonical, bad = ball.space.diagnose(points)
+    canonical = canonical.copy()
+    canonical[list(bad)] = ball.center
+    with np.errstate(over="ignore", invalid="ignore"):  # as when they were clipped
+        n, outside = len(canonical), int(ball.space.outside(ball.center, canonical, INSIDE * ball.radius).sum())
+    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the public ball and "
+    words += f"{'were' if outside != 1 else 'was'} moved to its edge"
+    words += f"; {len(bad)} could not be read as points and became the centre" if bad else ""
+    if outside < NEARLY_ALL * n:
+        return f"{MARK}: {words}."
+    return (
+        f"{MARK.upper()}: {words}. What was released is the mean of points on that edge, and says little of the records as "
+        "they are. The centre and the radius do not fit them: are they in the same units (volts, microvolts), and is the "
+        "centre of the same kind? Choose both anew from public knowledge, not from these records; another release costs its "
+        "epsilon again."
+    )
+
+
+@dataclass(frozen=True)
+class Inspection:
+    """What a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
+
+    data: Dataset
+    space: Space
+    said: bool
+
+    @cached_property
+    def bad(self) -> dict[int, str]:
+        found = self.space.diagnose(self.data.points)[1] if len(self.data) else {}
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def odd(self) -> list[str]:
+        return some(remarks(self.data, self.space, said=self.said))
+
+    @cached_property
+    def copies(self) -> int:
+        n = len(self.data)
+        return n - len(np.unique(self.data.points.reshape(n, -1), axis=0)) if n else 0
+
+    def facts(self) -> dict[str, Any]:
+        """For machines."""
+        data, repeated = self.data, repeated_labels(self.data.labels)
+        return {
+            "format": data.format,
+            "kind": data.kind,
+            "records": len(data),
+            "shape": data.points.shape[1:],
+            "points_from": data.source,
+            "bad_records": len(self.bad),
+            "bad": dict(list(self.bad.items())[:5]),
+            "remarks": self.odd,
+            "columns_with_repeats": {column: len(np.unique(data.labels[column])) for column in repeated},
+            "exact_copies": self.copies,
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        data = self.data
+        shape = " x ".join(map(str, data.points.shape[1:]))
+        found = [
+            "For the curator's eyes: not private.\n",
+            f"{data.path}: {data.format}, {len(data)} records, {data.kind} of shape {shape}",
+            f"The points are {data.source}, as for {self.space}",
+            f"Columns beside the points: {', '.join(data.labels) or 'none'}",
+            f"Bad records: {len(self.bad) or 'none'}",
+        ]
+        found += [f"  {line}" for line in some([f"{data.where(row)}: {why}" for row, why in self.bad.items()])]
+        found += [f"To look at: {line}" for line in self.odd]
+        found += [
+            f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
+            f"--unit '{RECORD}' if not"
+            for column, held in repeated_labels(data.labels).items()
+        ]
+        return found + [f"{self.copies} records are exact copies of others"] * bool(self.copies)
