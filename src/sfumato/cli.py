@@ -7,7 +7,6 @@ import sys
 import warnings
 from contextlib import ExitStack, contextmanager
 from dataclasses import asdict
-from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -36,16 +35,9 @@ app = typer.Typer(
     epilog="Exit codes: 0 done, 1 an audit convicted or a plan cannot be carried out, 2 bad usage or input, 3 budget refused, "
     "130 stopped by Ctrl-C. --debug, anywhere, shows tracebacks.",
 )
+ctrl_c = Interruption()
 books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
 app.add_typer(books, name="ledger")
-
-
-class Study(StrEnum):
-    sphere = "sphere"
-    spd = "spd"
-    shapes = "shapes"
-    rates = "rates"
-    all = "all"
 
 
 SpaceOption = Annotated[
@@ -184,13 +176,11 @@ def release(
     data, manifold = load(files, space, {"landmarks": landmarks, "size": size, "dim": dim}, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
     ball = Ball(manifold, load_center(center, manifold), radius)
-    labels, name = unit_of(data, unit_column, unit, parts)
+    how = unit_of(data, unit_column, unit, parts) | {"invalid": invalid, "force": force, "workers": workers}
     with ExitStack() as stack, rows_named(files, data, parts):
         points = open_parts(stack, files, manifold, limit, workers, scheduler) if parts else data.points
-        shown = stack.enter_context(shown_progress()) if parts and not as_json else None
-        how: Any = {"unit": labels, "unit_name": name, "invalid": invalid, "force": force, "degrees": data.degrees}
-        how |= {"workers": workers, "memory": limit, "progress": shown}
-        done = session.release(points, ball, epsilon, mechanism, **how)
+        how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
+        done = session.release(points, ball, epsilon, mechanism, degrees=data.degrees, memory=limit, **how)
     write_outputs(done, outputs, data.kind)
     show(done, outputs.values(), as_json)
     typer.echo("\n" + of_clipping(ball, data.points, first=parts), err=True)
@@ -230,18 +220,18 @@ def tell_source(data: Dataset, space: Space, value: Path | None, streamed: bool,
         typer.echo(f"{MARK}: {line}", err=True)
 
 
-def unit_of(data: Dataset, column: str | None, unit: str | None, head: bool) -> tuple[Any, str]:
+def unit_of(data: Dataset, column: str | None, unit: str | None, head: bool) -> dict[str, Any]:
     """The unit in words, or the labels of a column and what they stand for."""
     from .units import RECORD, check_words, named_labels, repeated_labels
 
     if column is None:
         repeated = {**(named_labels(data.labels) if head else {}), **repeated_labels(data.labels)}
         check_words(unit, data.labels, repeated)
-        return unit or RECORD, ""
+        return {"unit": unit or RECORD}
     if column not in data.labels:
         known = ", ".join(data.labels) or "none"
         raise ValueError(f"{data.path}: there is no column {column!r}; columns beside the points: {known}")
-    return data.labels[column], unit or f"one {column}: all its records"
+    return {"unit": data.labels[column], "unit_name": unit or f"one {column}: all its records"}
 
 
 @contextmanager
@@ -258,9 +248,6 @@ def shown_progress() -> Iterator[Progress | None]:
         yield lambda number, done, parts: bar.update(
             task, description=f"pass {number}", completed=done, total=parts, refresh=True
         )
-
-
-ctrl_c = Interruption()
 
 
 def open_ledger(file: Path | None, dataset: str | None) -> Ledger | None:
@@ -346,7 +333,7 @@ def plan(
     Example: sfumato plan --space shapes --landmarks 50 --n 409 --radius 0.125 --epsilon 1
     """
     from .mechanisms import forecast
-    from .planning import best_error, needed_epsilon, needed_n, plot_plan
+    from .planning import needed_epsilon, needed_n, plot_plan
     from .privacy import PureDP
     from .views.forecasts import needs_in_words, plan_in_words
     from .views.outputs import check_outputs
@@ -358,7 +345,7 @@ def plan(
     PureDP(epsilon).check(force=True)
     rows = forecast(ball, n, epsilon)
     usable = rows[0].refusal is None
-    half = best_error(ball, n, epsilon) / 2 if usable else sys.float_info.max  # any error at all
+    half = rows[0].error_95 / 2 if rows[0].error_95 else sys.float_info.max  # any error at all
     wanted = half if error is None else error
     enough_epsilon, enough_n = needed_epsilon(ball, n, wanted), needed_n(ball, epsilon, wanted)
     if not usable and (plot is not None or simulate is not None):
@@ -392,8 +379,8 @@ def draw_simulated(ball: Ball, n: int, epsilon: float, path: Path) -> None:
     plot_release(done, path, title="Simulated: synthetic records")
 
 
-def show_json(facts: Any) -> None:
-    typer.echo(json.dumps(facts, indent=2, allow_nan=False))
+def show_json(facts: Any, allow_nan: bool = False) -> None:
+    typer.echo(json.dumps(facts, indent=2, allow_nan=allow_nan))
 
 
 @app.command()
@@ -466,11 +453,9 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
 
     book = Ledger(file).verify()
     if as_json:
-        rows = {name: {"budget": str(b), "left": str(book.left(name))} for name, b in book.budgets.items()}
-        show_json(rows)
-        return
-    for name in book.budgets:
-        typer.echo(book.describe(name))
+        show_json({name: {"budget": str(b), "left": str(book.left(name))} for name, b in book.budgets.items()})
+    else:
+        typer.echo("\n".join(book.describe(name) for name in book.budgets))
 
 
 @books.command("log")
@@ -484,9 +469,8 @@ def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
     entries = Ledger(file).verify().entries
     if as_json:
         show_json([asdict(entry) for entry in entries])
-        return
-    for entry in entries:
-        typer.echo(str(entry))
+    else:
+        typer.echo("\n".join(map(str, entries)))
 
 
 @books.command("verify")
@@ -521,11 +505,12 @@ def demo(
     done = run(out, epsilon)
     typer.echo(done.describe())
     typer.echo(f"\nWritten: {out / 'mean.json'} (the record) and {out / 'mean.png'} (the picture)")
+    typer.echo(f"To try the command line on: wings.tps and reference.tps, also in {out}")
 
 
 @app.command()
 def reproduce(
-    what: Annotated[Study, typer.Argument(help="Which experiment.")],
+    what: Annotated[str, typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all.")],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
     replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,
     quick: Annotated[bool, typer.Option("--quick", help="A tenth of the replicates at fewer sample sizes.")] = False,
@@ -542,11 +527,11 @@ def reproduce(
     from .studies.reproduce import reproduce as run
 
     outlines, source = None, ""
-    if data is not None and what not in (Study.shapes, Study.all):
+    if data is not None and what not in ("shapes", "all"):
         raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
     if data is not None:
         outlines, source = load([data], "shapes", {})[0].points, data.name
-    report = run(what.value, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
+    report = run(what, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
 
 
@@ -586,11 +571,9 @@ def audit(
     how = "timing" if timing else "releases" if releases else "draws"
     rows = conduct(ball, epsilon, mechanism, n, draws, how, broken, seed, out)
     if as_json:
-        show_json(rows)
+        show_json(rows, allow_nan=True)
     else:
-        typer.echo(
-            f"{ball.space}, radius {radius:g}; a bound is wrong with a probability of at most one in a million\n"
-        )
+        typer.echo(f"{ball.space}, radius {radius:g}; each bound is wrong with a chance of at most one in a million\n")
         table(rows, typer.echo)
         typer.echo(f"\nWritten: {out / 'audit.json'} and a picture of each")
     if any(row["convicted"] for row in rows):

@@ -9,13 +9,14 @@ chosen in advance: wings of one family rarely differ by more in shape.
 
 from __future__ import annotations
 
-import argparse
+import sys
 from pathlib import Path
 
 import numpy as np
 
-from . import Ball, PlanarShapes, Release, private_mean
+from . import Ball, Release, private_mean
 from .release import write_atomically
+from .spaces import space_from
 from .spaces.base import Array
 
 REFERENCE_ROW = 43
@@ -35,10 +36,10 @@ def wings() -> tuple[Array, Array]:
 def run(out: Path, epsilon: float) -> Release:
     """Release the mean wing, and write mean.json and mean.png; the wings go to wings.tps and reference.tps."""
     from .files import write_points
-    from .plots import plot_shape
+    from .views.plots import plot_shape
 
     data, reference = wings()
-    ball = Ball(PlanarShapes(landmarks=18), reference, RADIUS)
+    ball = Ball(space_from("shapes", {"landmarks": 18}), reference, RADIUS)
     release = private_mean(data, ball, epsilon, unit="one mosquito")
     out.mkdir(parents=True, exist_ok=True)
     records = ("".join(f"{x!r} {y!r}\n" for x, y in wing) for wing in data.tolist())
@@ -50,22 +51,11 @@ def run(out: Path, epsilon: float) -> Release:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        prog="python -m sfumato.demo",
-        description="Release a private mean of 126 mosquito wings; write its record and picture.",
-    )
-    parser.add_argument(
-        "--out", type=Path, default=Path("demo-output"), help="folder to write to (default: demo-output)"
-    )
-    parser.add_argument("--epsilon", type=float, default=1.0, help="privacy budget of the release (default: 1)")
-    arguments = parser.parse_args()
-    try:
-        release = run(arguments.out, arguments.epsilon)
-    except ValueError as error:
-        parser.error(str(error))
-    print(release.describe())
-    print(f"\nWritten: {arguments.out / 'mean.json'} (the record) and {arguments.out / 'mean.png'} (the picture)")
-    print(f"To try the command line on: wings.tps and reference.tps, also in {arguments.out}")
+    """``sfumato demo`` by another name."""
+    from .cli import main
+
+    sys.argv[1:] = ["demo", *sys.argv[1:]]
+    main()
 
 
 if __name__ == "__main__":

@@ -27,7 +27,7 @@ from .mechanisms.choice import private_mean
 from .mechanisms.plan import Budget
 from .regions.ball import Ball
 from .release import Release
-from .spaces import SPD, Space
+from .spaces import Space, space_from
 from .spaces.base import Array
 
 if TYPE_CHECKING:
@@ -35,7 +35,13 @@ if TYPE_CHECKING:
 
 
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: required parameters, and data in two layouts."""
+    """What the estimators share: required parameters, data in two layouts, and the release."""
+
+    release_: Release
+    n_features_in_: int
+    mechanism: str
+    unit: str | ArrayLike
+    budget: Budget | None
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -57,6 +63,12 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return values
 
+    def _release(self, X: ArrayLike, ball: Ball, epsilon: float, **options: Any) -> Array:
+        records = self._records(X, ball.space, reset=True)
+        options |= {"unit": self.unit, "budget": self.budget}
+        self.release_ = private_mean(records, ball, epsilon, self.mechanism, **options)
+        return self.release_.value
+
     def _records(self, X: ArrayLike, space: Space, *, reset: bool) -> Array:
         """Records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
 
@@ -66,11 +78,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
             X = np.stack([np.real(X), np.imag(X)], axis=-1)
         given, width = np.shape(X), math.prod(shape)
-        if 0 not in given and given[1:] not in (
-            (),
-            shape,
-            (width,),
-        ):  # scikit-learn reports empty and one-dimensional input below
+        usual = [(), shape, (width,)]  # scikit-learn reports empty and one-dimensional input below
+        if 0 not in given and given[1:] not in usual:
             layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
             raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
         if len(given) > 2:
@@ -120,8 +129,6 @@ class PrivateFrechetMean(_PrivateEstimator):
     """
 
     mean_: Array
-    release_: Release
-    n_features_in_: int
 
     def __init__(
         self,
@@ -145,27 +152,9 @@ class PrivateFrechetMean(_PrivateEstimator):
         self.budget = budget
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Release the mean.
-
-        Parameters
-        ----------
-        X : array_like
-            Records, (n, ...) in the layout of the space or flattened to (n, features).
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        PrivateFrechetMean
-            The estimator itself.
-        """
+        """Release the mean of records, (n, ...) in the layout of the space or flattened to (n, features); y is ignored."""
         space, center, radius, epsilon = self._require("space", "center", "radius", "epsilon")
-        ball = Ball(space, center, radius)
-        records = self._records(X, space, reset=True)
-        self.release_ = private_mean(
-            records, ball, epsilon, self.mechanism, unit=self.unit, invalid=self.invalid, budget=self.budget
-        )
-        self.mean_ = self.release_.value
+        self.mean_ = self._release(X, Ball(space, center, radius), epsilon, invalid=self.invalid)
         return self
 
 
@@ -182,25 +171,15 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     ----------
     center : array_like or float
         The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
-    radius : float
-        The public radius of the ball.  Required.
-    epsilon : float
-        The privacy loss of each ``fit``.  Required.
-    mechanism : str
-        ``"auto"``, or the name of a mechanism.
-    unit : str or array_like
-        What one row stands for, in words; or a label for each row, which says whom it belongs to.
-    budget : Ledger, optional
-        Charged for M before the data are used.
+    radius, epsilon, mechanism, unit, budget
+        As of :class:`PrivateFrechetMean`.
 
     Attributes
     ----------
     reference_ : numpy.ndarray
         The released reference M.
-    release_ : Release
-        Its record.
-    n_features_in_ : int
-        The length of a flattened record, k·k.
+    release_, n_features_in_
+        As of :class:`PrivateFrechetMean`.
 
     Examples
     --------
@@ -212,8 +191,6 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     """
 
     reference_: Array
-    release_: Release
-    n_features_in_: int
 
     def __init__(
         self,
@@ -233,85 +210,47 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         self.budget = budget
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Release the reference.
-
-        Parameters
-        ----------
-        X : array_like
-            Matrices, (n, k, k) or flattened to (n, k·k).
-        y : object
-            Ignored.
-
-        Returns
-        -------
-        PrivateTangentSpace
-            The estimator itself.
-        """
+        """Release the reference of matrices, (n, k, k) or flattened to (n, k·k); y is ignored."""
         center, radius, epsilon = self._require("center", "radius", "epsilon")
         if np.ndim(center) == 0:
             center = center * np.eye(max(1, math.isqrt(math.prod(np.shape(X)[1:]))))
-        ball = Ball(SPD(size=len(center)), center, radius)
-        records = self._records(X, ball.space, reset=True)
-        self.release_ = private_mean(records, ball, epsilon, self.mechanism, unit=self.unit, budget=self.budget)
-        self.reference_ = self.release_.value
+        self.reference_ = self._release(X, Ball(_matrices(len(center)), center, radius), epsilon)
         return self
 
     def transform(self, X: ArrayLike) -> Array:
-        """Map matrices to tangent vectors.  The result is not private.
-
-        Parameters
-        ----------
-        X : array_like
-            Matrices, (n, k, k) or flattened to (n, k·k).
-
-        Returns
-        -------
-        numpy.ndarray
-            Vectors, (n, k(k+1)/2).
-        """
+        """Map matrices, (n, k, k) or (n, k·k), to tangent vectors, (n, k(k+1)/2).  The result is not private."""
         check_is_fitted(self)
-        space = self._space
+        space = _matrices(len(self.reference_))
         points = space.validate(self._records(X, space, reset=False))
-        whiten = _power(self.reference_, -0.5)
-        rows, columns = np.triu_indices(space.size)
-        return np.asarray((whiten @ space.log(self.reference_, points) @ whiten)[:, rows, columns] * self._weights)
+        white = _power(self.reference_, -0.5)
+        rows, columns, weights = self._triangle
+        return np.asarray((white @ space.log(self.reference_, points) @ white)[:, rows, columns] * weights)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
-        """Map tangent vectors back to matrices.
-
-        Parameters
-        ----------
-        X : array_like
-            Vectors, (n, k(k+1)/2).
-
-        Returns
-        -------
-        numpy.ndarray
-            Matrices, (n, k, k).
-        """
+        """Map tangent vectors, (n, k(k+1)/2), back to matrices, (n, k, k)."""
         check_is_fitted(self)
-        vectors, space = check_array(X, dtype=np.float64), self._space
+        vectors, space = check_array(X, dtype=np.float64), _matrices(len(self.reference_))
         if vectors.shape[1] != space.dim:
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
-        rows, columns = np.triu_indices(space.size)
+        rows, columns, weights = self._triangle
         white = np.empty((len(vectors), *space.point_shape))
-        white[:, rows, columns] = white[:, columns, rows] = vectors / self._weights
+        white[:, rows, columns] = white[:, columns, rows] = vectors / weights
         color = _power(self.reference_, 0.5)
         return space.present(space.exp(self.reference_, color @ white @ color))
 
     @property
-    def _space(self) -> SPD:
-        return SPD(size=len(self.reference_))
-
-    @property
-    def _weights(self) -> Array:
-        """1 on the diagonal and √2 off it: with these weights the map is an isometry."""
-        rows, columns = np.triu_indices(self._space.size)
-        return np.where(rows == columns, 1.0, np.sqrt(2))
+    def _triangle(self) -> tuple[Any, Any, Array]:
+        """Rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
+        rows, columns = np.triu_indices(len(self.reference_))
+        return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
 
     @property
     def _n_features_out(self) -> int:
-        return self._space.dim
+        return len(self._triangle[0])
+
+
+def _matrices(size: int) -> Space:
+    return space_from("spd", {"size": size})
 
 
 def _power(matrix: Array, exponent: float) -> Array:

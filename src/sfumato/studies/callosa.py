@@ -12,13 +12,18 @@ from ..frechet import frechet_mean
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, PointwiseLaplace
 from ..outlines import crosses_itself, outline_bandwidth, smooth_outline
 from ..regions.ball import Ball
-from ..spaces import PlanarShapes
+from ..spaces import Space, space_from
 from ..spaces.base import Array
+from ..views.figures import figure
 from .store import Row, Store, markdown_table, save_figure
 from .synthetic import corpus_callosa, corpus_callosum_template
 
 RADIUS, EPSILON = 0.125, 1.0
 SHOWN = 6
+
+
+def space_of(outlines: Array) -> Space:
+    return space_from("shapes", {"landmarks": outlines.shape[1]})
 
 
 @dataclass(frozen=True)
@@ -30,8 +35,8 @@ class Callosa:
     source: str
 
     @property
-    def space(self) -> PlanarShapes:
-        return PlanarShapes(landmarks=self.outlines.shape[1])
+    def space(self) -> Space:
+        return space_of(self.outlines)
 
     def mechanisms(self) -> list[tuple[str, str, Mechanism]]:
         """(calibration, label, mechanism).  "data radius" is the paper's: r = max ρ(x̄, xᵢ), which is not private."""
@@ -101,11 +106,9 @@ class Callosa:
             self._figure3(store, smoothed, f"figure3_{name}")
 
     def _figure2(self, store: Store, rows: list[tuple[str, Array]], name: str) -> None:
-        import matplotlib.pyplot as plt
-
         mean = frechet_mean(self.space, self.outlines).point
-        figure = plt.figure(figsize=(14, 1.7 + 1.5 * len(rows)), layout="constrained")
-        sides: Any = figure.subfigures(1, 2, width_ratios=(1.2, 3))
+        chart = figure(14, 1.7 + 1.5 * len(rows))
+        sides: Any = chart.subfigures(1, 2, width_ratios=(1.2, 3))
         left, right = sides
         panels = left.subplots(2, 1)
         count = min(10, len(self.outlines))
@@ -115,19 +118,15 @@ class Callosa:
         _coloured(panels[1], self._placed(mean[None])[0], size=8)
         panels[1].set_title("their Fréchet mean", fontsize=9)
         self._grid(right, rows)
-        figure.suptitle(f"Private means at ε = {EPSILON:g}; {self.source.split(' (')[0]}", fontsize=10)
-        save_figure(figure, store.folder, name)
-        plt.close(figure)
+        chart.suptitle(f"Private means at ε = {EPSILON:g}; {self.source.split(' (')[0]}", fontsize=10)
+        save_figure(chart, store.folder, name)
 
     def _figure3(self, store: Store, rows: list[tuple[str, Array]], name: str) -> None:
-        import matplotlib.pyplot as plt
-
-        figure = plt.figure(figsize=(11, 0.8 + 1.5 * len(rows)), layout="constrained")
-        self._grid(figure, rows)
-        spacing = self.bandwidth() * self.space.landmarks
-        figure.suptitle(f"Smoothed by local linear regression, bandwidth {spacing:.2f} landmark spacings", fontsize=10)
-        save_figure(figure, store.folder, name)
-        plt.close(figure)
+        chart = figure(11, 0.8 + 1.5 * len(rows))
+        self._grid(chart, rows)
+        spacing = self.bandwidth() * len(self.reference)
+        chart.suptitle(f"Smoothed by local linear regression, bandwidth {spacing:.2f} landmark spacings", fontsize=10)
+        save_figure(chart, store.folder, name)
 
     def _grid(self, figure: Any, rows: list[tuple[str, Array]]) -> None:
         panels = figure.subplots(len(rows), SHOWN, squeeze=False)
@@ -141,10 +140,11 @@ class Callosa:
         mean = frechet_mean(space, self.outlines).point
         distance = space.distance(mean, self.outlines)
         outside = int((space.distance(self.reference, self.outlines) > RADIUS).sum())
+        k = len(self.reference)
         settings = (
-            f"{self.source}. n = {len(self.outlines)}, k = {space.landmarks}, ε = {EPSILON:g}, r = {RADIUS}; shape distance to "
+            f"{self.source}. n = {len(self.outlines)}, k = {k}, ε = {EPSILON:g}, r = {RADIUS}; shape distance to "
             f"the mean {distance.mean():.3f} on average, {distance.max():.3f} at most; {outside} outlines outside the ball are "
-            f"clipped. {draws} draws of each mechanism. Smoothing: bandwidth {self.bandwidth() * space.landmarks:.2f} landmark "
+            f"clipped. {draws} draws of each mechanism. Smoothing: bandwidth {self.bandwidth() * k:.2f} landmark "
             "spacings, from the reference outline and the predicted error. 'as run, not private' takes centre and radius from "
             "the data, as the paper did: the stated ε does not hold."
         )
@@ -185,7 +185,7 @@ def synthetic(rng: np.random.Generator) -> Callosa:
 
 def from_outlines(outlines: Array, source: str) -> Callosa:
     """A user's own outlines.  A study, not a release: their own mean stands in for a public reference."""
-    space = PlanarShapes(landmarks=outlines.shape[1])
+    space = space_of(outlines)
     mean = frechet_mean(space, outlines).point
     note = (
         f"{source} (their own mean stands in for a public reference: a study, not a release; protect this report, its figures "

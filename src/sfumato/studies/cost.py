@@ -10,7 +10,7 @@ import numpy as np
 from ..mechanisms import KNG
 from ..records import Records
 from ..regions.ball import Ball
-from ..spaces import SPD, PlanarShapes, Space, Sphere
+from ..spaces import Space, space_from
 
 
 @dataclass(frozen=True)
@@ -24,17 +24,16 @@ class Case:
 
 
 CASES = [
-    Case(Sphere(dim=2), float(np.pi / 8), 100, 2.5),
-    Case(SPD(size=2), 1.5, 100, 1.5),
-    Case(PlanarShapes(landmarks=50), 0.125, 409, 5.0),
+    Case(space_from("sphere", {"dim": 2}), float(np.pi / 8), 100, 2.5),
+    Case(space_from("spd", {"size": 2}), 1.5, 100, 1.5),
+    Case(space_from("shapes", {"landmarks": 50}), 0.125, 409, 5.0),
 ]
 
 
 def evaluations_per_draw(case: Case, size: int, rng: np.random.Generator) -> float:
     """Mean number of gradients per draw, for records uniform in direction and in radius up to half the ball's radius."""
     space, center = case.space, case.space.origin()
-    lengths = (case.radius / 2 * rng.random(case.n)).reshape(-1, *(1,) * len(space.point_shape))
-    points = space.exp(center, space.random_directions(center, case.n, rng) * lengths)
+    points = space.random_points(center, case.radius / 2, case.n, rng)
     kng = KNG(Ball(space, space.present(center), case.radius), epsilon=1.0)
     return kng.target(Records(space, points)).draw(size, rng).evaluations / size
 

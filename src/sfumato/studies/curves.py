@@ -12,8 +12,9 @@ from ..frechet import solve
 from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace, Mechanism
 from ..records import Records
 from ..regions.ball import Ball
-from ..spaces import SPD, Sphere
-from ..spaces.base import Array, Points
+from ..spaces import space_from
+from ..spaces.base import Points
+from ..views.figures import figure
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 
 DRAWS = 400  # draws for each data set; a run of N replicates uses N/400 data sets
@@ -28,7 +29,8 @@ class Curves:
     ball: Ball
     sizes: tuple[int, ...]
     data: Callable[[int, np.random.Generator], Points]
-    embed: Callable[[Array], Array]
+    projected: bool = False  # whether the ambient Laplace is also shown mapped back to the manifold
+    indefinite: bool = False  # whether its matrices that are not positive definite are counted
     epsilon: float = 1.0
 
     def mechanisms(self) -> list[tuple[str, str, Mechanism]]:
@@ -44,7 +46,7 @@ class Curves:
             ("theorem", "KNG", KNG(ball, epsilon, "theorem")),
             ("theorem", "manifold Laplace", ManifoldLaplace(ball, epsilon, "theorem")),
         ]
-        if isinstance(ball.space, Sphere):
+        if self.projected:
             curves.append(("as run", "Euclidean, projected", AmbientLaplace(ball, epsilon, "as run", project=True)))
             curves.append(("as proven", "Euclidean, projected", AmbientLaplace(ball, epsilon, project=True)))
         return curves
@@ -58,19 +60,20 @@ class Curves:
     def _cell(
         self, n: int, calibration: str, label: str, mechanism: Mechanism, replicates: int, rng: np.random.Generator
     ) -> list[Row]:
-        space = self.ball.space
+        space, ambient = self.ball.space, self.ball.space.embedding()
+        assert ambient is not None
         own, frechet, indefinite = [], [], []
         for _ in range(max(1, replicates // DRAWS)):
             points = self.data(n, rng)
-            mean = self.embed(space.present(solve(Records(space, points)).point))
+            mean = ambient.embed(space.present(solve(Records(space, points)).point))
             statistic = mean
             if isinstance(mechanism, AmbientLaplace) and calibration != "as run":
-                statistic = self.embed(mechanism.statistic.present(mechanism.statistic.of(Records(space, points))))
+                statistic = ambient.embed(mechanism.statistic.present(mechanism.statistic.of(Records(space, points))))
             draws = mechanism.sample(space.present(points), DRAWS, rng)
-            embedded = self.embed(draws)
+            embedded = ambient.embed(draws)
             own.append(np.linalg.norm(embedded - statistic, axis=1))
             frechet.append(np.linalg.norm(embedded - mean, axis=1))
-            if isinstance(space, SPD) and isinstance(mechanism, AmbientLaplace):
+            if self.indefinite and isinstance(mechanism, AmbientLaplace):
                 indefinite.append(np.linalg.eigvalsh(draws)[:, 0] <= 0)
         quantities = {"distance to its own statistic": own, "distance to the Fréchet mean": frechet}
         if indefinite:
@@ -83,10 +86,9 @@ class Curves:
         return rows
 
     # -- what a person sees ---------------------------------------------------------------------------------------------
-    def figure(self, store: Store) -> None:
-        import matplotlib.pyplot as plt
-
-        figure, panels = plt.subplots(1, 2, figsize=(11, 4.4), sharey=True, layout="constrained")
+    def draw(self, store: Store) -> None:
+        chart = figure(11, 4.4)
+        panels = chart.subplots(1, 2, sharey=True)
         for axes, calibration in zip(panels, ("as run", "as proven"), strict=True):
             for label, colour in COLOURS.items():
                 self._curve(axes, store, calibration, label, colour, "-")
@@ -99,9 +101,8 @@ class Curves:
             axes.set_title("as the paper ran it" if calibration == "as run" else "as proven")
             axes.legend(fontsize=8, frameon=False)
         panels[0].set_ylabel("mean distance to the statistic privatised")
-        figure.suptitle(self.title)
-        save_figure(figure, store.folder, f"figure1_{self.name}")
-        plt.close(figure)
+        chart.suptitle(self.title)
+        save_figure(chart, store.folder, f"figure1_{self.name}")
 
     def _curve(self, axes: object, store: Store, calibration: str, label: str, colour: str, style: str) -> None:
         rows = self.select(store, calibration, label, "distance to its own statistic")
@@ -150,7 +151,7 @@ COLOURS = {
 
 def sphere_curves(quick: bool) -> Curves:
     """S², r = π/8, data uniform in polar angle and radius about the north pole."""
-    space, radius = Sphere(dim=2), np.pi / 8
+    space, radius = space_from("sphere", {"dim": 2}), np.pi / 8
 
     def data(n: int, rng: np.random.Generator) -> Points:
         theta, phi = radius * rng.random(n), 2 * np.pi * rng.random(n)
@@ -158,12 +159,12 @@ def sphere_curves(quick: bool) -> Curves:
 
     sizes = (10, 50, 100, 500) if quick else (10, 20, 35, 50, 75, 100, 150, 200, 300, 500)
     ball = Ball(space, [0.0, 0.0, 1.0], radius)
-    return Curves("sphere", "Sphere S², r = π/8, ε = 1", ball, sizes, data, lambda x: x)
+    return Curves("sphere", "Sphere S², r = π/8, ε = 1", ball, sizes, data, projected=True)
 
 
 def spd_curves(quick: bool) -> Curves:
     """SPD(2), r = 1.5 about the identity, Wishart(I/2, 2) matrices kept within the ball."""
-    space, radius = SPD(size=2), 1.5
+    space, radius = space_from("spd", {"size": 2}), 1.5
 
     def data(n: int, rng: np.random.Generator) -> Points:
         kept: list[Points] = []
@@ -178,9 +179,5 @@ def spd_curves(quick: bool) -> Curves:
         return np.concatenate(kept)[:n]
 
     sizes = (20, 50, 200) if quick else (20, 35, 50, 75, 100, 150, 200, 300, 500)
-    upper = np.triu_indices(2)
-
-    def vech(x: Array) -> Array:
-        return np.asarray(x[..., upper[0], upper[1]])
-
-    return Curves("spd", "SPD(2), r = 1.5, ε = 1, distance of vech", Ball(space, np.eye(2), radius), sizes, data, vech)
+    ball = Ball(space, np.eye(2), radius)
+    return Curves("spd", "SPD(2), r = 1.5, ε = 1, distance of vech", ball, sizes, data, indefinite=True)

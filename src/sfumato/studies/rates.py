@@ -10,7 +10,8 @@ from ..frechet import solve
 from ..mechanisms import KNG
 from ..records import Records
 from ..regions.ball import Ball
-from ..spaces import Sphere
+from ..spaces import space_from
+from ..views.figures import figure
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 
 RADIUS = 0.2
@@ -33,12 +34,11 @@ def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator
     n = int(value) if variable == "n" else N
     epsilon = value if variable == "ε" else EPSILON
     dim = int(value) if variable == "d" else DIM
-    space = Sphere(dim=dim)
+    space = space_from("sphere", {"dim": dim})
     kng = KNG(Ball(space, space.origin(), RADIUS), epsilon)
     squares = []
     for _ in range(max(2, replicates // 4000)):
-        lengths = RADIUS * rng.random((n, 1))
-        points = space.exp(space.origin(), lengths * space.random_directions(space.origin(), n, rng))
+        points = space.random_points(space.origin(), RADIUS, n, rng)
         mean = solve(Records(space, points)).point
         squares.append(space.distance(mean, kng.sample(points, 500, rng)) ** 2)
     array = np.asarray(squares)
@@ -60,10 +60,9 @@ def slopes(store: Store) -> dict[str, tuple[float, list[Row]]]:
     return found
 
 
-def figure(store: Store) -> None:
-    import matplotlib.pyplot as plt
-
-    chart, panels = plt.subplots(1, 3, figsize=(11, 3.6), layout="constrained")
+def draw(store: Store) -> None:
+    chart = figure(11, 3.6)
+    panels = chart.subplots(1, 3)
     for axes, (variable, (slope, rows)) in zip(panels, slopes(store).items(), strict=True):
         attribute = {"n": "n", "ε": "epsilon", "d": "dim"}[variable]
         axes.loglog([getattr(r, attribute) for r in rows], [r.mean for r in rows], "o-", color="#6b3f1d")
@@ -71,7 +70,6 @@ def figure(store: Store) -> None:
         axes.set(xlabel=variable, title=f"slope {slope:+.3f} (Theorem 3: {EXPECTED[variable]:+.0f})")
     panels[0].set_ylabel("mean squared distance")
     save_figure(chart, store.folder, "rates")
-    plt.close(chart)
 
 
 def report(store: Store) -> str:

@@ -37,9 +37,6 @@ def reproduce(
     ``quick`` runs a tenth of the replicates at fewer sample sizes.  An interrupted run continues where it stopped when it is
     called again with the same settings.
     """
-    import matplotlib
-
-    matplotlib.use("Agg")
     chosen = STUDIES if what == "all" else (what,)
     if unknown := set(chosen) - set(STUDIES):
         raise ValueError(f"unknown study {unknown.pop()!r}; known: {', '.join(STUDIES)}, all")
@@ -59,11 +56,11 @@ def reproduce(
             _with_bar(
                 study, store, len(curves.sizes) * len(curves.mechanisms()), partial(curves.run, store, replicates)
             )
-            curves.figure(store)
+            curves.draw(store)
             parts.append(curves.report(store))
         elif study == "rates":
             _with_bar(study, store, sum(map(len, rates.GRIDS.values())), partial(rates.run, store, replicates))
-            rates.figure(store)
+            rates.draw(store)
             parts.append(rates.report(store))
         else:
             data = callosa.synthetic(shapes_seed) if outlines is None else callosa.from_outlines(outlines, source)
