@@ -19,7 +19,8 @@ UNCHECKED = (
 def describe(release: Release) -> str:
     """What was released, what is promised, how accurate it is and how it was made: for a data-sharing agreement."""
     r, g = release, release.guarantee
-    space = "; ".join([", ".join(f"{k} {v}" for k, v in r.space.parameters.items()), f"metric: {r.space.metric}"])
+    sizes = ", ".join(f"{k} {v}" for k, v in r.space.parameters.items())
+    space = "; ".join(filter(None, [sizes, f"metric: {r.space.metric}"]))
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
     notes = "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
     notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
