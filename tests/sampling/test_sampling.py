@@ -245,9 +245,9 @@ def test_exponential_law_dominates_its_own_steps():
 
 
 def test_few_gradients_per_draw(rng):
-    """Data filling half of the ball; the study `python -m sfumato.studies.cost` prints these."""
-    from sfumato.studies.cost import CASES as COSTS
-    from sfumato.studies.cost import evaluations_per_draw
+    """Data filling half of the ball; `python -m benchmarks.cost` prints these."""
+    from benchmarks.cost import CASES as COSTS
+    from benchmarks.cost import evaluations_per_draw
 
     for case in COSTS:
         assert evaluations_per_draw(case, size=2000, rng=rng) < case.limit

@@ -81,8 +81,5 @@ class Euclidean(Space):
     def hessian(self, base: Points, points: Points) -> Array | None:
         return len(points) * np.eye(self.dim)
 
-    def hessian_trace(self, base: Points, points: Points) -> Array:
-        return np.full(len(points), float(self.dim))
-
     def rounding_error(self, center: Points, reach: float) -> float:
         return 4 * 2.0**-53 * (float(np.linalg.norm(center)) + reach)

@@ -15,27 +15,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from . import fixed as long
 from .base import Array, Points, Space
 from .euclidean import Euclidean
-from .fixed import (
-    BITS,
-    ONE,
-    Fixed,
-    arc_end,
-    arc_velocity,
-    cholesky,
-    complex_dot,
-    complex_reflect,
-    complex_times,
-    fixed,
-    matrix_exp,
-    matrix_log,
-    mirror_of,
-    pad,
-    reflect,
-    solve,
-    unit,
-)
+from .fixed import ONE, Fixed, fixed, unit
 from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
@@ -60,22 +43,24 @@ def sphere(space: Sphere, base: Points, coordinates: Array, center: Points) -> l
     """By great circles, in the frames of Householder's reflections."""
     q = space._q  # √curvature as the space rounds it
     x, p = unit(fixed(base)), unit(fixed(center))
-    moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> BITS)
-    v = arc_velocity(p, arc_end(x, reflect(mirror_of(x), moved)))
-    return [Fraction(c, ONE) / Fraction(q) for c in reflect(mirror_of(p), v)[1:]]
+    moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> long.BITS)
+    v = long.arc_velocity(p, long.arc_end(x, long.reflect(long.mirror_of(x), moved)))
+    return [Fraction(c, ONE) / Fraction(q) for c in long.reflect(long.mirror_of(p), v)[1:]]
 
 
 def shapes(space: PlanarShapes, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
     """By great circles too, of complex vectors, the end being turned to the centre."""
     x, middle, mirror = _shape_frame(space, base)
     p, _, public_mirror = _public_shape_frame(space, center.tobytes())
-    v = complex_reflect(middle, pad(complex_reflect(mirror, pad(fixed(coordinates).reshape(2, -1)))))
-    v = v - complex_times(complex_dot(x, v), x)  # it was horizontal to 1e-16 only: the phase of the mirror is a double
-    y = arc_end(x, v)
-    turn = complex_dot(p, y)
-    y = complex_times(unit(turn * np.array([1, -1], dtype=object)), y)
-    v = complex_reflect(middle, arc_velocity(p, y))[:, 1:]
-    return [Fraction(c, ONE) for c in complex_reflect(public_mirror, v)[:, 1:].ravel()]
+    v = long.complex_reflect(
+        middle, long.pad(long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1))))
+    )
+    v = v - long.complex_times(long.complex_dot(x, v), x)  # horizontal to 1e-16 so far: the mirror has a double in it
+    y = long.arc_end(x, v)
+    turn = long.complex_dot(p, y)
+    y = long.complex_times(unit(turn * np.array([1, -1], dtype=object)), y)
+    v = long.complex_reflect(middle, long.arc_velocity(p, y))[:, 1:]
+    return [Fraction(c, ONE) for c in long.complex_reflect(public_mirror, v)[:, 1:].ravel()]
 
 
 def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixed]:
@@ -86,7 +71,7 @@ def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixe
     x = unit(pair - np.sum(pair, axis=1, keepdims=True) // k)
     middle = _middle(k)
     first = complex(space._mirrors(space._preshape(point))[1][0])
-    mirror = complex_reflect(middle, x)[:, 1:].copy()
+    mirror = long.complex_reflect(middle, x)[:, 1:].copy()
     mirror[:, 0] += unit(fixed(np.array([first.real, first.imag])))
     return x, middle, unit(mirror)
 
@@ -110,15 +95,15 @@ def matrices(space: SPD, base: Points, coordinates: Array, center: Points) -> li
     k = space.size
     rows, columns = np.triu_indices(k, 1)
     units = np.frexp(np.diagonal(center))[1] // 2  # rows and columns over powers of two, which changes no coordinate
-    low, factor = (cholesky(fixed(np.ldexp(m, -units[:, None] - units))) for m in (center, base))
+    low, factor = (long.cholesky(fixed(np.ldexp(m, -units[:, None] - units))) for m in (center, base))
     half = isqrt(ONE * ONE // 2)
     c = fixed(coordinates)
     m = np.zeros((k, k), dtype=object)
     m[np.arange(k), np.arange(k)] = c[:k]
-    m[rows, columns] = m[columns, rows] = c[k:] * half >> BITS
-    side = solve(low, factor)
-    log = matrix_log(((side @ matrix_exp(m) >> BITS) @ side.T) >> BITS)
-    return [Fraction(c, ONE) for c in (*np.diagonal(log), *(log[rows, columns] * (2 * half) >> BITS))]
+    m[rows, columns] = m[columns, rows] = c[k:] * half >> long.BITS
+    side = long.solve(low, factor)
+    log = long.matrix_log(((side @ long.matrix_exp(m) >> long.BITS) @ side.T) >> long.BITS)
+    return [Fraction(c, ONE) for c in (*np.diagonal(log), *(log[rows, columns] * (2 * half) >> long.BITS))]
 
 
 EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have another geometry

@@ -1,1 +1,1 @@
-"""Experiments: what the paper ran, and what our samplers cost."""
+"""Experiments: what the paper ran."""

@@ -19,7 +19,7 @@ from .store import Row, Store, markdown_table, save_figure
 from .synthetic import corpus_callosa, corpus_callosum_template
 
 RADIUS, EPSILON = 0.125, 1.0
-SHOWN = 6
+DRAWS, SHOWN = 500, 6
 
 
 def space_of(outlines: Array) -> Space:
@@ -60,18 +60,21 @@ class Callosa:
         kng = KNG(Ball(self.space, self.reference, RADIUS), EPSILON)
         return outline_bandwidth(self.reference, kng.error_quantile(len(self.outlines), 0.5))
 
-    def run(self, store: Store, draws: int) -> None:
+    def cells(self) -> int:
+        return len(self.mechanisms())
+
+    def run(self, store: Store, replicates: int) -> None:
         bandwidth = self.bandwidth()
         for calibration, label, mechanism in self.mechanisms():
             name = f"shapes/{calibration}/{label}"
-            store.cell(name, partial(self._cell, calibration, label, mechanism, draws, bandwidth))
+            store.cell(name, partial(self._cell, calibration, label, mechanism, bandwidth))
 
     def _cell(
-        self, calibration: str, label: str, mechanism: Mechanism, draws: int, bandwidth: float, rng: np.random.Generator
+        self, calibration: str, label: str, mechanism: Mechanism, bandwidth: float, rng: np.random.Generator
     ) -> list[Row]:
         space, n = self.space, len(self.outlines)
         mean = frechet_mean(space, space.present(mechanism.ball.clip(self.outlines))).point
-        private = mechanism.sample(self.outlines, draws, rng)
+        private = mechanism.sample(self.outlines, DRAWS, rng)
         rows = []
         for state, outlines in (("", private), (", smoothed", smooth_outline(private, bandwidth))):
             distance = space.distance(mean, outlines)
@@ -81,10 +84,10 @@ class Callosa:
                 "share that cross themselves": crosses_itself(outlines).astype(np.float64),
             }
             for quantity, values in quantities.items():
-                error = float(values.std(ddof=1) / np.sqrt(draws))
+                error = float(values.std(ddof=1) / np.sqrt(DRAWS))
                 where = (n, EPSILON, space.dim)
                 rows.append(
-                    Row("shapes", calibration, label, quantity + state, *where, float(values.mean()), error, draws)
+                    Row("shapes", calibration, label, quantity + state, *where, float(values.mean()), error, DRAWS)
                 )
         return rows
 
@@ -93,7 +96,8 @@ class Callosa:
         """Outlines rotated to match the reference, for pictures."""
         return self.space.present(self.space.align(self.reference, outlines))
 
-    def figures(self, store: Store, rng: np.random.Generator) -> None:
+    def draw(self, store: Store) -> None:
+        rng = np.random.default_rng([store.settings["seed"], 2])
         chosen = [
             (f"{label}\n({calibration})", self._placed(mechanism.sample(self.outlines, SHOWN, rng)))
             for calibration, label, mechanism in self.mechanisms()
@@ -135,7 +139,7 @@ class Callosa:
                 _coloured(axes, outline, size=3)
             line[0].text(-0.1, 0.5, label, transform=line[0].transAxes, ha="right", va="center", fontsize=8)
 
-    def report(self, store: Store, draws: int) -> str:
+    def report(self, store: Store) -> str:
         space = self.space
         mean = frechet_mean(space, self.outlines).point
         distance = space.distance(mean, self.outlines)
@@ -144,7 +148,7 @@ class Callosa:
         settings = (
             f"{self.source}. n = {len(self.outlines)}, k = {k}, ε = {EPSILON:g}, r = {RADIUS}; shape distance to "
             f"the mean {distance.mean():.3f} on average, {distance.max():.3f} at most; {outside} outlines outside the ball are "
-            f"clipped. {draws} draws of each mechanism. Smoothing: bandwidth {self.bandwidth() * k:.2f} landmark "
+            f"clipped. {DRAWS} draws of each mechanism. Smoothing: bandwidth {self.bandwidth() * k:.2f} landmark "
             "spacings, from the reference outline and the predicted error. 'as run, not private' takes centre and radius from "
             "the data, as the paper did: the stated ε does not hold."
         )
@@ -178,8 +182,9 @@ def _coloured(axes: Any, outline: Array, size: float = 2) -> None:
     axes.axis("off")
 
 
-def synthetic(rng: np.random.Generator) -> Callosa:
+def synthetic(seed: int) -> Callosa:
     """The default data: 409 synthetic outlines.  The template that they were made from is the public reference."""
+    rng = np.random.default_rng([seed, 1])
     return Callosa(corpus_callosa(409, 50, rng=rng), corpus_callosum_template(50), "Synthetic corpus callosa")
 
 

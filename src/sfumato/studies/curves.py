@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
@@ -51,6 +52,9 @@ class Curves:
             curves.append(("as proven", "Euclidean, projected", AmbientLaplace(ball, epsilon, project=True)))
         return curves
 
+    def cells(self) -> int:
+        return len(self.sizes) * len(self.mechanisms())
+
     def run(self, store: Store, replicates: int) -> None:
         for n in self.sizes:
             for calibration, label, mechanism in self.mechanisms():
@@ -90,11 +94,11 @@ class Curves:
         chart = figure(11, 4.4)
         panels = chart.subplots(1, 2, sharey=True)
         for axes, calibration in zip(panels, ("as run", "as proven"), strict=True):
-            for label, colour in COLOURS.items():
-                self._curve(axes, store, calibration, label, colour, "-")
+            for label in COLOURS:
+                self._curve(axes, store, calibration, label, "-")
             if calibration == "as proven":
-                self._curve(axes, store, "theorem", "KNG", COLOURS["KNG"], ":")
-                self._curve(axes, store, "theorem", "manifold Laplace", COLOURS["manifold Laplace"], ":")
+                for label in ("KNG", "manifold Laplace"):
+                    self._curve(axes, store, "theorem", label, ":")
                 axes.plot([], [], color="grey", ls=":", label="at the paper's theorem scale")
             axes.set(xscale="log", yscale="log", xlabel="records n")
             mark_ticks(axes, [n for n in (10, 20, 50, 100, 200, 500) if self.sizes[0] <= n <= self.sizes[-1]])
@@ -104,14 +108,12 @@ class Curves:
         chart.suptitle(self.title)
         save_figure(chart, store.folder, f"figure1_{self.name}")
 
-    def _curve(self, axes: object, store: Store, calibration: str, label: str, colour: str, style: str) -> None:
-        rows = self.select(store, calibration, label, "distance to its own statistic")
-        if not rows:
-            return
-        n, mean, error = (np.array([getattr(r, f) for r in rows]) for f in ("n", "mean", "standard_error"))
-        draw = axes.plot  # type: ignore[attr-defined]
-        draw(n, mean, style, color=colour, lw=1.4, label=label if style == "-" else None)
-        axes.fill_between(n, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, lw=0)  # type: ignore[attr-defined]
+    def _curve(self, axes: Any, store: Store, calibration: str, label: str, style: str) -> None:
+        if rows := self.select(store, calibration, label, "distance to its own statistic"):
+            n, mean, error = (np.array([getattr(r, f) for r in rows]) for f in ("n", "mean", "standard_error"))
+            colour = COLOURS[label]
+            axes.plot(n, mean, style, color=colour, lw=1.4, label=label if style == "-" else None)
+            axes.fill_between(n, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, lw=0)
 
     def select(self, store: Store, calibration: str, label: str, quantity: str) -> list[Row]:
         wanted = (self.name, calibration, label, quantity)

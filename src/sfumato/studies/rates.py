@@ -24,6 +24,10 @@ GRIDS: dict[str, tuple[float, ...]] = {
 EXPECTED = {"n": -2.0, "ε": -2.0, "d": 2.0}
 
 
+def cells() -> int:
+    return sum(map(len, GRIDS.values()))
+
+
 def run(store: Store, replicates: int) -> None:
     for variable, grid in GRIDS.items():
         for value in grid:

@@ -6,8 +6,8 @@ import time
 import zlib
 from collections.abc import Callable
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from .curves import spd_curves, sphere_curves
 from .store import Store, progress
 
 STUDIES = ("sphere", "spd", "shapes", "rates")
-REPLICATES, DRAWS = 40_000, 500
+REPLICATES = 40_000
 
 
 def reproduce(
@@ -44,39 +44,26 @@ def reproduce(
         raise ValueError(f"a study needs at least 100 replicates, got {replicates}")
     if quick:
         replicates = min(replicates, REPLICATES // 10)
-    draws = DRAWS
     fingerprint = 0 if outlines is None else zlib.crc32(np.ascontiguousarray(outlines).tobytes())
     settings = {"version": __version__, "replicates": replicates, "quick": quick, "seed": seed, "data": fingerprint}
     store = Store(out, settings)
     started, parts = time.monotonic(), []
-    shapes_seed = np.random.default_rng([seed, 1])
-    for study in chosen:
-        if study in ("sphere", "spd"):
-            curves = sphere_curves(quick) if study == "sphere" else spd_curves(quick)
-            _with_bar(
-                study, store, len(curves.sizes) * len(curves.mechanisms()), partial(curves.run, store, replicates)
-            )
-            curves.draw(store)
-            parts.append(curves.report(store))
-        elif study == "rates":
-            _with_bar(study, store, sum(map(len, rates.GRIDS.values())), partial(rates.run, store, replicates))
-            rates.draw(store)
-            parts.append(rates.report(store))
-        else:
-            data = callosa.synthetic(shapes_seed) if outlines is None else callosa.from_outlines(outlines, source)
-            _with_bar(study, store, len(data.mechanisms()), partial(data.run, store, draws))
-            data.figures(store, np.random.default_rng([seed, 2]))
-            parts.append(data.report(store, draws))
+    studies: dict[str, Callable[[], Any]] = {
+        "sphere": lambda: sphere_curves(quick),
+        "spd": lambda: spd_curves(quick),
+        "shapes": lambda: callosa.synthetic(seed) if outlines is None else callosa.from_outlines(outlines, source),
+        "rates": lambda: rates,
+    }
+    for name in chosen:
+        study = studies[name]()
+        with progress(name, study.cells()) as store.advance:
+            study.run(store, replicates)
+        study.draw(store)
+        parts.append(study.report(store))
     store.write_csv()
     report = out / "REPORT.md"
     write_atomically(report, _heading(what, settings, time.monotonic() - started) + "\n\n" + "\n\n".join(parts) + "\n")
     return report
-
-
-def _with_bar(title: str, store: Store, total: int, work: Callable[[], None]) -> None:
-    with progress(title, total) as advance:
-        store.advance = advance
-        work()
 
 
 def _heading(what: str, settings: dict[str, object], seconds: float) -> str:

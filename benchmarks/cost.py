@@ -1,4 +1,4 @@
-"""``python -m sfumato.studies.cost``: gradient evaluations per exact KNG draw, on data that fill half of the ball."""
+"""``python -m benchmarks.cost``: gradient evaluations per exact KNG draw, on data that fill half of the ball."""
 
 from __future__ import annotations
 
@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..mechanisms import KNG
-from ..records import Records
-from ..regions.ball import Ball
-from ..spaces import Space, space_from
+from sfumato import KNG, SPD, Ball, PlanarShapes, Space, Sphere
+from sfumato.records import Records
 
 
 @dataclass(frozen=True)
@@ -24,9 +22,9 @@ class Case:
 
 
 CASES = [
-    Case(space_from("sphere", {"dim": 2}), float(np.pi / 8), 100, 2.5),
-    Case(space_from("spd", {"size": 2}), 1.5, 100, 1.5),
-    Case(space_from("shapes", {"landmarks": 50}), 0.125, 409, 5.0),
+    Case(Sphere(dim=2), float(np.pi / 8), 100, 2.5),
+    Case(SPD(size=2), 1.5, 100, 1.5),
+    Case(PlanarShapes(landmarks=50), 0.125, 409, 5.0),
 ]
 
 
@@ -39,7 +37,7 @@ def evaluations_per_draw(case: Case, size: int, rng: np.random.Generator) -> flo
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m sfumato.studies.cost", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.cost", description=__doc__)
     parser.add_argument("--draws", type=int, default=10_000, help="draws for each space (default: 10000)")
     parser.add_argument("--seed", type=int, default=0, help="seed of data and draws (default: 0)")
     arguments = parser.parse_args()
