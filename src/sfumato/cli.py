@@ -55,7 +55,7 @@ EpsilonOption = Annotated[
 ]
 LandmarksOption = Annotated[int | None, typer.Option(help="How many landmarks a shape has.")]
 SizeOption = Annotated[int | None, typer.Option(help="Rows of a covariance matrix (spd).")]
-DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere (2 unless told) or Euclidean space.")]
+DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere or Euclidean space.")]
 ColumnsOption = Annotated[
     str | None, typer.Option(help="Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
 ]
@@ -91,8 +91,9 @@ def options(
 FilesArgument = Annotated[
     list[Path],
     typer.Argument(
+        metavar="FILES...",
         help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
-        "them; several Parquet files are read in parts."
+        "them; several Parquet files are read in parts.",
     ),
 ]
 InvalidOption = Annotated[
@@ -385,7 +386,7 @@ def show_json(facts: Any, allow_nan: bool = False) -> None:
 
 @app.command()
 def inspect(
-    file: Annotated[Path, typer.Argument(help="The curator's records.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="The curator's records.")],
     space: SpaceOption = "",
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
@@ -401,7 +402,7 @@ def inspect(
     """
     from .files import read
     from .spaces import SPACES, usual_space
-    from .views.curator import Inspection
+    from .views.curator import inspection, inspection_in_words
 
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
@@ -410,15 +411,16 @@ def inspect(
     if not name:
         found = read(file, **choice)
         name = usual_space(found.kind, found.degrees is not None).name
-    inspection = Inspection(*load([file], name, sizes, **choice), said=missing is not None)
+    data, manifold = load([file], name, sizes, **choice)
+    facts = inspection(data, manifold, said=missing is not None)
     if as_json:
-        show_json(inspection.facts())
+        show_json(facts)
     else:
-        typer.echo("\n".join(inspection.lines()))
+        typer.echo(inspection_in_words(data, manifold, facts))
 
 
 # -- ledger -------------------------------------------------------------------------------------------------------------
-LedgerArgument = Annotated[Path, typer.Argument(help="The ledger file.")]
+LedgerArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger file.")]
 
 
 @books.command("init")

@@ -257,3 +257,49 @@ def test_complex_landmarks_are_the_same_shapes(rng):
 def test_impossible_spaces_are_refused(make):
     with pytest.raises(ValueError, match=r"at least|positive"):
         make()
+
+
+# -- where spaces lie, and how they are found ------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("space", "radius"), [(sf.Euclidean(3), 1.0), (sf.Sphere(2, 2.5), 0.4), (sf.SPD(3), 0.8)], ids=str
+)
+def test_embeddings_hold_what_they_claim(space, radius, rng):
+    """Points come back, the image of a ball has the diameter stated and not half of it, and projections are near the mean."""
+    ambient, center = space.embedding(), cloud(space, space.origin(), 0.3, 1, rng)[0]
+    points = space.exp(center, radius * space.random_directions(center, 400, rng))
+    y = ambient.embed(points)
+    assert y.shape == (400, ambient.dim)
+    assert np.array_equal(ambient.unembed(y), space.present(points))
+    widest = np.linalg.norm(y[:, None] - y, axis=-1).max()
+    assert widest < ambient.diameter(center, radius) * (1 + 1e-9)
+    assert space.name == "spd" or widest > 0.9 * ambient.diameter(center, radius)  # there a bound only
+    mean = y.mean(axis=0)
+    noise = rng.standard_normal((200, ambient.dim))
+    for length in (0.01, 0.2):
+        draws = mean + length * noise / np.linalg.norm(noise, axis=1, keepdims=True)
+        projected = ambient.project(draws, center, radius)
+        assert not space.diagnose(projected)[1]
+        errors = np.linalg.norm(ambient.embed(projected - ambient.project(mean, center, radius)), axis=-1)
+        assert errors.max() < ambient.after_projection(length, center, radius) * (1 + 1e-9)
+    assert ambient.on_manifold(ambient.unembed(y[0])) == (space.name != "sphere")
+
+
+def test_landmarks_have_no_embedding_but_can_be_aligned(rng):
+    shapes, sphere = sf.PlanarShapes(4), sf.Sphere(2)
+    base, point = cloud(shapes, shapes.origin(), 0.3, 2, rng)
+    aligned = shapes.align(base, 1j * point)
+    assert (shapes.embedding(), shapes.landmark_dim) == (None, 2)
+    assert abs(np.vdot(base, aligned).imag) < 1e-14
+    assert sphere.landmark_dim is None
+    assert sphere.align(sphere.origin(), sphere.origin()[None]).tolist() == [[0.0, 0.0, 1.0]]
+
+
+def test_a_space_is_found_by_its_size_and_by_the_shape_of_its_points(space):
+    kind, option = type(space), space.size_option
+    assert kind.shaped(space.present(space.origin()).shape).point_shape == space.point_shape
+    assert kind.sized(**{option: space.parameters()[option]}).point_shape == space.point_shape
+    assert kind.sized(**{option: None}) is None
+    with pytest.raises(ValueError, match=f"--colour does not go with --space {space.name}, which takes --{option}"):
+        kind.sized(colour=3)
+    with pytest.raises(ValueError, match=f"--space {space.name} has no points of shape"):
+        kind.shaped((7, 5, 3))

@@ -111,11 +111,8 @@ class Space(ABC):
         >>> Sphere.shaped((3,))
         Sphere(dim=2, curvature=1.0)
         """
-        option = str(cls.size_option)
-        found = [
-            cls.sized(**{option: size} if cls.size_option else {}) for size in (shape[0], shape[0] - 1) if size > 0
-        ]
-        for space in found:
+        for size in (shape[0], shape[0] - 1):
+            space = cls.sized(**{cls.size_option: max(1, size)} if cls.size_option else {})
             if space is not None and space.present(space.origin()).shape == shape:
                 return space
         raise ValueError(f"--space {cls.name} has no points of shape {shape}")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -47,60 +45,42 @@ def of_clipping(ball: Ball, points: Points, first: bool) -> str:
     )
 
 
-@dataclass(frozen=True)
-class Inspection:
+def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
     """What a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
+    n = len(data)
+    bad = space.diagnose(data.points)[1] if n else {}
+    return {
+        "format": data.format,
+        "kind": data.kind,
+        "records": n,
+        "shape": data.points.shape[1:],
+        "points_from": data.source,
+        "bad_records": len(bad),
+        "bad": {row: bad[row] for row in sorted(bad)[:5]},
+        "remarks": some(remarks(data, space, said=said)),
+        "columns_with_repeats": {name: len(np.unique(data.labels[name])) for name in repeated_labels(data.labels)},
+        "exact_copies": n - len(np.unique(data.points.reshape(n, -1), axis=0)) if n else 0,
+    }
 
-    data: Dataset
-    space: Space
-    said: bool
 
-    @cached_property
-    def bad(self) -> dict[int, str]:
-        found = self.space.diagnose(self.data.points)[1] if len(self.data) else {}
-        return dict(sorted(found.items()))
-
-    @cached_property
-    def odd(self) -> list[str]:
-        return some(remarks(self.data, self.space, said=self.said))
-
-    @cached_property
-    def copies(self) -> int:
-        n = len(self.data)
-        return n - len(np.unique(self.data.points.reshape(n, -1), axis=0)) if n else 0
-
-    def facts(self) -> dict[str, Any]:
-        """For machines."""
-        data, repeated = self.data, repeated_labels(self.data.labels)
-        return {
-            "format": data.format,
-            "kind": data.kind,
-            "records": len(data),
-            "shape": data.points.shape[1:],
-            "points_from": data.source,
-            "bad_records": len(self.bad),
-            "bad": dict(list(self.bad.items())[:5]),
-            "remarks": self.odd,
-            "columns_with_repeats": {column: len(np.unique(data.labels[column])) for column in repeated},
-            "exact_copies": self.copies,
-        }
-
-    def lines(self) -> list[str]:
-        """For people."""
-        data = self.data
-        shape = " x ".join(map(str, data.points.shape[1:]))
-        found = [
+def inspection_in_words(data: Dataset, space: Space, facts: dict[str, Any]) -> str:
+    """The same for people."""
+    more = facts["bad_records"] - len(facts["bad"])
+    return "\n".join(
+        [
             "For the curator's eyes: not private.\n",
-            f"{data.path}: {data.format}, {len(data)} records, {data.kind} of shape {shape}",
-            f"The points are {data.source}, as for {self.space}",
+            f"{data.path}: {data.format}, {len(data)} records, {data.kind} of shape {' x '.join(map(str, facts['shape']))}",
+            f"The points are {data.source}, as for {space}",
             f"Columns beside the points: {', '.join(data.labels) or 'none'}",
-            f"Bad records: {len(self.bad) or 'none'}",
+            f"Bad records: {facts['bad_records'] or 'none'}",
+            *(f"  {data.where(row)}: {reason}" for row, reason in facts["bad"].items()),
+            *([f"  and {more} more"] if more else []),
+            *(f"To look at: {line}" for line in facts["remarks"]),
+            *(
+                f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
+                f"--unit '{RECORD}' if not"
+                for column, held in repeated_labels(data.labels).items()
+            ),
+            *([f"{facts['exact_copies']} records are exact copies of others"] if facts["exact_copies"] else []),
         ]
-        found += [f"  {line}" for line in some([f"{data.where(row)}: {why}" for row, why in self.bad.items()])]
-        found += [f"To look at: {line}" for line in self.odd]
-        found += [
-            f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
-            f"--unit '{RECORD}' if not"
-            for column, held in repeated_labels(data.labels).items()
-        ]
-        return found + [f"{self.copies} records are exact copies of others"] * bool(self.copies)
+    )
