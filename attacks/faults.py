@@ -41,10 +41,21 @@ from attacks.checks import Check, Settings
 from sfumato import cli, demo
 from sfumato.release import write_atomically
 from sfumato.studies.store import Row, Store
+from sfumato.views.outputs import write_outputs
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
-WRITERS = (sf.Ledger, sf.Release, write_atomically, sf.write_report, cli.main, demo.run, Store, sf.Session)
+WRITERS = (
+    sf.Ledger,
+    sf.Release,
+    write_atomically,
+    sf.write_report,
+    cli.main,
+    write_outputs,
+    demo.run,
+    Store,
+    sf.Session,
+)
 SOURCES = {inspect.getfile(one) for one in WRITERS}
 
 
