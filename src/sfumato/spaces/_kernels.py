@@ -26,6 +26,11 @@ def _compile(function: Any) -> Any:
     return numba.njit(fastmath=FAST, cache=True, nogil=True, error_model="numpy")(function)
 
 
+def _part(function: Any) -> Any:
+    """A piece of a loop, compiled as if it stood there: a call would cost as much as a small matrix."""
+    return numba.njit(inline="always")(function)
+
+
 @_compile
 def _sum(series: Any, z: float) -> Any:
     """The polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
@@ -475,6 +480,81 @@ def _product(a: Array, b: Array, out: Array) -> None:
             out[j, i] = s
 
 
+@_part
+def _centred(y: Array, inverse: Array, product: Array, w: Array) -> Any:
+    """w − c into ``w`` for w = L⁻¹yL⁻ᵀ, c = tr w²/tr w; c."""
+    k = len(y)
+    for i in range(k):  # by halves
+        for j in range(k):
+            s = 0.0
+            for q in range(j + 1):
+                s += y[i, q] * inverse[j, q]
+            product[i, j] = s
+    for i in range(k):
+        for j in range(i + 1):
+            s = 0.0
+            for q in range(i + 1):
+                s += inverse[i, q] * product[q, j]
+            w[i, j] = s
+            w[j, i] = s
+    trace = norm = 0.0
+    for i in range(k):
+        trace += w[i, i]
+        for j in range(k):
+            norm += w[i, j] * w[i, j]
+    center = norm / trace
+    for i in range(k):
+        w[i, i] -= center
+    return center
+
+
+@_part
+def _table_row(t4: Array, center: float, widths: Array) -> Any:
+    """The first of ``widths`` that (tr D⁸)^⅛/c is not above, D⁴ = ``t4``; len(widths) if there is none."""
+    eighth = 0.0
+    for i in range(len(t4)):
+        for j in range(len(t4)):
+            eighth += t4[i, j] * t4[i, j]
+    width = math.sqrt(math.sqrt(math.sqrt(eighth))) / center * (1 + 1e-12)
+    row = 0
+    while row < len(widths) and not width <= widths[row]:
+        row += 1
+    return row
+
+
+@_part
+def _series_log(table: Array, scale: float, e: Array, t2: Array, t3: Array, t4: Array, spare: Any) -> None:
+    """The series of ``table`` at D·scale into the first of ``spare``; ``e``, ``t2``, ``t4`` hold D, D², D⁴ and are used up."""
+    now, last, product = spare
+    k, scale2 = len(e), scale * scale
+    for i in range(k):  # T₁, T₂, T₃ and 2·T₄ of D·scale
+        for j in range(k):
+            e[i, j] *= scale
+            d2 = t2[i, j] * scale2
+            t4[i, j] = 16.0 * (t4[i, j] * scale2 * scale2 - d2)
+            t2[i, j] = 2.0 * d2
+        t2[i, i] -= 1.0
+        t4[i, i] += 2.0
+    _product(e, t2, t3)
+    b0, b1, b2, b3 = table[-1]
+    for i in range(k):
+        for j in range(k):
+            t3[i, j] = 2.0 * t3[i, j] - e[i, j]
+            now[i, j] = b1 * e[i, j] + b2 * t2[i, j] + b3 * t3[i, j]
+            last[i, j] = 0.0
+        now[i, i] += b0
+    for q in range(len(table) - 2, -1, -1):
+        _product(t4, now, product)
+        share = 1.0 if q > 0 else 0.5
+        b0, b1, b2, b3 = table[q]
+        for i in range(k):
+            for j in range(k):
+                new = share * product[i, j] - last[i, j] + b1 * e[i, j] + b2 * t2[i, j] + b3 * t3[i, j]
+                last[i, j] = now[i, j]
+                now[i, j] = new
+            now[i, i] += b0
+
+
 @_compile
 def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, tables: Array) -> Any:
     """Sums over matrices y of Log w, w = L⁻¹yL⁻ᵀ, of its squared length and of its squared trace; and which matrices were left
@@ -485,7 +565,7 @@ def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, ta
     Clenshaw's rule in T₄.
     """
     n, k = points.shape[0], points.shape[1]
-    w, e, t2, t3, t4 = np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
+    w, t2, t3, t4 = np.empty((k, k)), np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     now, last, product = np.empty((k, k)), np.empty((k, k)), np.empty((k, k))
     total = np.zeros((k, k))
     square = trace_square = 0.0
@@ -494,77 +574,14 @@ def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, ta
         part = np.zeros((k, k))
         part_square = part_trace = 0.0
         for m in range(start, min(start + RUN, n)):
-            for i in range(k):  # w = L⁻¹·y·L⁻ᵀ, by halves
-                for j in range(k):
-                    s = 0.0
-                    for q in range(j + 1):
-                        s += points[m, i, q] * inverse[j, q]
-                    product[i, j] = s
-            trace = norm = 0.0
-            for i in range(k):
-                for j in range(i + 1):
-                    s = 0.0
-                    for q in range(i + 1):
-                        s += inverse[i, q] * product[q, j]
-                    w[i, j] = s
-                    w[j, i] = s
-            for i in range(k):
-                trace += w[i, i]
-                for j in range(k):
-                    norm += w[i, j] * w[i, j]
-            center = norm / trace
-            for i in range(k):
-                w[i, i] -= center
+            center = _centred(points[m], inverse, product, w)
             _product(w, w, t2)
             _product(t2, t2, t4)
-            eighth = 0.0
-            for i in range(k):
-                for j in range(k):
-                    eighth += t4[i, j] * t4[i, j]
-            width = math.sqrt(math.sqrt(math.sqrt(eighth))) / center * (1 + 1e-12)
-            row = 0
-            while row < len(widths) and not width <= widths[row]:
-                row += 1
+            row = _table_row(t4, center, widths)
             if row == len(widths):
                 wide[m] = True
                 continue
-            delta = widths[row] * center
-            scale = 1.0 / delta
-            scale2 = scale * scale
-            for i in range(k):  # T₁, T₂, T₃ and 2·T₄ of D/δc
-                for j in range(k):
-                    e[i, j] = w[i, j] * scale
-                    d2 = t2[i, j] * scale2
-                    t4[i, j] = 16.0 * (t4[i, j] * scale2 * scale2 - d2)
-                    t2[i, j] = 2.0 * d2
-                t2[i, i] -= 1.0
-                t4[i, i] += 2.0
-            _product(e, t2, t3)
-            count = counts[row]
-            table = tables[row]
-            for i in range(k):
-                for j in range(k):
-                    t3[i, j] = 2.0 * t3[i, j] - e[i, j]
-                    now[i, j] = (
-                        table[count - 1, 1] * e[i, j] + table[count - 1, 2] * t2[i, j] + table[count - 1, 3] * t3[i, j]
-                    )
-                    last[i, j] = 0.0
-                now[i, i] += table[count - 1, 0]
-            for q in range(count - 2, -1, -1):
-                _product(t4, now, product)
-                share = 1.0 if q > 0 else 0.5
-                for i in range(k):
-                    for j in range(k):
-                        new = (
-                            share * product[i, j]
-                            - last[i, j]
-                            + table[q, 1] * e[i, j]
-                            + table[q, 2] * t2[i, j]
-                            + table[q, 3] * t3[i, j]
-                        )
-                        last[i, j] = now[i, j]
-                        now[i, j] = new
-                    now[i, i] += table[q, 0]
+            _series_log(tables[row, : counts[row]], 1.0 / (widths[row] * center), w, t2, t3, t4, (now, last, product))
             level = math.log(center)
             length = trace = 0.0
             for i in range(k):
