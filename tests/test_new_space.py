@@ -162,6 +162,14 @@ def test_the_command_line_plans_inspects_and_audits_it(sfumato, tmp_path):
     assert (code, json.loads(out)[0]["convicted"]) == (0, False), err
 
 
+def test_files_are_read_in_parts(sfumato, points, tmp_path):
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    for i in range(2):
+        parquet.write_table(arrow.table(dict(zip("txy", points[i::2].T, strict=True))), tmp_path / f"{i}.parquet")
+    code, _, err = sfumato("release", "0.parquet", "1.parquet", *ASKED)
+    assert (code, sf.Release.load(tmp_path / "mean.json").n) == (0, 300), err
+
+
 def test_its_record_is_read_where_nobody_knows_it(sfumato, tmp_path):
     """In another process, which has never heard of the space: words, errors, the report and the picture."""
     assert sfumato("release", "points.csv", *ASKED)[0] == 0

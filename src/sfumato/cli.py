@@ -24,8 +24,7 @@ if TYPE_CHECKING:
     from .release import Release
     from .spaces import Space
 
-DONE, CONVICTED, BAD_INPUT, REFUSED, STOPPED = 0, 1, 2, 3, 130  # exit codes
-UNUSABLE = CONVICTED  # a plan by which nothing can be released
+CONVICTED, UNUSABLE, BAD_INPUT, REFUSED, STOPPED = 1, 1, 2, 3, 130  # exit codes
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -45,8 +44,7 @@ SpaceOption = Annotated[
     typer.Option(
         "--space",
         metavar="NAME",
-        help="What the records are: shapes, sphere for directions, spd for covariance matrices, euclidean; or one of your own, "
-        "as module:Class.",
+        help="What the records are: shapes, sphere for directions, spd for covariance matrices, euclidean; or module:Class.",
     ),
 ]
 RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball; never computed from the data.")]
