@@ -164,7 +164,7 @@ def release(
     from .views.curator import of_clipping
     from .views.outputs import check_outputs, write_outputs
 
-    inputs = [*files, *([] if center in ("origin", "identity") else [Path(center)]), *([ledger] if ledger else [])]
+    inputs = [*files, Path(center), *([ledger] if ledger else [])]
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
     check_outputs(outputs, inputs, force)
     PureDP(epsilon)
