@@ -293,7 +293,8 @@ def named_ball(name: str, radius: float, **sizes: int | None) -> Ball:
 def load_center(text: str, space: Space) -> Any:
     """The public centre: a word, or the only record of a file."""
     from .files import read
-    from .views import VIEWS, View
+    from .views import VIEWS
+    from .views.base import View
 
     view = VIEWS.get(space.name) or View()
     if text == "origin" and view.origin:

@@ -36,7 +36,7 @@ def wings() -> tuple[Array, Array]:
 def run(out: Path, epsilon: float) -> Release:
     """Release the mean wing, and write mean.json and mean.png; the wings go to wings.tps and reference.tps."""
     from .files import write_points
-    from .views.plots import plot_shape
+    from .views.plots import plot_release
 
     data, reference = wings()
     ball = Ball(space_from("shapes", {"landmarks": 18}), reference, RADIUS)
@@ -46,7 +46,7 @@ def run(out: Path, epsilon: float) -> Release:
     write_atomically(out / "wings.tps", "".join(f"LM=18\n{rows}ID={i}\n" for i, rows in enumerate(records)))
     write_points(out / "reference.tps", reference, "landmarks")
     release.save(out / "mean.json")
-    plot_shape(release, out / "mean.png", title="The private mean of 126 mosquito wings", outline=range(12))
+    plot_release(release, out / "mean.png", title="The private mean of 126 mosquito wings", outline=range(12))
     return release
 
 
