@@ -31,14 +31,6 @@ def test_import_is_light():
 
 PACKAGE = Path(sf.__file__).parent
 MAY_KNOW_SPACES = ("spaces/", "bounds/", "views/", "adapters.py", "__init__.py")
-# TEMPORARY: still to be freed of switches, by asking Space.embedding(), Space.landmark_dim and Space.align; then empty this
-NOT_YET = {
-    "mechanisms/ambient.py",
-    "mechanisms/pointwise.py",
-    "audit/broken.py",
-    "audit/solver.py",
-    "audit/trial.py",
-}
 
 
 def switches(source):
@@ -68,7 +60,7 @@ def test_no_room_switches_on_a_space():
         for name, path in files.items()
         if not name.startswith(MAY_KNOW_SPACES) and (lines := switches(path.read_text(encoding="utf-8")))
     }
-    assert set(known) <= NOT_YET, known
+    assert known == {}
 
 
 def test_no_picture_touches_the_backend():
