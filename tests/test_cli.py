@@ -581,14 +581,14 @@ def test_a_plan_names_the_cure_that_helps(sfumato):
     spd = ("plan", "--space", "spd", "--size", "3", "--radius", "2", "--epsilon", "1", "--n")
     row = next(line for line in sfumato(*spd, "12")[1].splitlines() if line.startswith("laplace"))
     assert "the noise is so wide" in row
-    assert "More records, a larger epsilon or a smaller radius would do" in row
+    assert "Use more records, a larger epsilon or a smaller radius" in row
     row = next(line for line in sfumato(*spd, "24")[1].splitlines() if line.startswith("laplace"))
     assert "cannot be used" not in row  # and it does
     flat = ("plan", "--space", "euclidean", "--dim", "2", "--radius", "0.3", "--n")
     assert "epsilon is so small that rounding" in sfumato(*flat, "100", "--epsilon", "1e-30")[1]
     tiny = ("plan", "--space", "sphere", "--radius", "1e-14", "--n", "100000", "--epsilon", "1")
     row = next(line for line in sfumato(*tiny)[1].splitlines() if line.startswith("kng"))
-    assert "A smaller epsilon, fewer records, or a radius or coordinates of more ordinary size would do" in row
+    assert "Use a smaller epsilon, fewer records, or a radius or coordinates of more ordinary size" in row
 
 
 def test_every_way_to_ask_for_the_command_and_its_version(tmp_path):
