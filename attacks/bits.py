@@ -212,8 +212,8 @@ def released_values(mechanism: Mechanism, points: Points, size: int, rng: np.ran
     plan, records = mechanism.at(len(points)), Records(mechanism.space, points)
     if isinstance(plan, ManifoldPlan):
         target = plan.target(records)
-        return np.stack([plan.rounded(target, rng or secure_generator()) for _ in range(size)])
-    return np.stack([plan.draw(records, rng or secure_generator()) for _ in range(size)])
+        return mechanism.space.present(np.stack([plan.rounded(target, rng or secure_generator()) for _ in range(size)]))
+    return np.stack([plan.draw(records, rng or secure_generator()).raw for _ in range(size)])
 
 
 def audit_bits(

@@ -97,7 +97,7 @@ def test_a_record_without_a_label_is_refused(labels):
 def test_a_column_s_name_is_no_unit(words):
     """The record would name a unit that nothing was grouped by."""
     ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
-    for release in (partial(sf.private_mean, epsilon=1.0, ball=ball), sf.KNG(ball, 1.0).release):
+    for release in (partial(sf.private_mean, epsilon=1.0, region=ball), sf.KNG(ball, 1.0).release):
         with pytest.raises(ValueError, match=r"looks like the name of a column.*unit=data\.labels|say what one"):
             release([[0.1]] * 5, unit=words, budget=budget)
     assert budget.charges == []
@@ -157,7 +157,7 @@ def test_columns_that_say_whose_record_it_is():
 
 def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force():
     ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
-    for release in (partial(sf.private_mean, ball=ball, epsilon=101.0), sf.KNG(ball, 101.0).release):
+    for release in (partial(sf.private_mean, region=ball, epsilon=101.0), sf.KNG(ball, 101.0).release):
         with pytest.raises(ValueError, match=r"an epsilon of 101 promises nothing.*force=True"):
             release([[0.1]] * 5, budget=budget)
         assert budget.charges == []
@@ -171,7 +171,7 @@ def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force():
 
 def test_a_release_is_noted_beside_its_charge(tmp_path, caplog):
     ball, ledger = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), sf.Ledger.create(tmp_path / "a.ledger", 2)
-    for make in (partial(sf.private_mean, ball=ball, epsilon=0.5), sf.KNG(ball, 0.5).release):
+    for make in (partial(sf.private_mean, region=ball, epsilon=0.5), sf.KNG(ball, 0.5).release):
         release = make([[0.1]] * 5, budget=ledger)
         *_, charge, note = ledger.verify().entries
         assert json.loads(note.record) == {"charge": charge.sequence, "release": release.sha256}

@@ -37,13 +37,13 @@ if TYPE_CHECKING:
     from .files import Dataset, read, write_points
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .ledger import Ledger
-    from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, PointwiseLaplace
+    from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, PointwiseLaplace, TangentKNorm
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .planning import needed_epsilon, needed_n
     from .plots import plot_release
     from .privacy import PureDP
-    from .regions.ball import Ball
+    from .regions import Ball, Ellipsoid
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
@@ -52,7 +52,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "adapters": "as_opendp from_geomstats",
-    "regions": "Ball",
+    "regions": "Ball Ellipsoid",
     "calibration": "Calibration Scale",
     "estimator": "PrivateFrechetMean PrivateTangentSpace",
     "frechet": "ConvergenceWarning FrechetMean frechet_mean",
@@ -60,7 +60,7 @@ _HOMES = {
     "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
     "Refusal SfumatoError UnsavedError",
     "ledger": "Ledger",
-    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace PointwiseLaplace",
+    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace PointwiseLaplace TangentKNorm",
     "statistics": "Objective",
     "privacy": "PureDP",
     "mechanisms.choice": "plan private_mean",
@@ -83,6 +83,7 @@ __all__ = [
     "Calibration",
     "ConvergenceWarning",
     "Dataset",
+    "Ellipsoid",
     "Euclidean",
     "Exponential",
     "FileError",
@@ -109,6 +110,7 @@ __all__ = [
     "SfumatoError",
     "Space",
     "Sphere",
+    "TangentKNorm",
     "UnsavedError",
     "__version__",
     "as_opendp",

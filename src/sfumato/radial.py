@@ -6,7 +6,7 @@ envelop a target.  V is the upper radial volume bound of a space.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
@@ -114,14 +114,22 @@ class RadialLaw:
         part = self._mass(np.array([u, edges[cell + 1]]))[0]
         return float((part + masses[cell + 1 :].sum()) / masses.sum())
 
-    def quantile(self, p: float) -> float:
-        """The distance that is not exceeded with probability p, rounded up."""
+    def cell_of(self, p: float) -> int:
+        """The cell that holds the quantile."""
         check_probability(p)
         after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
         if after[-1] > 1 - p:
             raise Refusal(f"the {p} quantile lies beyond the range of this law")
         reached = np.flatnonzero(after > 1 - p)
-        cell = int(reached[-1]) if len(reached) else 0  # 1 − p is 1 for a tiny p
+        return int(reached[-1]) if len(reached) else 0  # 1 − p is 1 for a tiny p
+
+    def reaches(self, levels: Iterable[float]) -> list[float]:
+        """Distances that are exceeded with probability at most 1 − p: the ends of the cells that hold the quantiles."""
+        return [float(self.edges[self.cell_of(p) + 1]) for p in levels]
+
+    def quantile(self, p: float) -> float:
+        """The distance that is not exceeded with probability p, rounded up."""
+        cell = self.cell_of(p)
         low, high = float(self.edges[cell]), float(self.edges[cell + 1])
         beyond = (1 - p) * self._cell_masses.sum() - self._cell_masses[
             cell + 1 :

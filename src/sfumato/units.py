@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from .files import Dataset
 from .frechet import solve
 from .records import Records
-from .regions.ball import Ball
+from .regions import Ball, Region
+from .regions.ellipsoid import tangent_coordinates
 from .spaces.base import Points
 
 RECORD = "one record"
@@ -26,7 +27,7 @@ WHOSE = frozenset((
 UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write for a missing label
 
 
-def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
+def reduce_to_units(region: Region, points: Points, labels: ArrayLike) -> Points:
     """One point for each distinct label: the Fréchet mean of that unit's clipped records, which also lies in the ball.
 
     Spaces around a label, and different Unicode spellings of the same letters, make no difference.
@@ -48,8 +49,20 @@ def reduce_to_units(ball: Ball, points: Points, labels: ArrayLike) -> Points:
     _, unit_of = np.unique(names, return_inverse=True)
     order = np.argsort(unit_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
-    means = [points[g[0]] if len(g) == 1 else solve(Records(ball.space, points[g])).point for g in groups]
-    return ball.clip(ball.space.present(np.stack(means))) if means else points
+    if not groups:
+        return points
+    if not isinstance(region, Ball):
+        return _in_the_chart(region, points, groups)
+    means = [points[g[0]] if len(g) == 1 else solve(Records(region.space, points[g])).point for g in groups]
+    return region.clip(region.space.present(np.stack(means)))
+
+
+def _in_the_chart(region: Region, points: Points, groups: list[NDArray[np.intp]]) -> Points:
+    """exp_c of the mean of each unit's logarithms at the public centre, of which those that do not exist count as 0."""
+    space, center = region.space, region.center
+    tangents = np.nan_to_num(tangent_coordinates(space, center, points), nan=0.0, posinf=0.0, neginf=0.0)
+    means = np.stack([tangents[g].mean(axis=0) for g in groups])
+    return space.exp(center, space.from_coordinates(center, means))
 
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:

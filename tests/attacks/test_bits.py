@@ -31,8 +31,7 @@ def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, b
 
 class AboutTheMean(LaplacePlan):
     def rounded(self, target, rng):
-        found = round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing)
-        return self.space.present(found)
+        return round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing)
 
 
 class LatticeAboutTheMean(sf.ManifoldLaplace):

@@ -224,13 +224,14 @@ def test_auto_takes_kng_where_the_laplace_does_not_exist():
 
 
 # -- what is refused before anything is spent -------------------------------------------------------------------------------
+@pytest.mark.useful
 def test_condition_numbers_beyond_double_precision_are_refused():
     ball = ball_of(SPD, 20.0)
     points = np.stack([np.eye(2)] * 50)
     for kind in (sf.KNG, sf.Exponential, sf.ManifoldLaplace):
         with pytest.raises(sf.PrecisionError, match="too wide for double precision"):
             kind(ball, 1.0).release(points)
-    with pytest.raises(ValueError, match="no mechanism can release this mean"):
+    with pytest.raises(sf.Refusal, match="would be useless"):  # by the chart, where nothing is too wide
         sf.private_mean(points, ball, 1.0)
 
 
@@ -258,7 +259,7 @@ def test_noise_wider_than_the_ball_is_refused_before_it_takes_for_ever():
     for kind in (sf.KNG, sf.Exponential):
         with pytest.raises(ValueError, match="as wide as the ball"):
             kind(ball, 1.0).release(points)
-    assert sf.private_mean(points, ball, 1.0).record["mechanism"]["name"] == "laplace"
+    assert sf.private_mean(points, ball, 1.0).record["mechanism"]["name"] in ("laplace", "tangent")
 
 
 @pytest.mark.parametrize(
@@ -283,7 +284,7 @@ def test_what_is_no_number_is_refused_in_words(wrong):
 
 
 def test_wrong_arguments_are_named():
-    with pytest.raises(TypeError, match=r"second argument of private_mean is a sfumato\.Ball"):
+    with pytest.raises(TypeError, match=r"second argument of private_mean is a region such as a sfumato\.Ball"):
         sf.private_mean([[0, 0, 1.0]], SPHERE, 1.0)
     with pytest.raises(TypeError, match="first argument of Ball is a space"):
         sf.Ball(sf.Sphere, [0, 0, 1.0], 0.3)
@@ -449,7 +450,7 @@ def test_lattice_spacing_is_a_public_power_of_two():
 
 
 def test_all_mechanisms_have_names():
-    assert list(MECHANISMS) == ["kng", "laplace", "exponential", "ambient-laplace", "pointwise-laplace"]
+    assert list(MECHANISMS) == ["kng", "laplace", "exponential", "tangent", "ambient-laplace", "pointwise-laplace"]
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 20.0, 60.0, 1000.0])

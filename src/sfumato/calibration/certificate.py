@@ -143,12 +143,13 @@ def _localised(space: Space, r: float, R: float, A: float, sigma_floor: float) -
 
     nodes, weights = gauss_legendre(edges)
     nodes, weights = nodes[fine], weights[fine]
-    fine_volume = bounds_of(space).log_radial_bounds(nodes)[1] + np.log(weights)
+    volumes = bounds_of(space).log_radial_bounds(np.concatenate([nodes.ravel(), edges, [rho1]]))[1]
+    fine_volume = volumes[: nodes.size].reshape(nodes.shape) + np.log(weights)
     fine_energy = energy[:-1][fine, None] + slope[fine, None] * (nodes - edges[:-1][fine, None])
-    at_edges = bounds_of(space).log_radial_bounds(edges)[1]
+    at_edges = volumes[nodes.size : -1]
     coarse_volume = np.maximum(at_edges[:-1], at_edges[1:])[~fine] + np.log(width[~fine])
     coarse_energy = np.minimum(energy[:-1], energy[1:])[~fine]
-    log_rim, rim_energy = float(bounds_of(space).log_radial_bounds(rho1)[1]), float(energy[1:][within][-1])
+    log_rim, rim_energy = float(volumes[-1]), float(energy[1:][within][-1])
 
     def effect(sigma: float) -> tuple[float, float, float]:
         log_cells = fine_volume - fine_energy / sigma

@@ -6,8 +6,10 @@ from .choice import INTRINSIC, MECHANISMS, Forecast, choose, forecast, plan_from
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
+from .look import LookPlan
 from .plan import Plan, Problem
 from .pointwise import PointwiseLaplace
+from .tangent import TangentKNorm
 
 __all__ = [
     "INTRINSIC",
@@ -16,11 +18,13 @@ __all__ = [
     "AmbientLaplace",
     "Exponential",
     "Forecast",
+    "LookPlan",
     "ManifoldLaplace",
     "Mechanism",
     "Plan",
     "PointwiseLaplace",
     "Problem",
+    "TangentKNorm",
     "choose",
     "forecast",
     "plan_from",

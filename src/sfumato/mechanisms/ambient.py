@@ -17,7 +17,7 @@ from ..sampling import add_exactly
 from ..spaces.base import Array
 from ..statistics import AmbientMean
 from .base import Mechanism
-from .plan import Losses, Plan
+from .plan import Drawn, Losses, Plan
 
 
 @dataclass(frozen=True)
@@ -64,6 +64,7 @@ class AmbientLaplace(Mechanism):
 
 @dataclass(frozen=True, eq=False)
 class AmbientPlan(Plan):
+    comparable: ClassVar[bool] = False
     sampler: ClassVar[str] = "exact: uniform direction, Gamma radius"
 
     @cached_property
@@ -101,8 +102,9 @@ class AmbientPlan(Plan):
     def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
         return self.mean.present(self.mean.of(records) + self._noise(size, rng))
 
-    def draw(self, records: Records, rng: np.random.Generator) -> Array:
-        return self.mean.present(add_exactly(self.mean.of(records), self._noise(1, rng)[0], self.spacing))
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        value = self.mean.present(add_exactly(self.mean.of(records), self._noise(1, rng)[0], self.spacing))
+        return Drawn(value, value)
 
     @cached_property
     def losses(self) -> Losses:

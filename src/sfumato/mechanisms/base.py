@@ -15,7 +15,7 @@ from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..privacy import PureDP
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
-from ..regions.ball import Ball, check_invalid
+from ..regions import Ball, Region, check_invalid
 from ..release.record import Release
 from ..spaces.base import Array, Space
 from ..statistics import FRECHET_MEAN, Statistic
@@ -35,22 +35,32 @@ class Mechanism(ABC):
     theorems as printed) or "as run" (what the paper's experiments ran: for studies, refused by :meth:`release`).
     """
 
-    ball: Ball
+    region: Region
     epsilon: float
     calibration: Calibration = field(default="certified")
 
     name: ClassVar[str]
+    takes: ClassVar[Any] = Ball  # the regions that it is defined for
 
     def __post_init__(self) -> None:
         _ = self.privacy  # raises what ε cannot be
-        if not isinstance(self.ball, Ball):
-            raise TypeError(f"the first argument of {type(self).__name__} is a sfumato.Ball, not {self.ball!r}")
+        if not isinstance(self.region, self.takes):
+            instead = "; use TangentKNorm" if isinstance(self.region, Region) else ""
+            raise TypeError(
+                f"the first argument of {type(self).__name__} is a sfumato.Ball, not {self.region!r}{instead}"
+            )
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}")
 
     @property
     def space(self) -> Space:
-        return self.ball.space
+        return self.region.space
+
+    @property
+    def ball(self) -> Ball:
+        """The region, for the mechanisms that take balls alone."""
+        assert isinstance(self.region, Ball)
+        return self.region
 
     @property
     def privacy(self) -> PureDP:
@@ -91,7 +101,7 @@ class Mechanism(ABC):
 
     def with_scale(self, n: int, epsilon: float, scale: Scale) -> Plan:
         """A plan with a scale that is known, as from a record."""
-        problem = Problem(self.ball, n, self.privacy, self.statistic)
+        problem = Problem(self.region, n, self.privacy, self.statistic)
         return self.kind(problem, self.name, self.calibration, self.options(), epsilon, scale)
 
     def calibrate(self, n: int) -> Scale:
@@ -111,7 +121,7 @@ class Mechanism(ABC):
         """Draws for study.  They are neither rounded nor made with a secure generator: not releases."""
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ValueError(f"the number of draws must be a whole number of at least 1, not {size!r}")
-        records = Records(self.space, self.ball.clip(points))
+        records = Records(self.space, self.region.admit(points))
         return self.at(records.n).sample(records, size, rng)
 
     def release(
@@ -123,6 +133,7 @@ class Mechanism(ABC):
         invalid: str = "raise",
         budget: Budget | None = None,
         force: bool = False,
+        allow_useless: bool = False,
         workers: int = 1,
         memory: int = MEMORY,
         progress: Progress | None = None,
@@ -138,8 +149,10 @@ class Mechanism(ABC):
             )
         self.privacy.check(force)
         points = as_data(points, self.space)
-        records, words = gather(self.ball, points, unit, unit_name, invalid, workers, memory, progress)
-        return self.plan(records.n).release(records, words, budget, getattr(points, "degrees", None))
+        records, words = gather(self.region, points, unit, unit_name, invalid, workers, memory, progress)
+        plan = self.plan(records.n)
+        plan.check_useful(lambda n, epsilon: replace(self, epsilon=epsilon).at(n), allow_useless)
+        return plan.release(records, words, budget, getattr(points, "degrees", None))
 
 
 @lru_cache(maxsize=256)
@@ -168,7 +181,7 @@ def _fitted(mechanism: Mechanism, n: int) -> Plan:
 
 
 def gather(
-    ball: Ball,
+    region: Region,
     points: Any,
     unit: str | ArrayLike | None,
     unit_name: str,
@@ -178,21 +191,20 @@ def gather(
     progress: Progress | None = None,
 ) -> tuple[Records, str]:
     """Clipped records, one for each unit, and the unit in words."""
-    clip = partial(ball.clip, invalid=invalid)
+    space = region.space
     check_invalid(invalid)  # before any data are read
-    chunk_rows(ball.space, 1 << 62, workers)  # refuses what is no number of workers
+    chunk_rows(space, 1 << 62, workers)  # refuses what is no number of workers
     points, unit = take_unit(points, unit)
-    if not isinstance(unit, str) and is_lazy(ball.space, points, memory):
+    if not isinstance(unit, str) and is_lazy(space, points, memory):
         raise ValueError(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
-    records = stream(
-        ball.space, points, clip, check=invalid == "raise", workers=workers, memory=memory, progress=progress
-    )
+    admit, check = partial(region.admit, invalid=invalid), invalid == "raise"
+    records = stream(space, points, admit, check=check, workers=workers, memory=memory, progress=progress)
     if records is not None:
         return records, str(unit)
-    clipped = ball.clip(points, invalid)
+    admitted = region.admit(points, invalid)
     if not isinstance(unit, str):
-        clipped, unit = reduce_to_units(ball, clipped, unit), unit_name
-    return Records(ball.space, clipped, workers=workers), unit
+        admitted, unit = reduce_to_units(region, admitted, unit), unit_name
+    return Records(space, admitted, workers=workers), unit

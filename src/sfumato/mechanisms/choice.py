@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,8 @@ from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..privacy import PureDP
 from ..records import MEMORY, Progress
-from ..regions.ball import Ball
+from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch
+from ..regions.look import SHARE, with_look
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
@@ -22,17 +24,23 @@ from .base import PERSON, Mechanism, gather
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
+from .look import LookPlan
 from .plan import Budget, Plan, Problem
 from .pointwise import PointwiseLaplace
+from .tangent import TangentKNorm
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m for m in (KNG, ManifoldLaplace, Exponential, AmbientLaplace, PointwiseLaplace)
+    m.name: m for m in (KNG, ManifoldLaplace, Exponential, TangentKNorm, AmbientLaplace, PointwiseLaplace)
 }
 INTRINSIC: tuple[type[Mechanism], ...] = (
     KNG,
     ManifoldLaplace,
     Exponential,
+    TangentKNorm,
 )  # release the Fréchet mean, on the manifold
+
+
+LOOKED_AT = 10  # dimensions below which a look is too noisy to tell anything
 
 
 @dataclass(frozen=True)
@@ -49,6 +57,9 @@ class Forecast:
         Distances that the error exceeds with probability at most 50% and 5%.
     refusal : str or None
         Why the mechanism cannot be used; None if it can.
+    to_beat : float or None
+        The distance of the mean from the public centre that is known beforehand.  A release with a larger error says nothing
+        new.
 
     Examples
     --------
@@ -63,38 +74,56 @@ class Forecast:
     median_error: float | None
     error_95: float | None
     refusal: str | None = None
+    to_beat: float | None = None
 
 
-def plans(problem: Problem) -> list[tuple[str, Plan | Refusal]]:
-    """What each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.  Sees no data."""
+def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
+    """What each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.  Sees no data.
+
+    In a ball these are all that are proven for its space; in any other region those that work in its chart.
+    """
     found: list[tuple[str, Plan | Refusal]] = []
-    for kind in INTRINSIC:
+    region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
+    if isinstance(region, SampleSketch) and check and problem.space.dim >= LOOKED_AT:
+        decided = with_look(region, n, epsilon, check)
+        if isinstance(decided, Look):
+            return [(TangentKNorm.name, LookPlan.of(problem, decided))]
+        region = decided
+    for kind in INTRINSIC if isinstance(region, Ball) else (TangentKNorm,):
         try:
-            found.append((kind.name, kind(problem.region, problem.privacy.epsilon).plan(problem.n)))
+            plan = kind(region, epsilon).plan(n)
+            if np.isinf(plan.likely_error):
+                raise Refusal(
+                    "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
+                    f"is released if asked for by name: mechanism={kind.name!r}"
+                )
+            found.append((kind.name, plan))
         except Refusal as refusal:
             found.append((kind.name, refusal))
     return sorted(found, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error)
 
 
-def forecast(ball: Ball, n: int, epsilon: float) -> list[Forecast]:
+def forecast(region: Region, n: int, epsilon: float) -> list[Forecast]:
     """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
     return [
         Forecast(name, None, None, None, str(found))
         if isinstance(found, Refusal)
-        else Forecast(name, found.scale.sigma, found.release_error(0.5), found.likely_error)
-        for name, found in plans(Problem(ball, n, PureDP(epsilon)))
+        else Forecast(name, found.scale.sigma, found.release_error(0.5), found.likely_error, None, found.to_beat)
+        for name, found in plans(Problem(region, n, PureDP(epsilon)))
     ]
 
 
-def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
+def plan(
+    region: Region | Space, radius: float | None = None, n: int | None = None, epsilon: float | None = None
+) -> list[Forecast]:
     """Predict each mechanism's error before any budget is spent.  Touches no data.
 
     Parameters
     ----------
-    space : Space
-        The space of the records.
-    radius : float
-        The radius of the public ball.
+    region : Ball, Ellipsoid, what their makers give, or Space
+        The public region.  For a space, that of the ball with this ``radius`` about its origin.
+    radius : float, optional
+        The radius of the public ball, if the first argument is a space.
     n : int
         The number of records.
     epsilon : float
@@ -108,19 +137,26 @@ def plan(space: Space, radius: float, n: int, epsilon: float) -> list[Forecast]:
     Examples
     --------
     >>> from sfumato import PlanarShapes
-    >>> rows = plan(PlanarShapes(landmarks=50), 0.125, n=409, epsilon=1.0)
+    >>> space = PlanarShapes(landmarks=50)
+    >>> rows = plan(Ball(space, space.present(space.origin()), radius=0.125), n=409, epsilon=1.0)
     >>> [(row.mechanism, round(row.error_95, 4)) for row in rows if row.refusal is None]
-    [('laplace', 0.0704), ('kng', 0.0738)]
-    >>> rows[2].mechanism, rows[2].refusal[:55]
+    [('laplace', 0.0704), ('tangent', 0.0705), ('kng', 0.0738)]
+    >>> rows[3].mechanism, rows[3].refusal[:55]
     ('exponential', 'the noise of exponential on PlanarShapes(landmarks=50) ')
     """
-    return forecast(Ball(space, space.present(space.origin()), radius), n, epsilon)
+    if isinstance(region, Space):
+        if radius is None:
+            raise TypeError("plan needs a radius for a space; or give a sfumato.Ball in place of both")
+        region = Ball(region, region.present(region.origin()), radius)
+    if n is None or epsilon is None:
+        raise TypeError("plan needs the number of records n and an epsilon")
+    return forecast(region, n, epsilon)
 
 
-def choose(problem: Problem, mechanism: str = "auto") -> Plan:
+def choose(problem: Problem, mechanism: str = "auto", check: float = SHARE) -> Plan:
     """The plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
-    if mechanism == "auto":
-        rows = plans(problem)
+    if mechanism == "auto" or (mechanism == TangentKNorm.name and isinstance(problem.region, SampleSketch)):
+        rows = plans(problem, check)
         if isinstance(rows[0][1], Refusal):
             raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
         return rows[0][1]
@@ -132,10 +168,13 @@ def choose(problem: Problem, mechanism: str = "auto") -> Plan:
 
 def private_mean(
     points: ArrayLike | Dataset,
-    ball: Ball,
-    epsilon: float,
+    region: Region | None = None,
+    epsilon: float | None = None,
     mechanism: str = "auto",
     *,
+    check: float = SHARE,
+    allow_useless: bool = False,
+    ball: Ball | None = None,
     unit: str | ArrayLike | None = None,
     unit_name: str = PERSON,
     invalid: str = "raise",
@@ -153,13 +192,20 @@ def private_mean(
         Records, one in each row; or what :func:`sfumato.read` returns (records in degrees are then released in degrees
         too).  A ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag or list of delayed
         partitions is read in chunks, once in each pass.
-    ball : Ball
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
         Public knowledge about where the records lie.  Records outside are moved to its edge.
     epsilon : float
         The privacy loss: one unit changes the probability of any outcome by a factor of at most e^ε.
     mechanism : str
         A name, or ``"auto"``: the mechanism with the smallest predicted 95% error among those that are proven, stay on the
         manifold and release the Fréchet mean.  That choice depends on public numbers only (space, radius, n, ε).
+    check : float
+        Share of ε that is spent on a look at whether a public sample fits the records, where the region is made from one
+        (``Ellipsoid.from_sample``) and has ten dimensions or more.  If it does not, the ball about it is used.  0: no look.
+    allow_useless : bool
+        Release also if the noise is as large as what is known beforehand.
+    ball : Ball
+        The former name of ``region``.
     unit : str or array_like, optional
         What one row stands for, in words (``"one record"`` by default); or a label for each row, which says whom it belongs
         to.  Rows with the same label are first reduced to their own Fréchet mean.  Required if a column of the data, such
@@ -202,13 +248,21 @@ def private_mean(
     >>> release.value.shape, release.guarantee.epsilon, release.error(0.95) < 0.03
     ((3,), 1.0, True)
     """
-    if not isinstance(ball, Ball):
-        raise TypeError(f"the second argument of private_mean is a sfumato.Ball, not {ball!r}")
+    if ball is not None:
+        warnings.warn("private_mean: say region=… in place of ball=…", DeprecationWarning, stacklevel=2)
+        region = ball
+    if not isinstance(region, Region):
+        raise TypeError(f"the second argument of private_mean is a region such as a sfumato.Ball, not {region!r}")
+    if epsilon is None:
+        raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
     privacy = PureDP(epsilon).check(force)
-    points = as_data(points, ball.space)
-    records, words = gather(ball, points, unit, unit_name, invalid, workers, memory, progress)
+    points = as_data(points, region.space)
+    records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
-    return choose(Problem(ball, records.n, privacy), mechanism).release(records, words, budget, degrees)
+    known = region
+    plan = choose(Problem(known, records.n, privacy), mechanism, check)
+    plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), mechanism, check), allow_useless)
+    return plan.release(records, words, budget, degrees)
 
 
 def plan_from(record: Mapping[str, Any]) -> Plan:
@@ -219,8 +273,11 @@ def plan_from(record: Mapping[str, Any]) -> Plan:
             f"the error of {options['objective']!r} cannot be predicted: nothing public is known about its growth"
         )
     space, found = space_from(record["space"]["name"], record["space"]["parameters"]), record["calibration"]
-    ball = Ball(space, record["ball"]["center"], record["ball"]["radius"])
-    mechanism = MECHANISMS[name](ball, found["epsilon"], found["name"], **options)
-    region = np.inf if found["region"] is None else found["region"]
-    scale = Scale(found["sigma"], found["formula"], dict(found["numbers"]), region)
+    region: Region = Ball(space, record["ball"]["center"], record["ball"]["radius"])
+    chart = record.get("chart")
+    if chart is not None and chart["basis"] is not None:
+        region = Ellipsoid(space, record["ball"]["center"], chart["axes"], chart["basis"], spread=chart["spread"])
+    mechanism = MECHANISMS[name](region, found["epsilon"], found["name"], **options)
+    limit = np.inf if found["region"] is None else found["region"]
+    scale = Scale(found["sigma"], found["formula"], dict(found["numbers"]), limit)
     return mechanism.with_scale(record["n"], found["epsilon"], scale)

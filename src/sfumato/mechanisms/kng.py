@@ -148,6 +148,10 @@ class KNGPlan(ManifoldPlan):
     def error_laws(self) -> tuple[RadialLaw, ...]:
         return kng_error_laws(self.space, self.ball.radius, self.scale.region, self.scale.sigma)
 
+    @property
+    def error_law(self) -> RadialLaw:
+        return self.error_laws[0]
+
     def error_quantile(self, p: float) -> float:
         return kng_error_quantile(self.error_laws, p)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -23,11 +24,12 @@ from ..calibration.rounding import (
     stretch,
 )
 from ..errors import Refusal
+from ..radial import RadialLaw
 from ..records import Records, one_thread
 from ..sampling import Target, is_precise, lattice_spacing, round_to_lattice
-from ..spaces.base import Array
+from ..spaces.base import Array, Points
 from .base import Mechanism
-from .plan import Losses, Plan
+from .plan import Drawn, Losses, Plan
 
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
@@ -41,6 +43,21 @@ class ManifoldPlan(Plan):
     @abstractmethod
     def target(self, records: Records) -> Target:
         """The density to draw from, for clipped records."""
+
+    @property
+    def after(self) -> str:
+        return "projected onto the public ball"
+
+    @property
+    def remedies(self) -> list[str]:
+        shaped = "noise shaped by a public sample of such records (--public; Ellipsoid.from_sample)"
+        smooth = "by smoothness along an outline (--smooth; Ellipsoid.smooth)"
+        return [shaped] if self.space.landmark_dim is None else [shaped, "or " + smooth]
+
+    @property
+    @abstractmethod
+    def error_law(self) -> RadialLaw:
+        """A law that dominates the distance of a draw from the mean, whatever the data."""
 
     # -- what differs between mechanisms ----------------------------------------------------------------------------------
     @property
@@ -120,7 +137,7 @@ class ManifoldPlan(Plan):
     @cached_property
     def lengths(self) -> list[float]:
         """Lengths that the noise exceeds with probability at most 1 − LEVELS."""
-        return [self.error_quantile(p) for p in LEVELS]
+        return self.error_law.reaches(LEVELS)
 
     @cached_property
     def losses(self) -> Losses:
@@ -172,16 +189,32 @@ class ManifoldPlan(Plan):
         with one_thread():
             return self.space.present(self.target(records).draw(size, rng).points)
 
-    def draw(self, records: Records, rng: np.random.Generator) -> Array:
-        return self.rounded(self.target(records), rng)
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        found = self.rounded(self.target(records), rng)
+        return Drawn(self.space.present(self.projected(found)), self.space.present(found))
 
-    def rounded(self, target: Target, rng: np.random.Generator) -> Array:
+    def rounded(self, target: Target, rng: np.random.Generator) -> Points:
         """A draw on the lattice: all that is left of a release once its density is known."""
         coordinates = target.draw_one(self.batch, rng, self.asks[0])
         if coordinates is None:  # a chance far below numerical_delta: the way out is a public point
-            return self.space.present(self.ball.center)
-        found = round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing)
-        return self.space.present(found)
+            return self.ball.center
+        return round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing)
+
+    def projected(self, point: Points) -> Points:
+        """The nearest point of the ball, which is no farther from any point of the ball (proofs, Result 5) if that is within
+        π/(3√κ) of the centre, or the draw within 2π/√κ − 3r; for other draws the centre is."""
+        ball, kappa = self.ball, self.bounds.curvature[1]
+        distance = float(ball.distances(point[None])[0])
+        if distance <= ball.radius:
+            return point
+        if (
+            kappa > 0
+            and np.sqrt(kappa) * ball.radius > np.pi / 3
+            and distance > 2 * np.pi / np.sqrt(kappa) - 3 * ball.radius
+        ):
+            return ball.center
+        found: Points = ball.clip(self.space.present(point)[None])[0]
+        return found
 
 
 class ManifoldMechanism(Mechanism):
@@ -191,10 +224,9 @@ class ManifoldMechanism(Mechanism):
     @abstractmethod
     def kind(self) -> type[ManifoldPlan]: ...
 
-    def at(self, n: int) -> ManifoldPlan:
-        found = super().at(n)
-        assert isinstance(found, ManifoldPlan)
-        return found
+    if TYPE_CHECKING:
+
+        def at(self, n: int) -> ManifoldPlan: ...
 
     def target(self, records: Records) -> Target:
         """The density that draws follow, for clipped records."""

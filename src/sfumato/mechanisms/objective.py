@@ -60,6 +60,10 @@ class ObjectivePlan(ManifoldPlan):
 
         return Target(space, base, law, energy, -float(floor[0]), self.ball.center, R, doubted=True)
 
+    @property
+    def error_law(self) -> RadialLaw:
+        raise NotImplementedError("no law is known for a custom objective")
+
     def error_quantile(self, p: float) -> float:
         raise ValueError("no error can be predicted for a custom objective: nothing public is known of its growth")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
@@ -14,14 +14,15 @@ import numpy as np
 
 from .. import _version
 from ..calibration.scale import Scale, check_records
-from ..errors import PrecisionError
+from ..errors import PrecisionError, Refusal
 from ..privacy import PureDP
 from ..records import Records, one_thread
-from ..regions.ball import Ball
+from ..regions import Ball, Region
 from ..release.record import (
     PROBABILITIES,
     BallOf,
     CalibrationOf,
+    ChartOf,
     ErrorOf,
     Guarantee,
     MechanismOf,
@@ -41,7 +42,7 @@ MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with
 class Problem:
     """What is asked, all of it public: the region, the number of records, the privacy, the statistic."""
 
-    region: Ball
+    region: Region
     n: int
     privacy: PureDP
     statistic: Statistic = field(default=FRECHET_MEAN)
@@ -75,6 +76,15 @@ class Losses:
 
 
 @dataclass(frozen=True, eq=False)
+class Drawn:
+    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean."""
+
+    value: Array
+    raw: Array
+    bias: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
 class Plan(ABC):
     """Every public number of one release, each computed once; and the draw, the only place where data meet noise.
 
@@ -89,6 +99,7 @@ class Plan(ABC):
     epsilon: float
     scale: Scale
 
+    comparable: ClassVar[bool] = True  # whether its error and the radius of the region are in the same distance
     sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
 
     @cached_property
@@ -97,6 +108,8 @@ class Plan(ABC):
 
     @cached_property
     def ball(self) -> Ball:
+        """The region, for the plans that take balls alone."""
+        assert isinstance(self.problem.region, Ball)
         return self.problem.region
 
     @cached_property
@@ -123,17 +136,22 @@ class Plan(ABC):
         return lattice_spacing(self.scale.sigma)
 
     @cached_property
-    def likely_error(self) -> float:
-        """What a release is off by with a probability of at most 5%: plans are compared by it."""
+    def stated_error(self) -> float:
+        """What a release is off by with a probability of at most 5%."""
         return float(self.release_error(PREDICTED))
+
+    @property
+    def likely_error(self) -> float:
+        """The same, to the Fréchet mean of the clipped records: plans are compared by it."""
+        return self.stated_error
 
     @cached_property
     def error(self) -> ErrorOf | None:
         """The errors that a record states; None where nothing public is known of them."""
         quantiles = {
-            f"{p:g}": self.likely_error if p == PREDICTED else float(self.release_error(p)) for p in PROBABILITIES
+            f"{p:g}": self.stated_error if p == PREDICTED else float(self.release_error(p)) for p in PROBABILITIES
         }
-        return ErrorOf(PREDICTED, self.likely_error, self.problem.statistic.distance, quantiles)
+        return ErrorOf(PREDICTED, self.stated_error, self.problem.statistic.distance, quantiles)
 
     def both(self, chance: float, numerical_epsilon: float) -> float:
         """The δ of a failure that has at most this chance for each of two data sets: 1 + e^ε times it, ε what draws as they
@@ -159,7 +177,7 @@ class Plan(ABC):
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.ball.radius:g}: {self._cure(losses)}"
+                f"{self.problem.region.radius:g}: {self._cure(losses)}"
             )
 
     def _cure(self, losses: Losses) -> str:
@@ -186,8 +204,53 @@ class Plan(ABC):
         """Draws for study, of clipped records.  They are neither rounded nor made with a secure generator: not releases."""
 
     @abstractmethod
-    def draw(self, records: Records, rng: np.random.Generator) -> Array:
-        """One draw on the lattice, of clipped records."""
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        """One draw on the lattice, of clipped records; and what is made of it with public numbers alone."""
+
+    @property
+    def after(self) -> str:
+        """What is done to a draw with public numbers alone."""
+        return ""
+
+    @property
+    def described(self) -> ChartOf | None:
+        """The chart that it is made in."""
+        return None
+
+    @property
+    def to_beat(self) -> float:
+        """The distance of the mean from the public centre that is known beforehand."""
+        return self.problem.region.radius
+
+    @property
+    def remedies(self) -> list[str]:
+        """What else than a larger ε and more records makes the noise smaller, where it is too large to be of use."""
+        return []
+
+    def check_useful(self, again: Callable[[int, float], Plan], allow: bool = False) -> None:
+        """A Refusal if the noise is as large as what is known beforehand, unless that is wanted.
+
+        ``again(n, epsilon)`` plans the same for other numbers: those that would help are looked for among them.
+        """
+        radius = self.problem.region.radius
+        if allow or self.error is None or not self.comparable or self.likely_error < radius:
+            return
+
+        def helps(n: int, epsilon: float) -> bool:
+            try:
+                return again(n, epsilon).likely_error < radius
+            except Refusal:
+                return False
+
+        n, epsilon, steps = self.n, self.problem.privacy.epsilon, 1.2 ** np.arange(1, 40)
+        larger = next((x for x in (f"{epsilon * f:.2g}" for f in steps) if helps(n, float(x))), None)
+        more = next((x for x in (_two_digits(n * f) for f in steps) if helps(x, epsilon)), None)
+        ways = [*([f"an epsilon of {larger}"] if larger else []), *([f"{more} records"] if more else [])]
+        raise Refusal(
+            f"this release would be useless: its error would be up to {self.likely_error:.3g} (with a probability of 95%), and "
+            f"{radius:.3g}, the size of the public region, is known beforehand. What helps: "
+            f"{', '.join([*ways, *self.remedies])}; or --even-if-useless (in Python allow_useless=True). Nothing was spent"
+        )
 
     def is_on_manifold(self, value: Array) -> bool:
         """Whether a released value is a point of the space."""
@@ -204,10 +267,22 @@ class Plan(ABC):
         record, asked = self.record, self.problem.privacy.epsilon
         paid = None if budget is None else budget.charge(asked, {**record.document(), "unit": unit})
         with one_thread():
-            value = self.draw(records, secure_generator())
+            drawn = self.draw(records, secure_generator())
+        return self.finish(record, drawn, unit, budget, paid, degrees)
+
+    def finish(
+        self,
+        record: Record,
+        drawn: Drawn,
+        unit: str,
+        budget: Budget | None,
+        paid: object,
+        degrees: tuple[str, str] | None,
+    ) -> Release:
+        """The value with its guarantee and record, noted beside its charge."""
         condition = self.problem.statistic.condition
         guarantee = Guarantee(
-            epsilon=asked,
+            epsilon=self.problem.privacy.epsilon,
             unit=unit,
             private=not condition,
             condition=condition,
@@ -215,7 +290,8 @@ class Plan(ABC):
             numerical_epsilon=self.losses.numerical_epsilon,
             clock_delta=self.losses.clock_delta,
         )
-        release = record.released(value, guarantee, self.is_on_manifold(value))
+        raw = None if np.array_equal(drawn.value, drawn.raw) else drawn.raw
+        release = record.released(drawn.value, guarantee, self.is_on_manifold(drawn.value), raw, drawn.bias)
         release = release if degrees is None else release.in_degrees(degrees)
         note_release(budget, paid, release)
         return release
@@ -223,14 +299,14 @@ class Plan(ABC):
     @property
     def record(self) -> Record:
         """Everything public about the release, known before it is made; with the time of now."""
-        scale, ball = self.scale, self.ball
+        scale, public = self.scale, self.problem.region
         region = float(scale.region) if np.isfinite(scale.region) else None
         numbers = {key: float(number) for key, number in scale.numbers.items()}
         asked = self.problem.privacy.epsilon
         return Record(
             statistic=self.problem.statistic.name,
             space=SpaceOf.of(self.space),
-            ball=BallOf(self.space.present(ball.center).tolist(), ball.radius),
+            ball=BallOf(self.space.present(public.center).tolist(), public.radius),
             n=self.n,
             mechanism=MechanismOf(self.name, dict(self.options)),
             calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), region, numbers),
@@ -238,9 +314,17 @@ class Plan(ABC):
             lattice_spacing=self.spacing,
             generator=GENERATOR,
             predicted_error=self.error,
+            chart=self.described,
+            after=self.after,
             version=_version.__version__,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def _two_digits(number: float) -> int:
+    """Rounded up to two digits, for a person to read."""
+    unit = 10 ** max(0, int(np.log10(number)) - 1)
+    return int(-(-number // unit) * unit)
 
 
 def note_release(budget: Budget | None, paid: object, release: Release) -> None:

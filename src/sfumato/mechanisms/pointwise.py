@@ -18,7 +18,7 @@ from ..sampling import add_exactly, lattice_spacing
 from ..spaces.base import Array
 from ..statistics import LandmarkMean
 from .base import Mechanism
-from .plan import Losses, Plan
+from .plan import Drawn, Losses, Plan
 
 
 @dataclass(frozen=True)
@@ -81,6 +81,7 @@ class PointwiseLaplace(Mechanism):
 
 @dataclass(frozen=True, eq=False)
 class PointwisePlan(Plan):
+    comparable: ClassVar[bool] = False
     sampler: ClassVar[str] = "exact: independent Laplace noise"
 
     @cached_property
@@ -135,8 +136,9 @@ class PointwisePlan(Plan):
             scales = 2 * half / self.n * half.size / self.epsilon
         return np.asarray(value + scales * rng.laplace(size=(size, *scales.shape)))
 
-    def draw(self, records: Records, rng: np.random.Generator) -> Array:
-        return add_exactly(self.mean.of(records), self.scales * rng.laplace(size=self.scales.shape), self.spacings)
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        value = add_exactly(self.mean.of(records), self.scales * rng.laplace(size=self.scales.shape), self.spacings)
+        return Drawn(value, value)
 
     @cached_property
     def losses(self) -> Losses:

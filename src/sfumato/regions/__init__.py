@@ -3,5 +3,8 @@
 from .ball import Ball, check_invalid
 from .ellipsoid import Ellipsoid, as_chart
 from .look import Look
+from .sketch import ModelSketch, SampleSketch, Sketch
 
-__all__ = ["Ball", "Ellipsoid", "Look", "as_chart", "check_invalid"]
+Region = Ball | Ellipsoid | ModelSketch | SampleSketch
+
+__all__ = ["Ball", "Ellipsoid", "Look", "ModelSketch", "Region", "SampleSketch", "Sketch", "as_chart", "check_invalid"]

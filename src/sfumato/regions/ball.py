@@ -94,13 +94,7 @@ class Ball:
         InvalidPointError
             If a record is not a point of the space and ``invalid`` is ``"raise"``.
         """
-        check_invalid(invalid)
-        canonical, reasons = self.space.diagnose(points)
-        if reasons and invalid == "raise":
-            raise InvalidPointError(reasons)
-        if reasons:
-            canonical = canonical.copy()
-            canonical[list(reasons)] = self.center
+        canonical = admit(self.space, self.center, points, invalid)
         with np.errstate(over="ignore", invalid="ignore"):
             outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
             beyond = bool(outside.any())
@@ -117,9 +111,25 @@ class Ball:
             canonical[outside] = moved
         return canonical
 
+    def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
+        """Records as mechanisms take them: clipped."""
+        return self.clip(points, invalid)
+
     def distances(self, points: Points) -> Array:
         """Distances from the centre to points in the space's own representation."""
         return self.space.distance(self.center, points)
+
+
+def admit(space: Space, center: Points, points: ArrayLike, invalid: str = "raise") -> Points:
+    """Canonical points; a record that is none raises an error that names its row, or is replaced by the centre."""
+    check_invalid(invalid)
+    canonical, reasons = space.diagnose(points)
+    if reasons and invalid == "raise":
+        raise InvalidPointError(reasons)
+    if reasons:
+        canonical = canonical.copy()
+        canonical[list(reasons)] = center
+    return canonical
 
 
 def check_invalid(invalid: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..spaces.base import Array, InvalidPointError, Points, Space, as_numbers
-from .ball import INSIDE, Ball
+from .ball import INSIDE, Ball, admit
 
 if TYPE_CHECKING:
     from .sketch import ModelSketch, Prior, SampleSketch
@@ -173,6 +173,10 @@ class Ellipsoid:
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """Itself: these axes hold for any number of records and any ε (a sketch's depend on both)."""
         return self
+
+    def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
+        """Records as mechanisms take them: canonical; the chart then clips them in its own coordinates."""
+        return admit(self.space, self.center, points, invalid)
 
     # -- the chart -------------------------------------------------------------------------------------------------
     def chart(self, points: Points) -> Array:

@@ -39,7 +39,11 @@ class Look:
 
     def lost(self, points: Points) -> Array:
         """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""
-        tangents, radius = tangent_coordinates(self.chart.space, self.chart.center, points), self.ball.radius
+        return self.lost_by(tangent_coordinates(self.chart.space, self.chart.center, points))
+
+    def lost_by(self, tangents: Array) -> Array:
+        """The same from tangent coordinates at the centre."""
+        radius = self.ball.radius
         kept = self.chart.tangent(self.chart.of_tangents(tangents))
         return shorten(shorten(tangents, radius) - kept, radius)
 
@@ -59,7 +63,7 @@ class Look:
         return min(careful * math.sqrt(max(0.0, ball**2 - chart**2)), BLIND * self.ball.radius)
 
 
-def with_look(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> Ellipsoid | Look:
+def with_look(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> Ellipsoid | Look | Ball:
     """The chart for n records and this ε with its look; the chart alone where a look is not needed, as the ball's own noise
     exceeds its radius so far that no chart can be much worse; the ball where a look would tell nothing.
 
@@ -69,8 +73,8 @@ def with_look(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> E
     >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
     ('Look', 0.1, True)
     """
-    ball = as_chart(sketch.ball)
-    error = rms_noise(ball.axes, n, epsilon)
+    ball = sketch.ball
+    error = rms_noise(as_chart(ball).axes, n, epsilon)
     if error**2 * (WORST**2 - 1) >= ball.radius**2:
         return sketch.settle(n, epsilon)
     look = Look(sketch.settle(n, (1 - share) * epsilon), sketch.ball, share)

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..spaces.base import Array, InvalidPointError, Points, Space
-from .ball import Ball
+from .ball import Ball, admit
 from .ellipsoid import Ellipsoid, public_point, tangent_coordinates
 from .landmarks import bending_moment, smooth_moment
 
@@ -46,6 +46,15 @@ class _AboutBall:
     def center(self) -> Points:
         """The public centre, canonical."""
         return self.ball.center
+
+    @property
+    def radius(self) -> float:
+        """That of the ball."""
+        return self.ball.radius
+
+    def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
+        """Records as mechanisms take them: canonical; the chart then clips them in its own coordinates."""
+        return admit(self.space, self.center, points, invalid)
 
 
 @dataclass(frozen=True, eq=False)

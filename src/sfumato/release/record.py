@@ -24,6 +24,7 @@ from .atomic import write_atomically
 
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
+NEWER = ("chart", "after")  # parts of a record that earlier versions did not write, and that are left out where empty
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
 
@@ -103,6 +104,23 @@ class CalibrationOf:
 
 
 @dataclass(frozen=True)
+class ChartOf:
+    """The chart of a release: the semi-axes of the ellipsoid, their directions in the space's coordinates at the centre (None:
+    all, in their order), where they come from, the typical distance of a mean from the centre, how many directions are frozen
+    there, and a bound on how far the chart's mean is from the Fréchet mean of the records in it (None: not known)."""
+
+    axes: list[float]
+    basis: list[Any] | None
+    source: str
+    spread: float
+    frozen: int
+    bias: float | None
+    look: Mapping[str, Any] | None = (
+        None  # what part of ε was spent on whether the public sample fits, and what it found
+    )
+
+
+@dataclass(frozen=True)
 class ErrorOf:
     """A radius that holds the statistic of the clipped records with the probability stated, in which distance; and radii for
     further probabilities, rising.  Earlier versions stored one only."""
@@ -129,18 +147,28 @@ class Record:
     predicted_error: ErrorOf | None
     version: str
     time: str
+    chart: ChartOf | None = None
+    after: str = ""  # what was done to the draw with public numbers alone
 
     def document(self) -> dict[str, Any]:
         """As it stands in a file; what is empty there stays out."""
         found = {part.name: _plain(getattr(self, part.name)) for part in fields(Record)}
         if found["predicted_error"] is not None and not found["predicted_error"]["quantiles"]:
             del found["predicted_error"]["quantiles"]
-        return found
+        return {name: part for name, part in found.items() if name not in NEWER or part}
 
-    def released(self, value: Array, guarantee: Guarantee, on_manifold: bool) -> Release:
+    def released(
+        self,
+        value: Array,
+        guarantee: Guarantee,
+        on_manifold: bool,
+        unprojected: Array | None = None,
+        bias: float | None = None,
+    ) -> Release:
         """The release, once its value is drawn."""
         parts = {part.name: getattr(self, part.name) for part in fields(Record)}
-        return Release(value=value, guarantee=guarantee, on_manifold=on_manifold, **parts)
+        parts |= {"value": value, "unprojected": unprojected, "bias": bias}
+        return Release(guarantee=guarantee, on_manifold=on_manifold, **parts)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -153,14 +181,23 @@ class Release(Record):
     value: Array
     guarantee: Guarantee
     on_manifold: bool
+    unprojected: Array | None = None
+    bias: float | None = None
     degrees: Mapping[str, float] | None = None
     additions: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def record(self) -> dict[str, Any]:
         """Everything but the value and the guarantee, as in the file."""
-        angles = {} if self.degrees is None else {"degrees": dict(self.degrees)}
-        return {**self.document(), "on_manifold": self.on_manifold, **angles, **self.additions}
+        more: dict[str, Any] = {"bias": self.bias, "degrees": None if self.degrees is None else dict(self.degrees)}
+        more["unprojected"] = None if self.unprojected is None else self.unprojected.tolist()
+        known = {name: part for name, part in more.items() if part is not None}
+        return {**self.document(), "on_manifold": self.on_manifold, **known, **self.additions}
+
+    @property
+    def raw(self) -> Array:
+        """The draw itself: what ``value`` is before anything was done to it with public numbers (see ``after``)."""
+        return self.value if self.unprojected is None else self.unprojected
 
     def error(self, p: float) -> float:
         """A radius about the released value that holds the mean of the clipped records with probability at least p.
@@ -262,7 +299,14 @@ class Release(Record):
 
 
 # -- between typed parts and JSON ---------------------------------------------------------------------------------------
-PARTS: dict[str, type] = {"space": SpaceOf, "ball": BallOf, "mechanism": MechanismOf, "calibration": CalibrationOf}
+PARTS: dict[str, type] = {
+    "space": SpaceOf,
+    "ball": BallOf,
+    "mechanism": MechanismOf,
+    "calibration": CalibrationOf,
+    "predicted_error": ErrorOf,
+    "chart": ChartOf,
+}
 T = TypeVar("T")
 
 
@@ -274,14 +318,15 @@ def _parts(document: dict[str, Any]) -> dict[str, Any]:
     """The typed parts of a document, taken out of it; a TypeError or ValueError if one is missing or of another kind."""
     taken: dict[str, Any] = {"value": np.asarray(document.pop("value"), dtype=np.float64)}
     guarantee = _typed(Guarantee, document.pop("guarantee"))
-    needed = [*(part.name for part in fields(Record)), "on_manifold"]
+    needed = [*(part.name for part in fields(Record) if part.name not in NEWER), "on_manifold"]
     if missing := set(needed) - document.keys():
         raise ValueError(f"{', '.join(sorted(missing))} missing")
-    taken |= {name: document.pop(name) for name in needed} | {"degrees": document.pop("degrees", None)}
+    optional = {*NEWER, "degrees", "bias", "unprojected"} & document.keys()
+    taken |= {name: document.pop(name) for name in [*needed, *optional]}
     _check_kinds(Release, taken)
-    taken |= {name: _typed(kind, taken[name]) for name, kind in PARTS.items()}
-    if taken["predicted_error"] is not None:
-        taken["predicted_error"] = _typed(ErrorOf, taken["predicted_error"])
+    taken |= {name: _typed(kind, taken[name]) for name, kind in PARTS.items() if taken.get(name) is not None}
+    if taken.get("unprojected") is not None:
+        taken["unprojected"] = np.asarray(taken["unprojected"], dtype=np.float64)
     if "objective" in taken["mechanism"].options:  # earlier versions wrote an unconditional promise
         guarantee = replace(guarantee, private=False, condition=STATED)
     return {**taken, "guarantee": guarantee}
@@ -303,11 +348,11 @@ def _check_kinds(kind: type, given: Mapping[str, Any]) -> None:
             continue
         x, wanted = given[part.name], str(part.type).removesuffix(" | None")
         if wanted == "str" and not isinstance(x, str):
-            raise TypeError(f"a number stands where words belong: {part.name}")
+            raise TypeError(f"{part.name}: expected words, got a number")
         if wanted == "float" and not _is_number(x):
-            raise TypeError(f"words stand where a finite number belongs: {part.name}")
+            raise TypeError(f"{part.name}: expected a finite number")
         if wanted == "Mapping[str, float]" and not all(map(_is_number, x.values())):
-            raise TypeError(f"words stand where finite numbers belong: {part.name}")
+            raise TypeError(f"{part.name}: expected finite numbers")
         if wanted == "int" and type(x) is not int:
             raise TypeError(f"{part.name} must be a whole number")
         if wanted == "bool" and type(x) is not bool:

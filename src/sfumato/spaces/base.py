@@ -375,6 +375,15 @@ def runs(count: int, numbers_each: int, most: int | None = None) -> list[slice]:
     return blocks(count, max(numbers_each, -(-(BLOCK if most is None else most) // RUN)), most)
 
 
+def in_runs(
+    of_run: Callable[[slice], tuple[Any, ...]], count: int, numbers_each: int, most: int | None = None
+) -> tuple[Any, ...]:
+    """Sums of what a function gives for each run of records."""
+    if count <= RUN and count * numbers_each <= CACHE:
+        return of_run(slice(0, count))
+    return in_pairs(add_each, map(of_run, runs(count, numbers_each, most)))
+
+
 def uniform_weights(n: int, weights: Array | None) -> Array:
     """Weights that sum to one."""
     if weights is None:

@@ -25,11 +25,9 @@ from .base import (
     Moments,
     Points,
     Space,
-    add_each,
     compiled,
-    in_pairs,
+    in_runs,
     not_finite,
-    runs,
     uniform_weights,
     whole_number,
 )
@@ -191,7 +189,7 @@ class Sphere(Space):
             factor = angle_over_sine(cosine) * w[part]
             return factor @ y, np.sum(factor * cosine, axis=1)
 
-        toward, along = in_pairs(add_each, map(of_run, runs(len(points), max(len(x), self.dim), CACHE)))
+        toward, along = in_runs(of_run, len(points), max(len(x), self.dim), CACHE)
         mean = toward - along[:, None] * x
         return np.asarray((mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q)
 
@@ -218,7 +216,7 @@ class Sphere(Space):
             weight = float(len(y) if weights is None else weights[part].sum())
             return factor @ y, float(factor @ cosine), float(theta2.sum()), weight
 
-        toward, along, square, weight = in_pairs(add_each, map(of_run, runs(len(points), self.dim, CACHE)))
+        toward, along, square, weight = in_runs(of_run, len(points), self.dim, CACHE)
         logs = toward - along / self._q * x
         trace = weight + (self.dim - 1) * along
         return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
@@ -260,7 +258,7 @@ class Sphere(Space):
             factor = (1 - phi) / np.maximum((1 - cosine) * (1 + cosine), 1e-12)
             return (y * factor[:, None]).T @ y, float(phi.sum())
 
-        spread, along = in_pairs(add_each, map(of_run, runs(len(points), self.dim + 1, CACHE)))
+        spread, along = in_runs(of_run, len(points), self.dim + 1, CACHE)
         basis = self.tangent_basis(base)
         return np.asarray(basis @ spread @ basis.T + along * np.eye(self.dim))
 

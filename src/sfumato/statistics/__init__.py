@@ -2,7 +2,8 @@
 
 from .ambient import AmbientMean
 from .base import FRECHET_MEAN, Statistic
+from .chart import ChartMean
 from .landmarks import LandmarkMean
 from .objective import Objective
 
-__all__ = ["FRECHET_MEAN", "AmbientMean", "LandmarkMean", "Objective", "Statistic"]
+__all__ = ["FRECHET_MEAN", "AmbientMean", "ChartMean", "LandmarkMean", "Objective", "Statistic"]

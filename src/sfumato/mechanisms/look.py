@@ -1,0 +1,126 @@
+"""A chart from a public sample, after a look at whether the sample fits the records; if not, the ball (Result 5)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..calibration.rounding import UNIT
+from ..records import Records, one_thread
+from ..regions import Look
+from ..regions.ellipsoid import tangent_coordinates
+from ..release.record import Record, Release
+from ..sampling import secure_generator
+from ..spaces.base import Array, Points
+from .plan import Budget, Drawn, Losses, Plan, Problem
+from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
+
+
+@dataclass(frozen=True, eq=False)
+class LookPlan(Plan):
+    """Two plans with the rest of ε, by the chart and by the ball, and the look that decides between them.
+
+    Its own numbers are those of the chart: what is expected if the sample fits.
+    """
+
+    look: Look
+    chart: TangentPlan
+    ball_plan: TangentPlan
+
+    @classmethod
+    def of(cls, problem: Problem, look: Look) -> LookPlan:
+        """The plans of a problem whose region is a sample's sketch."""
+        rest = (1 - look.share) * problem.privacy.epsilon
+        chart, ball = (TangentKNorm(region, rest).plan(problem.n) for region in (look.chart, look.ball))
+        assert isinstance(chart, TangentPlan)
+        assert isinstance(ball, TangentPlan)
+        return cls(problem, chart.name, chart.calibration, {}, chart.epsilon, chart.scale, look, chart, ball)
+
+    @property
+    def limit(self) -> float:
+        """The loss above which the ball is used."""
+        return self.look.limit(self.n, self.problem.privacy.epsilon)
+
+    @property
+    def width(self) -> float:
+        """Scale of the Laplace noise of the look."""
+        return self.look.scale(self.n, self.problem.privacy.epsilon)
+
+    def error_quantile(self, p: float) -> float:
+        return self.chart.error_quantile(p)
+
+    def release_error(self, p: float) -> float:
+        return self.chart.release_error(p)
+
+    @property
+    def likely_error(self) -> float:
+        return self.chart.likely_error
+
+    @property
+    def to_beat(self) -> float:
+        return self.chart.to_beat
+
+    @property
+    def remedies(self) -> list[str]:
+        return self.chart.remedies
+
+    @property
+    def losses(self) -> Losses:
+        """Those of a draw, and the chance that the noise of the look is as close to the limit as its rounding."""
+        near = self.both(80 * UNIT, 0.0)
+        return Losses(max(self.chart.losses.numerical_delta, self.ball_plan.losses.numerical_delta) + near)
+
+    @property
+    def record(self) -> Record:
+        return self._record(self.chart)
+
+    def _record(self, plan: TangentPlan, fell_back: bool | None = None) -> Record:
+        """The record of a plan, with the whole ε and what was spent on the look."""
+        found, asked = plan.record, self.problem.privacy.epsilon
+        spent = f", ε here {1 - self.look.share:g} of the whole: {self.look.share:g} of it was spent on the look"
+        calibration = replace(found.calibration, epsilon=asked, formula=found.calibration.formula + spent)
+        look: dict[str, Any] = {"share": self.look.share, "limit": self.limit, "noise": self.width}
+        if fell_back is not None:
+            look["fell_back"] = fell_back
+        assert found.chart is not None
+        return replace(found, calibration=calibration, chart=replace(found.chart, look=look))
+
+    # -- the release -------------------------------------------------------------------------------------------------------
+    def rows(self, points: Points) -> Array:
+        """Beside each other for each record: its place in the chart, in the ball, and what the chart loses of it, in radii."""
+        look = self.look
+        tangents = tangent_coordinates(self.space, look.chart.center, points)
+        ball = self.ball_plan.chart.of_tangents(tangents)
+        return np.concatenate(
+            [look.chart.of_tangents(tangents), ball, look.lost_by(tangents) / look.ball.radius], axis=1
+        )
+
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        return self._drawn(records, rng)[1]
+
+    def _drawn(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+        """One pass over the records gives all three means; the look decides which of the first two is released."""
+        sums = records.reduce(partial(whole_sums, self.rows))
+        means = [Fraction(int(total), records.n << BITS) for total in sums]
+        p, d = len(self.look.chart.axes), self.space.dim
+        chart, ball, lost = means[:p], means[p : p + d], means[p + d :]
+        room = Fraction(self.limit) - Fraction(float(rng.laplace(scale=self.width)))
+        falls_back = room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
+        plan, mean = (self.ball_plan, ball) if falls_back else (self.chart, chart)
+        return plan, plan.about(mean, rng)
+
+    def release(
+        self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
+    ) -> Release:
+        asked = self.problem.privacy.epsilon
+        paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
+        with one_thread():
+            plan, drawn = self._drawn(records, secure_generator())
+        return self.finish(self._record(plan, plan is self.ball_plan), drawn, unit, budget, paid, degrees)
+
+    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        return np.stack([self.draw(records, rng).raw for _ in range(size)])

@@ -1,0 +1,247 @@
+"""Releases by chart: the proof's assumptions under attack, the error, the look, what is refused."""
+
+import re
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import sfumato as sf
+from conftest import cloud, typical_radius
+from sfumato.mechanisms import LookPlan, Problem, choose
+from sfumato.mechanisms.tangent import BITS, whole_sums
+from sfumato.records import Records
+from sfumato.regions import Look
+
+TINY = 1e-6
+SPHERE = sf.Sphere(dim=2)
+
+
+def ellipsoid(space, rng=None):
+    center = space.present(space.origin())
+    return sf.Ellipsoid(space, center, typical_radius(space) * np.geomspace(1.0, 0.2, max(1, space.dim - 1)))
+
+
+def public_and_private(m, n, rng, dim=30, decay=1.5):
+    """Points of R^d whose coordinates fall off."""
+    scale = 1 / np.arange(1, dim + 1) ** decay
+    return rng.normal(size=(m, dim)) * scale, rng.normal(size=(n, dim)) * scale
+
+
+# -- the proof's assumptions ------------------------------------------------------------------------------------------------
+def test_one_record_moves_the_exact_mean_by_at_most_two_over_n(space, rng):
+    """Whatever it is replaced by; with whole numbers there is no rounding left to argue about."""
+    region = ellipsoid(space)
+    plan = sf.TangentKNorm(region, 1.0).plan(20)
+    points = space.present(cloud(space, space.origin(), typical_radius(space), 21, rng))
+    means = []
+    for some in (points[:20], points[1:]):  # the first replaced by the last, in another place: sums do not mind
+        means.append(plan.mean(Records(space, region.admit(some))))
+    moved = sum((a - b) ** 2 for a, b in zip(*means, strict=True))
+    assert moved <= Fraction(2, 20) ** 2
+    assert moved > 0
+
+
+def test_sums_are_those_of_whole_numbers_however_they_are_made(rng):
+    region = sf.Ellipsoid(sf.Euclidean(dim=3), [0.0, 0.0, 0.0], [2.0, 1.0, 0.5])
+    points = rng.normal(size=(5000, 3))
+    whole = whole_sums(region.chart, points, None)
+    assert all(isinstance(total, int) for total in whole)
+    parts = [whole_sums(region.chart, points[part], None) for part in np.array_split(np.arange(5000), 7)]
+    assert (sum(parts[1:], parts[0]) == whole).all()
+    rows = np.trunc(region.chart(points) * 2.0**BITS)
+    assert all(sum(int(x) for x in rows[:, j]) == whole[j] for j in range(3))
+    assert (np.sum(rows.astype(object) ** 2, axis=1) <= (1 << BITS) ** 2).all()
+
+
+def test_a_record_that_has_no_place_in_the_chart_is_at_the_centre(rng):
+    region = ellipsoid(SPHERE)
+    points = SPHERE.present(cloud(SPHERE, SPHERE.origin(), 0.2, 10, rng))
+    points[3] = -SPHERE.present(SPHERE.origin())  # the antipode: every direction leads there
+    release = sf.TangentKNorm(region, 1.0).release(points)
+    assert release.on_manifold
+    points[4] = np.nan
+    with pytest.raises(sf.InvalidPointError, match="record 4"):
+        sf.private_mean(points, region, 1.0)
+    assert sf.private_mean(points, region, 1.0, invalid="center").on_manifold
+
+
+@pytest.mark.parametrize("n", [1, 2, 100, 10**9, 10**13])
+def test_any_number_of_records_can_be_planned(n):
+    plan = sf.TangentKNorm(sf.Ellipsoid(SPHERE, [0.0, 0.0, 1.0], [1e-28, 1e28]), 1.0).plan(n)
+    assert plan.losses.numerical_delta < 1e-9
+    assert plan.losses.numerical_epsilon == 0
+    assert plan.scale.sigma == pytest.approx(2 / n, rel=1e-6)
+
+
+# -- draws and errors ---------------------------------------------------------------------------------------------------------
+def test_draws_have_a_gamma_length_and_any_direction(rng):
+    flat = sf.Euclidean(dim=4)
+    region = sf.Ellipsoid(flat, np.zeros(4), [2.0, 1.0, 0.5])
+    points = np.zeros((50, 4))
+    draws = sf.TangentKNorm(region, 2.0).sample(points, 40_000, rng)[:, :3] / region.axes
+    length = np.linalg.norm(draws, axis=1) * 50
+    assert stats.kstest(length, stats.gamma(3).cdf).pvalue > TINY
+    assert stats.kstest(length / 1.05, stats.gamma(3).cdf).pvalue < TINY
+    for j in range(3):  # uniform on the sphere in three dimensions: each coordinate is uniform
+        share = draws[:, j] / np.linalg.norm(draws, axis=1)
+        assert stats.kstest(share, stats.uniform(-1, 2).cdf).pvalue > TINY
+
+
+def test_releases_are_on_the_lattice_and_have_their_stated_error(space, rng, monkeypatch):
+    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    region, n = ellipsoid(space), 200
+    points = space.present(cloud(space, space.origin(), typical_radius(space), n, rng))
+    tangent = sf.TangentKNorm(region, 1.0)
+    plan, records = tangent.plan(n), Records(space, region.admit(points))
+    mean = region.tangent(np.array([float(x) for x in plan.mean(records)]))
+    inside = []
+    for _ in range(400):
+        w = plan.lattice_point(plan.mean(records), rng)
+        assert (w == np.rint(w / plan.spacing) * plan.spacing).all()
+        inside.append(np.linalg.norm(region.tangent(w) - mean) <= plan.release_error(0.8))
+    assert 0.8 - 5 * 0.02 <= np.mean(inside) <= 0.8 + 5 * 0.02
+    release = tangent.release(points)
+    assert release.value.tolist() == sf.Release.from_json(release.to_json()).value.tolist()
+    assert release.chart.frozen == space.dim - len(region.axes)
+    assert sf.Release.from_json(release.to_json()).error(0.9999) > release.error(0.999)
+
+
+def test_the_stated_distance_to_the_frechet_mean_is_never_exceeded(rng):
+    """The chart's mean without noise, and the Fréchet mean of the records as the chart sees them."""
+    for space in (SPHERE, sf.SPD(size=2), sf.PlanarShapes(landmarks=4)):
+        region = ellipsoid(space)
+        for _ in range(20):
+            ends = rng.normal(size=(6, len(region.axes)))
+            seen = region.point(ends / np.linalg.norm(ends, axis=1, keepdims=True))
+            plan = sf.TangentKNorm(region, 1.0).at(6)
+            mean = np.array([float(x) for x in plan.mean(Records(space, seen))])
+            exact = space.validate(sf.frechet_mean(space, space.present(seen)).point[None])[0]
+            off = region.tangent(mean) - space.coordinates(region.center, space.log(region.center, exact[None]))[0]
+            assert np.linalg.norm(off) <= plan.bias()
+
+
+def test_a_draw_outside_of_a_ball_comes_to_its_edge(rng):
+    space = sf.PlanarShapes(landmarks=40)
+    ball = sf.Ball(space, space.present(space.origin()), 0.1)
+    points = space.present(cloud(space, ball.center, 0.1, 30, rng))
+    for mechanism in (sf.TangentKNorm(ball, 1.0), sf.ManifoldLaplace(ball, 1.0)):
+        release = mechanism.release(points)
+        assert release.after == "projected onto the public ball"
+        assert ball.distances(space.validate(release.value[None]))[0] <= 0.1
+        assert ball.distances(space.validate(release.raw[None]))[0] > 0.1
+        again = sf.Release.from_json(release.to_json())
+        assert np.array_equal(again.raw, release.raw)
+
+
+def test_with_an_ellipsoid_only_charts_apply():
+    region = ellipsoid(SPHERE)
+    with pytest.raises(TypeError, match="use TangentKNorm"):
+        sf.KNG(region, 1.0)
+    assert choose(Problem(region, 50, sf.PureDP(1.0))).name == "tangent"
+
+
+# -- public samples and the look ----------------------------------------------------------------------------------------------
+def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, monkeypatch):
+    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.look.secure_generator", lambda: rng)
+    public, private = public_and_private(60, 10_000, rng, dim=100)
+    space = sf.Euclidean(dim=100)
+    sketch = sf.Ellipsoid.from_sample(space, public)
+    plan = choose(Problem(sketch, 10_000, sf.PureDP(1.0)))
+    assert isinstance(plan, LookPlan)
+    assert plan.limit > 5 * plan.width
+    right = [sf.private_mean(private, sketch, 1.0) for _ in range(20)]
+    assert not any(release.chart.look["fell_back"] for release in right)
+    shifted = private + 1.5 * np.eye(100)[-1]  # in a direction in which public records do not differ at all
+    wrong = [sf.private_mean(shifted, sketch, 1.0) for _ in range(20)]
+    assert all(release.chart.look["fell_back"] for release in wrong)
+    for release, data in ((right[0], private), (wrong[0], shifted)):
+        assert release.guarantee.epsilon == 1.0 == release.calibration.epsilon
+        assert "0.1 of it was spent on the look" in release.calibration.formula
+        assert sf.Release.from_json(release.to_json()).sha256 == release.sha256
+        assert release.record["ball"]["center"] == pytest.approx(public.mean(axis=0))
+        assert np.linalg.norm(release.value - data.mean(axis=0)) < 3
+
+
+def test_a_look_is_one_pass_and_one_charge(rng):
+    public, private = public_and_private(60, 3000, rng)
+    space, charged = sf.Euclidean(dim=30), []
+
+    class Budget:
+        def charge(self, epsilon, record):
+            charged.append((epsilon, record["chart"]["look"]))
+
+    records = Records(space, private)
+    plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 3000, sf.PureDP(1.0)))
+    plan.release(records, "one record", Budget())
+    assert records.passes == 1
+    assert len(charged) == 1
+    assert charged[0][0] == 1.0
+    assert "fell_back" not in charged[0][1]  # what the look found is known only after the charge
+
+
+def test_the_look_can_be_left_out_and_is_where_there_are_few_dimensions(rng):
+    public, _ = public_and_private(60, 10, rng)
+    sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=30), public)
+    assert not isinstance(choose(Problem(sketch, 3000, sf.PureDP(1.0)), check=0), LookPlan)
+    low = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), public[:, :3])
+    assert not isinstance(choose(Problem(low, 3000, sf.PureDP(1.0))), LookPlan)
+
+
+def test_the_losses_of_a_look_are_told_by_their_records(rng):
+    """The mean loss of whole numbers is the one that the look computes in doubles."""
+    public, private = public_and_private(60, 500, rng)
+    space = sf.Euclidean(dim=30)
+    plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 500, sf.PureDP(1.0)))
+    assert isinstance(plan, LookPlan)
+    assert isinstance(plan.look, Look)
+    sums = whole_sums(plan.rows, private, None)
+    lost = np.array([float(Fraction(int(total), 500 << BITS)) for total in sums[-30:]]) * plan.look.ball.radius
+    assert lost == pytest.approx(plan.look.lost(private).mean(axis=0), abs=1e-9)
+
+
+# -- useless releases ------------------------------------------------------------------------------------------------------
+@pytest.mark.useful
+def test_useless_releases_are_refused_with_what_helps(rng):
+    space = sf.PlanarShapes(landmarks=30)
+    center = space.present(space.origin())
+    points = space.present(cloud(space, space.origin(), 0.1, 20, rng))
+    ball = sf.Ball(space, center, 0.1)
+    charged = []
+    with pytest.raises(sf.Refusal, match=r"would be useless.*an epsilon of .*records.*public sample.*smoothness"):
+        sf.private_mean(points, ball, 1.0, budget=charged)
+    with pytest.raises(sf.Refusal, match="would be useless"):
+        sf.ManifoldLaplace(ball, 1.0).release(points, budget=charged)
+    assert not charged
+    assert sf.private_mean(points, ball, 1.0, allow_useless=True).value.shape == (30, 2)
+    wide = sf.Ellipsoid(space, center, np.full(50, 0.1))
+    with pytest.raises(sf.Refusal, match=r"only the first \d+ directions \(--modes \d+\)"):
+        sf.private_mean(points, wide, 1.0)
+
+
+@pytest.mark.useful
+def test_what_is_said_to_help_helps(rng):
+    ball = sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.3)
+    plan = choose(Problem(ball, 8, sf.PureDP(0.5)))
+
+    def again(n, epsilon):
+        return choose(Problem(ball, n, sf.PureDP(epsilon)))
+
+    with pytest.raises(sf.Refusal, match="useless") as refusal:
+        plan.check_useful(again)
+    words = str(refusal.value)
+    epsilon, records = re.search(r"an epsilon of ([\d.]+), (\d+) records", words).groups()
+    again(8, float(epsilon)).check_useful(again)
+    again(int(records), 0.5).check_useful(again)
+
+
+def test_a_plan_says_what_there_is_to_beat(rng):
+    public, _ = public_and_private(60, 10, rng)
+    sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=30), public)
+    row = sf.plan(sketch, n=3000, epsilon=1.0)[0]
+    assert row.mechanism == "tangent"
+    assert 0 < row.median_error < row.error_95
+    assert row.to_beat < sketch.ball.radius
+    assert sf.plan(sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.3), n=100, epsilon=1.0)[0].to_beat == 0.3
