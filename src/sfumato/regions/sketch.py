@@ -4,6 +4,7 @@ noise, and so the axes: ``settle(n, epsilon)`` of a sketch gives the :class:`Ell
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import lru_cache
 from numbers import Real
 from typing import Literal
 
@@ -98,7 +99,10 @@ class SampleSketch(_AboutBall):
     tangents: Array = field(repr=False)  # of the sample, less their mean
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """The ellipsoid for n records and this ε."""
+        """The ellipsoid for n records and this ε; the same question is answered once."""
+        return _settled(self, n, float(epsilon))
+
+    def _settle(self, n: int, epsilon: float) -> Ellipsoid:
         m, variance = len(self.tangents), float(np.mean(np.sum(self.tangents**2, axis=1)))
         targets = [_unit_moment(self.space, self.center, prior) for prior in self.priors]
         best = np.inf
@@ -133,6 +137,11 @@ class SampleSketch(_AboutBall):
             gauge[test] = np.sqrt(np.cumsum(square / roots, axis=1) / np.cumsum(roots))
             inside[test], total[test] = np.cumsum(square, axis=1), square.sum(axis=1, keepdims=True)
         return gauge, inside, total
+
+
+@lru_cache(maxsize=64)
+def _settled(sketch: SampleSketch, n: int, epsilon: float) -> Ellipsoid:
+    return sketch._settle(n, epsilon)
 
 
 Sketch = ModelSketch | SampleSketch
