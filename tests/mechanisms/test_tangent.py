@@ -202,6 +202,43 @@ def test_the_losses_of_a_look_are_told_by_their_records(rng):
     assert lost == pytest.approx(plan.look.lost(private).mean(axis=0), abs=1e-9)
 
 
+def test_two_steps_move_the_chart_to_the_mean(space, rng, monkeypatch):
+    """With a centre at the edge of the records a second chart clips fewer of them."""
+    monkeypatch.setattr("sfumato.mechanisms.steps.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    spread, n = typical_radius(space) / 4, 100_000
+    away = space.exp(space.origin(), 2.5 * spread * space.random_directions(space.origin(), 1, rng))[0]
+    records = cloud(space, away, spread, 200, rng)
+    truth = space.validate(sf.frechet_mean(space, space.present(records)).point[None])[0]
+    for region in (sf.Ball(space, space.present(space.origin()), 2 * spread), None):
+        region = region or sf.Ellipsoid(space, space.present(space.origin()), np.full(space.dim, 2 * spread))
+        errors = []
+        for steps in (1, 2):
+            plan = choose(Problem(region, n, sf.PureDP(1.0)), "tangent", steps=steps)
+            drawn = plan.draw(Records(space, records), rng)
+            errors.append(space.distance(truth, space.validate(drawn.raw[None]))[0])
+        assert errors[1] < 0.5 * errors[0]
+
+
+def test_two_steps_are_one_charge_and_a_record_of_both(rng):
+    charged, region = [], ellipsoid(SPHERE)
+
+    class Budget:
+        def charge(self, epsilon, record):
+            charged.append((epsilon, record["ball"]["center"]))
+
+    points = SPHERE.present(cloud(SPHERE, SPHERE.origin(), 0.2, 300, rng))
+    release = sf.private_mean(points, region, 1.0, steps=2, budget=Budget())
+    assert [epsilon for epsilon, _ in charged] == [1.0]
+    assert release.guarantee.epsilon == 1.0
+    assert "0.25 of it was spent on a first release" in release.calibration.formula
+    assert "moved to a first release" in release.chart.source
+    assert release.ball.center != charged[0][1]  # where the second chart is, is known only after the charge
+    assert sf.Release.from_json(release.to_json()).sha256 == release.sha256
+    with pytest.raises(ValueError, match="steps must be 1 or 2"):
+        sf.private_mean(points, region, 1.0, steps=3)
+
+
 # -- useless releases ------------------------------------------------------------------------------------------------------
 @pytest.mark.useful
 def test_useless_releases_are_refused_with_what_helps(rng):

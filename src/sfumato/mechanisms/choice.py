@@ -27,6 +27,7 @@ from .laplace import ManifoldLaplace
 from .look import LookPlan
 from .plan import Budget, Plan, Problem
 from .pointwise import PointwiseLaplace
+from .steps import StepsPlan
 from .tangent import TangentKNorm
 
 MECHANISMS: dict[str, type[Mechanism]] = {
@@ -153,8 +154,12 @@ def plan(
     return forecast(region, n, epsilon)
 
 
-def choose(problem: Problem, mechanism: str = "auto", check: float = SHARE) -> Plan:
+def choose(problem: Problem, mechanism: str = "auto", check: float = SHARE, steps: int = 1) -> Plan:
     """The plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
+    if steps not in (1, 2):
+        raise ValueError(f"steps must be 1 or 2, not {steps!r}")
+    if steps == 2 and mechanism in ("auto", TangentKNorm.name, TangentKNorm.__name__):
+        return StepsPlan.of(problem)
     if mechanism == "auto" or (mechanism == TangentKNorm.name and isinstance(problem.region, SampleSketch)):
         rows = plans(problem, check)
         if isinstance(rows[0][1], Refusal):
@@ -173,6 +178,7 @@ def private_mean(
     mechanism: str = "auto",
     *,
     check: float = SHARE,
+    steps: int = 1,
     allow_useless: bool = False,
     ball: Ball | None = None,
     unit: str | ArrayLike | None = None,
@@ -202,6 +208,9 @@ def private_mean(
     check : float
         Share of ε that is spent on a look at whether a public sample fits the records, where the region is made from one
         (``Ellipsoid.from_sample``) and has ten dimensions or more.  If it does not, the ball about it is used.  0: no look.
+    steps : {1, 2}
+        With 2, a quarter of ε is spent on a first release by chart, and the region is moved there for the second: for a public
+        centre so far from the mean that many records are clipped.
     allow_useless : bool
         Release also if the noise is as large as what is known beforehand.
     ball : Ball
@@ -260,8 +269,8 @@ def private_mean(
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
     known = region
-    plan = choose(Problem(known, records.n, privacy), mechanism, check)
-    plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), mechanism, check), allow_useless)
+    plan = choose(Problem(known, records.n, privacy), mechanism, check, steps)
+    plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), mechanism, check, steps), allow_useless)
     return plan.release(records, words, budget, degrees)
 
 

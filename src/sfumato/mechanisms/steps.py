@@ -1,0 +1,106 @@
+"""A chart in two steps: a first release places the second chart (Result 5, re-centring)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ..errors import Refusal
+from ..records import Records, one_thread
+from ..regions import Ball, Ellipsoid, as_chart
+from ..release.record import Record, Release
+from ..sampling import secure_generator
+from ..spaces.base import Array, Points
+from .plan import Budget, Drawn, Losses, Plan, Problem
+from .tangent import TangentKNorm, TangentPlan
+
+FIRST = 0.25  # of ε, for the first step
+
+
+@dataclass(frozen=True, eq=False)
+class StepsPlan(Plan):
+    """The region of the second step is that of the first, moved to what the first gave out; so ε adds up.
+
+    It pays where the public centre is far from the mean, so that many records are clipped, and is of no use elsewhere.
+    """
+
+    first: TangentPlan
+    second: TangentPlan
+
+    @classmethod
+    def of(cls, problem: Problem) -> StepsPlan:
+        """The plans of both steps; the second's centre is not known yet."""
+        region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
+        settled = region if isinstance(region, Ball) else region.settle(n, (1 - FIRST) * epsilon)
+        first, second = (TangentKNorm(settled, share * epsilon).plan(n) for share in (FIRST, 1 - FIRST))
+        assert isinstance(first, TangentPlan)
+        assert isinstance(second, TangentPlan)
+        try:  # with a public point near the centre, so that nothing fails after the charge
+            _moved(settled, first.chart.point(np.full(len(first.chart.axes), 1e-3)))
+        except Exception as error:
+            raise Refusal(f"{problem.space} has no chart but the one about its centre: use steps=1 ({error})") from None
+        return cls(problem, second.name, second.calibration, {}, second.epsilon, second.scale, first, second)
+
+    def error_quantile(self, p: float) -> float:
+        return self.second.error_quantile(p)
+
+    def release_error(self, p: float) -> float:
+        return self.second.release_error(p)
+
+    @property
+    def likely_error(self) -> float:
+        return self.second.likely_error
+
+    @property
+    def losses(self) -> Losses:
+        return Losses(self.first.losses.numerical_delta + self.second.losses.numerical_delta)
+
+    @property
+    def record(self) -> Record:
+        return self._record(self.second)
+
+    def _record(self, plan: TangentPlan) -> Record:
+        found, asked = plan.record, self.problem.privacy.epsilon
+        spent = (
+            f", ε here {1 - FIRST:g} of the whole: {FIRST:g} of it was spent on a first release, which is the centre"
+        )
+        assert found.chart is not None
+        chart = replace(found.chart, source=f"{found.chart.source}, moved to a first release")
+        calibration = replace(found.calibration, epsilon=asked, formula=found.calibration.formula + spent)
+        return replace(found, calibration=calibration, chart=chart)
+
+    def _drawn(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+        chart = self.first.chart
+        center = chart.point(self.first.lattice_point(self.first.mean(records), rng))
+        region = _moved(self.second.problem.region, center)
+        plan = replace(self.second, problem=replace(self.second.problem, region=region))
+        return plan, plan.draw(records, rng)
+
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        return self._drawn(records, rng)[1]
+
+    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        return np.stack([self.draw(records, rng).raw for _ in range(size)])
+
+    def release(
+        self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
+    ) -> Release:
+        asked = self.problem.privacy.epsilon
+        paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
+        with one_thread():
+            plan, drawn = self._drawn(records, secure_generator())
+        return self.finish(self._record(plan), drawn, unit, budget, paid, degrees)
+
+
+def _moved(region: object, center: Points) -> Ball | Ellipsoid:
+    """The region about another centre, its axes carried along; any public directions would do."""
+    assert isinstance(region, Ball | Ellipsoid)
+    space, chart = region.space, as_chart(region)
+    if isinstance(region, Ball):
+        return Ball(space, space.present(center), region.radius)
+    ends = np.concatenate([np.eye(len(chart.axes)), -np.eye(len(chart.axes))])
+    seen = space.coordinates(center, space.log(center, chart.point(ends)))
+    along = (seen[: len(chart.axes)] - seen[len(chart.axes) :]) / chart.axes[:, None] / 2
+    basis = np.linalg.qr(along.T)[0].T if np.isfinite(along).all() else np.eye(len(chart.axes), space.dim)
+    return Ellipsoid(space, space.present(center), chart.axes, basis, source=chart.source, spread=chart.spread)
