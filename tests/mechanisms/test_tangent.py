@@ -135,6 +135,30 @@ def test_a_draw_outside_of_a_ball_comes_to_its_edge(rng):
         assert np.array_equal(again.raw, release.raw)
 
 
+def test_shrinkage_has_the_risk_that_is_known(rng):
+    """For little n·ε in many directions the worst mean square error falls, to what the formula says."""
+    space = sf.Euclidean(dim=40)
+    region = sf.Ellipsoid(space, np.zeros(40), np.full(40, 1.0))
+    plain, shrunk = (sf.TangentKNorm(region, 1.0, shrink=shrink).plan(60) for shrink in (False, True))
+    variance = shrunk.scale.sigma**2 * 41
+    mu = shrunk.shortfall
+    assert mu == pytest.approx(variance * np.maximum(region.axes - mu, 0).sum())
+    risk = mu**2 + variance * np.sum((region.axes * shrunk.factors) ** 2)
+    assert risk < 0.75 * variance * np.sum(region.axes**2)
+    edge = np.zeros((60, 40))
+    edge[:, 0] = 1.0  # a mean as far from the centre as any
+    square = []
+    for _ in range(3000):
+        drawn = shrunk.draw(Records(space, edge), rng)
+        square.append(np.sum((drawn.value - edge[0]) ** 2))
+    assert np.mean(square) == pytest.approx(risk, rel=0.05)
+    assert "drawn towards the public centre by factors" in shrunk.after
+    assert plain.after == ""
+    release = sf.TangentKNorm(region, 1.0, shrink=True).release(edge)
+    assert np.linalg.norm(release.value) < np.linalg.norm(release.raw)
+    assert sf.Release.from_json(release.to_json()).error(0.9999) > release.error(0.999)
+
+
 def test_with_an_ellipsoid_only_charts_apply():
     region = ellipsoid(SPHERE)
     with pytest.raises(TypeError, match="use TangentKNorm"):

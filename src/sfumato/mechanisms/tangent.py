@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
 from typing import Any, ClassVar
@@ -35,6 +35,9 @@ class TangentKNorm(Mechanism):
     most 2/n (proofs, Result 5).  Nothing about the manifold enters the proof.  The region is a ball, an ellipsoid, or what
     :meth:`Ellipsoid.from_sample`, ``smooth`` and ``bending`` give, whose axes are settled for this n and ε.
 
+    ``shrink=True`` draws the value towards the centre by the factors whose worst mean square error over the region is least
+    (:meth:`TangentPlan.factors`): worth it for little n·ε in many directions.
+
     >>> from sfumato import Sphere
     >>> region = Ellipsoid(Sphere(dim=2), center=[0.0, 0.0, 1.0], axes=[0.4, 0.1])
     >>> tangent = TangentKNorm(region, epsilon=1.0)
@@ -42,6 +45,7 @@ class TangentKNorm(Mechanism):
     (0.02, 0.029)
     """
 
+    shrink: bool = False
     name: ClassVar[str] = "tangent"
     takes: ClassVar[Any] = Region
 
@@ -53,10 +57,13 @@ class TangentKNorm(Mechanism):
     def statistic(self) -> ChartMean:
         return ChartMean(as_chart(self.region)) if isinstance(self.region, Ball | Ellipsoid) else ChartMean(None)
 
+    def options(self) -> dict[str, Any]:
+        return {"shrink": True} if self.shrink else {}
+
     def at(self, n: int) -> Plan:
         """With the axes settled for so many records."""
         settled = self.region if isinstance(self.region, Ball) else self.region.settle(n, self.privacy.epsilon)
-        return super().at(n) if settled is self.region else TangentKNorm(settled, self.epsilon, self.calibration).at(n)
+        return super().at(n) if settled is self.region else replace(self, region=settled).at(n)
 
     def noise(self, n: int, epsilon: float) -> Scale:
         return Scale(2 / (n * epsilon), "2/(n·ε) in the chart, in which the region is the unit ball (result 5)", {})
@@ -74,7 +81,30 @@ class TangentPlan(Plan):
 
     @property
     def after(self) -> str:
-        return "projected onto the public ball" if isinstance(self.problem.region, Ball) else ""
+        projected = ["projected onto the public ball"] if isinstance(self.problem.region, Ball) else []
+        low, high = float(self.factors.min()), float(self.factors.max())
+        shrunk = [f"drawn towards the public centre by factors from {low:.3g} to {high:.3g}"] if low < 1 else []
+        return " and ".join(shrunk + projected)
+
+    @cached_property
+    def factors(self) -> Array:
+        """What the coordinates of a draw are multiplied by: λⱼ = (1 − μ/aⱼ)⁺ with μ = T·Σ(aⱼ − μ)⁺, T = σ²(p + 1) the variance
+        of each coordinate of the noise; the worst mean square error of a mean in the region is then μ² + T·Σaⱼ²λⱼ², the least of
+        all such factors (Pinsker 1980).  All are 1 unless shrinkage is asked for."""
+        axes = self.chart.axes
+        if not self.options.get("shrink"):
+            return np.ones(len(axes))
+        variance = self.scale.sigma**2 * (len(axes) + 1)
+        low, high = 0.0, float(axes.max())
+        for _ in range(100):
+            middle = (low + high) / 2
+            low, high = (middle, high) if variance * np.maximum(axes - middle, 0.0).sum() > middle else (low, middle)
+        return np.maximum(1 - low / axes, 0.0)
+
+    @property
+    def shortfall(self) -> float:
+        """The most that the factors move a mean of the region: its largest (1 − λⱼ)·aⱼ."""
+        return float(((1 - self.factors) * self.chart.axes).max())
 
     @cached_property
     def described(self) -> ChartOf:
@@ -85,14 +115,15 @@ class TangentPlan(Plan):
     # -- the error ---------------------------------------------------------------------------------------------------------
     @cached_property
     def error_law(self) -> ChartError:
-        return chart_error(self.chart.axes, self.scale.sigma)
+        kept = self.chart.axes * self.factors
+        return chart_error(kept[kept > 0], self.scale.sigma)
 
     def error_quantile(self, p: float) -> float:
-        return self.error_law.quantile(p)
+        return self.error_law.quantile(p) + self.shortfall
 
     def release_error(self, p: float) -> float:
         """The length of the noise, and half the diagonal of a cell of the lattice."""
-        return self.error_quantile(p) + self.spacing / 2 * float(np.linalg.norm(self.chart.axes))
+        return self.error_quantile(p) + self.spacing / 2 * float(np.linalg.norm(self.chart.axes * self.factors))
 
     def bias(self, reach: float = np.inf) -> float | None:
         """A bound on how far the chart's mean is from the Fréchet mean of the records in the region, seen from the centre; for
@@ -135,6 +166,7 @@ class TangentPlan(Plan):
         """δ: the noise, of mean length p·σ, has the relative error of its direction and sixteen roundings of its length.
         Nothing else is rounded: sums of records are sums of whole numbers."""
         p, sigma = len(self.chart.axes), self.scale.sigma
+        self._point(np.zeros(self.space.dim))  # a space without a frame at the centre fails now, not after the charge
         noise_error = (relative_error(p) + 16 * UNIT) * (p + 1) * sigma
         return Losses(self.both(crossing(p, self.spacing, noise_error) + SELECTION, 0.0))
 
@@ -158,12 +190,14 @@ class TangentPlan(Plan):
 
     def about(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Drawn:
         """One draw about w̄."""
-        tangent = self.chart.tangent(self.lattice_point(mean, rng))
-        reach = float(np.linalg.norm(tangent)) + self.release_error(PREDICTED)
-        raw = value = self.space.present(self._point(tangent))
-        if self.after:  # a draw outside of the ball comes to its edge, which is nearer to the mean, wherever that is
-            value = self.space.present(self._point(shorten(tangent, self.chart.radius)))
-        return Drawn(value, raw, self.bias(reach))
+        w = self.lattice_point(mean, rng)
+        tangent = self.chart.tangent(w * self.factors)
+        if isinstance(
+            self.problem.region, Ball
+        ):  # one outside comes to the edge, which is nearer to any mean of the ball
+            tangent = shorten(tangent, self.chart.radius)
+        reach = float(np.linalg.norm(tangent)) + self.stated_error
+        return Drawn(self._value(tangent), self._value(self.chart.tangent(w)), self.bias(reach))
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """w̃ on the lattice of R^p, from whole numbers and exact fractions."""
@@ -174,6 +208,15 @@ class TangentPlan(Plan):
     def _point(self, tangents: Array) -> Points:
         chart = self.chart
         return self.space.exp(chart.center, self.space.from_coordinates(chart.center, tangents))
+
+    def _value(self, tangent: Array) -> Array:
+        """The point as users write it; the centre where a user's exp has none, which depends on the lattice point alone."""
+        center = self.space.present(self.chart.center)
+        try:
+            found = self.space.present(self._point(tangent))
+        except Exception:  # whatever a user's exp raises
+            return center
+        return found if found.shape == center.shape and np.isfinite(found).all() else center
 
 
 def whole_sums(rows: Callable[[Points], Array], points: Points, _: Array | None) -> Array:
