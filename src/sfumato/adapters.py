@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
 from .spaces.base import Array, Points, not_finite
-from .spaces.chart import one_by_one
+from .spaces.chart import one_by_one, same_start
 
 if TYPE_CHECKING:
     from opendp.mod import Measurement
@@ -94,7 +94,8 @@ class Geomstats(Space):
             self.dim = len(_frame(self, self._origin.tobytes()))
             step = STEP * np.eye(1, self.dim)
             there = self.exp(self._origin, self.from_coordinates(self._origin, step))
-            back = self.coordinates(self._origin, self.geometry.log(there[0], self._origin)[None])
+            with same_start():
+                back = self.coordinates(self._origin, self.geometry.log(there[0], self._origin)[None])
             if self.diagnose(there)[1] or not np.abs(back - step).max() <= CLOSE:
                 raise ValueError("its exponential leads out of it, or its logarithm does not lead back")
         except Exception as error:  # at a public point: there are no data yet
@@ -151,7 +152,7 @@ class Geomstats(Space):
         one = self.point_shape
         lead = np.broadcast_shapes(a.shape[: a.ndim - len(one)], b.shape[: b.ndim - len(one)])
         rows = (np.broadcast_to(x, (*lead, *one)).reshape(-1, *one) for x in (a, b))
-        return one_by_one(function, *rows, shape=shape).reshape(*lead, *shape)
+        return one_by_one(function, *rows, shape=shape).reshape((*lead, *shape))
 
 
 @lru_cache(maxsize=64)
@@ -184,13 +185,9 @@ def _independent(rows: Array) -> Array:
 
 
 def _public_point(manifold: Any) -> Points:
-    """The same point at all times: the first that geomstats draws from NumPy's global generator, which is left as it was."""
-    state = np.random.get_state()  # noqa: NPY002
-    try:
-        np.random.seed(0)  # noqa: NPY002
+    """The same point at all times: the first that geomstats draws."""
+    with same_start():
         point = np.asarray(manifold.random_point())
-    finally:
-        np.random.set_state(state)  # noqa: NPY002
     if np.iscomplexobj(point):
         raise ValueError("its points are complex numbers")
     return point.astype(np.float64).reshape(manifold.shape)

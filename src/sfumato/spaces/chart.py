@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,6 +16,8 @@ from .base import Array, Points, as_numbers, not_finite, whole_number
 from .euclidean import Euclidean
 
 CENTRED = 1e-6  # how far the coordinates of the chart's own centre may be from 0
+_START = np.random.RandomState(0).get_state()
+_ONE_AT_A_TIME = RLock()
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -107,8 +111,11 @@ class Chart(Euclidean):
     def present(self, points: Points) -> Array:
         """exp of coordinates, (…, p)."""
         rows = np.array(points, dtype=np.float64).reshape(-1, self.dim)
-        found = np.asarray(self.to_point(rows) if self.batched else [self.to_point(row) for row in rows])
-        if found.shape != (len(rows), *self.center.shape) and len(rows):
+        if not len(rows):
+            return np.empty(np.shape(points)[:-1] + self.center.shape)
+        with same_start():
+            found = np.asarray(self.to_point(rows) if self.batched else [self.to_point(row) for row in rows])
+        if found.shape != (len(rows), *self.center.shape):
             raise ValueError(f"{self}: exp gave points of shape {found.shape[1:]}, and {self.center.shape} at 0")
         return found.astype(np.float64).reshape(np.shape(points)[:-1] + self.center.shape)
 
@@ -119,14 +126,29 @@ class Chart(Euclidean):
             found = one_by_one(log, points, shape=shape[1:])
         else:
             try:
-                found = np.array(log(points.copy()), dtype=np.float64).reshape(shape)
+                with same_start():
+                    found = np.array(log(points.copy()), dtype=np.float64).reshape(shape)
             except Exception:  # for all at once: the same again, in the same places, without those at fault
                 failed = np.isnan(one_by_one(lambda y: log(y[None])[0], points, shape=shape[1:])).any(axis=1)
                 points[failed] = self.center
-                found = np.array(log(points), dtype=np.float64).reshape(shape)
+                with same_start():
+                    found = np.array(log(points), dtype=np.float64).reshape(shape)
                 found[failed] = np.nan
         found[~np.isfinite(found).all(axis=1)] = np.nan
         return found
+
+
+@contextmanager
+def same_start() -> Iterator[None]:
+    """NumPy's global generator at a fixed place, and then as it was.  SciPy's logm and others draw from it, and what they make
+    of one record would depend, in the last digits, on the records before it."""
+    with _ONE_AT_A_TIME, np.errstate(all="ignore"):
+        before = np.random.get_state()  # noqa: NPY002
+        np.random.set_state(_START)  # noqa: NPY002
+        try:
+            yield
+        finally:
+            np.random.set_state(before)  # noqa: NPY002
 
 
 def one_by_one(function: Callable[..., Any], *rows: Array, shape: tuple[int, ...]) -> Array:
@@ -137,10 +159,10 @@ def one_by_one(function: Callable[..., Any], *rows: Array, shape: tuple[int, ...
     [2.0, nan, 3.0]
     """
     found = np.full((len(rows[0]), *shape), np.nan)
-    with np.errstate(all="ignore"):
-        for row, given in enumerate(zip(*rows, strict=True)):
-            try:
+    for row, given in enumerate(zip(*rows, strict=True)):
+        try:
+            with same_start():
                 found[row] = np.reshape(function(*(np.array(x) for x in given)), shape)
-            except Exception:  # nothing may fail because of one record
-                found[row] = np.nan
+        except Exception:  # nothing may fail because of one record
+            found[row] = np.nan
     return found
