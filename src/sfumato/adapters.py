@@ -51,14 +51,11 @@ def from_geomstats(space: Any) -> Space:
     >>> from_geomstats(Hypersphere(2)), from_geomstats(Grassmannian(4, 2))
     (Sphere(dim=2, curvature=1.0), from_geomstats(Grassmannian with GrassmannianCanonicalMetric, dim=4))
     """
-    for owner, words in ((space, "shape belongs to_tangent metric"), ("metric", "log exp inner_product")):
-        thing = space.metric if owner == "metric" else owner
-        for word in words.split():
-            if not hasattr(thing, word) or isinstance(space, Space):
-                raise ValueError(
-                    "from_geomstats takes a geomstats manifold with a metric (equip=True) that has log and exp: "
-                    f"{type(thing).__name__} has no {word}"
-                )
+    lacks = [x for x in ("shape", "belongs", "to_tangent", "metric") if not hasattr(space, x)]
+    lacks = lacks or [x for x in ("log", "exp", "inner_product") if not hasattr(space.metric, x)]
+    if lacks:
+        takes = "takes a geomstats manifold with a metric (equip=True) that has log and exp"
+        raise ValueError(f"from_geomstats {takes}: {type(space).__name__} has no {lacks[0]}")
     kind, metric = type(space).__name__, type(space.metric).__name__
     ours = not space.intrinsic if kind == "Hypersphere" else kind != "PreShapeSpace" or space.ambient_dim == 2
     return _TWINS[kind, metric](space) if ours and (kind, metric) in _TWINS else Geomstats(space)
