@@ -175,6 +175,22 @@ def test_they_have_files_means_and_ellipsoids_and_nothing_that_is_not_proven(oth
         sf.private_mean(points, sf.Ball(space, center, 0.3), 1.0, "kng")
 
 
+def test_a_private_mean_of_each(other, tmp_path):
+    _, space, center = other
+    _, points = near(space, center, n=100)
+    release = sf.private_mean(points, Ellipsoid(space, center, np.full(space.dim, 0.15)), epsilon=8.0)
+    assert release.mechanism.name == "tangent"
+    assert not space.diagnose(release.value[None])[1]
+    mean = space.coordinates(center, space.log(center, points)).mean(axis=0)
+    found = space.coordinates(center, space.log(center, release.value))
+    assert 0 < np.linalg.norm(found - mean) <= 2 * release.error(0.999) < 0.1
+    release.save(tmp_path / "mean.json")
+    again = sf.Release.load(tmp_path / "mean.json")
+    assert again.space.known is None
+    assert again.describe() == release.describe()
+    sf.plot_release(again, tmp_path / "mean.png")
+
+
 def test_the_global_generator_is_left_as_it_was():
     np.random.seed(11)  # noqa: NPY002
     expected = np.random.get_state()[1].tolist()  # noqa: NPY002

@@ -167,7 +167,7 @@ def test_an_exp_of_changing_shape_is_named():
 
 # -- with the rest ----------------------------------------------------------------------------------------------------------
 @BOTH
-@pytest.mark.parametrize("mechanism", ["auto", "kng", "laplace", "exponential"])
+@pytest.mark.parametrize("mechanism", ["auto", "kng", "laplace", "exponential", "tangent"])
 def test_every_mechanism_of_flat_space_releases_it(space, mechanism):
     release = sf.private_mean(POINTS, sf.Ball(space, np.eye(2), 1.5), 4.0, mechanism)
     assert release.value.shape == SHAPE
