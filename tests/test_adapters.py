@@ -1,14 +1,22 @@
 import sys
 from fractions import Fraction
+from types import SimpleNamespace
 
 import mne
 import numpy as np
 import pytest
+from geomstats.geometry.discrete_curves import DiscreteCurvesStartingAtOrigin
 from geomstats.geometry.euclidean import Euclidean, EuclideanMetric
 from geomstats.geometry.grassmannian import Grassmannian
+from geomstats.geometry.hpd_matrices import HPDMatrices
+from geomstats.geometry.hyperbolic import Hyperbolic
 from geomstats.geometry.hypersphere import Hypersphere
+from geomstats.geometry.minkowski import Minkowski
 from geomstats.geometry.pre_shape import PreShapeSpace
-from geomstats.geometry.spd_matrices import SPDLogEuclideanMetric, SPDMatrices
+from geomstats.geometry.product_manifold import ProductManifold
+from geomstats.geometry.spd_matrices import SPDBuresWassersteinMetric, SPDLogEuclideanMetric, SPDMatrices
+from geomstats.geometry.special_orthogonal import SpecialOrthogonal
+from geomstats.geometry.stiefel import Stiefel
 from pyriemann.estimation import Covariances
 from pyriemann.tangentspace import TangentSpace
 
@@ -16,6 +24,7 @@ import sfumato as sf
 from benchmarks.agreement import CASES, LIMIT, TOLERANCE
 from benchmarks.peers import SOLVERS, space_of
 from sfumato.adapters import as_opendp, from_geomstats
+from sfumato.regions import Ellipsoid
 
 
 # -- geomstats --------------------------------------------------------------------------------------------------------------
@@ -52,24 +61,177 @@ def test_distances_are_those_of_geomstats(theirs, ours):
     assert distances.min() > 0.01  # a distance of nothing would agree with anything
 
 
+# -- any other manifold of theirs -------------------------------------------------------------------------------------------
+OTHERS = {
+    "hyperboloid": (Hyperbolic(2), 2),
+    "half-space": (Hyperbolic(2, coords_type="half-space"), 2),
+    "rotations": (SpecialOrthogonal(3), 3),
+    "rotation vectors": (SpecialOrthogonal(3, point_type="vector"), 3),
+    "subspaces": (Grassmannian(4, 2), 4),
+    "frames": (Stiefel(4, 2), 5),
+    "log-Euclidean": (with_metric(SPDMatrices(3), SPDLogEuclideanMetric), 6),
+    "Bures-Wasserstein": (with_metric(SPDMatrices(2), SPDBuresWassersteinMetric), 3),
+    "curves": (DiscreteCurvesStartingAtOrigin(2, 6), 10),  # with the SRV metric
+    "solid shapes": (shapes(5, 3), 8),  # geomstats counts the rotations too
+    "preshapes": (PreShapeSpace(4, 2), 5),
+    "products": (ProductManifold([Hypersphere(2), Hyperbolic(2)]), 4),
+    "rescaled": (with_metric(Euclidean(3), EuclideanMetric), 3),
+}
+
+
+def near(space, center, length=0.1, n=12):
+    directions = np.random.default_rng(3).normal(size=(n, space.dim))
+    directions *= length / np.linalg.norm(directions, axis=1, keepdims=True)
+    return directions, space.exp(center, space.from_coordinates(center, directions))
+
+
+@pytest.fixture(scope="module", params=OTHERS)
+def other(request):
+    theirs, dim = OTHERS[request.param]
+    space = from_geomstats(theirs)
+    assert space.dim == dim
+    origin = space.origin()
+    return theirs, space, near(space, origin, 0.05)[1][0]  # a centre that is nothing special
+
+
+def test_logarithms_invert_and_coordinates_are_orthonormal(other):
+    theirs, space, center = other
+    coordinates, points = near(space, center)
+    assert not space.diagnose(points)[1]
+    vectors = space.log(center, points)
+    assert space.coordinates(center, vectors) == pytest.approx(coordinates, abs=1e-5)
+    assert space.exp(center, vectors) == pytest.approx(points, abs=1e-5)
+    found = space.coordinates(center, vectors)
+    assert space.from_coordinates(center, found) == pytest.approx(vectors, abs=1e-9)  # they span the tangent space
+    lengths = [float(theirs.metric.norm(v, center)) for v in vectors]
+    assert np.linalg.norm(found, axis=1) == pytest.approx(lengths, abs=1e-9)
+    assert space.norm(center, vectors) == pytest.approx(lengths, abs=1e-9)
+    assert space.distance(center, points) == pytest.approx(np.full(12, 0.1), abs=1e-5)
+    basis = space.tangent_basis(center)
+    inner = [[float(theirs.metric.inner_product(u, v, center)) for u in basis] for v in basis]
+    assert inner == pytest.approx(np.eye(space.dim), abs=1e-9)
+
+
+def test_no_record_notices_another(other, monkeypatch):
+    theirs, space, center = other
+    region = Ellipsoid(space, center, np.full(space.dim, 0.3))
+    _, points = near(space, center)
+    alone = region.chart(points)
+    for replacement in (center, near(space, center, 0.25)[1][7]):
+        others = points.copy()
+        others[5] = replacement
+        changed = region.chart(others)
+        assert (np.abs(changed - alone).max(axis=1) > 1e-9).tolist() == [row == 5 for row in range(12)]
+        assert np.delete(changed, 5, axis=0).tobytes() == np.delete(alone, 5, axis=0).tobytes()
+    log = theirs.metric.log
+
+    def refusing(point, base_point, **options):
+        if np.array_equal(point, points[5]):
+            raise RuntimeError("no logarithm")
+        return log(point, base_point, **options)
+
+    monkeypatch.setattr(theirs.metric, "log", refusing)
+    changed = region.chart(points)
+    assert not changed[5].any()
+    assert np.delete(changed, 5, axis=0).tobytes() == np.delete(alone, 5, axis=0).tobytes()
+
+
+def test_bad_rows_are_named(other):
+    theirs, space, center = other
+    _, points = near(space, center)
+    points[4] = np.nan
+    with pytest.raises(sf.InvalidPointError, match="record 4: holds NaN"):
+        space.validate(points)
+    if not isinstance(theirs, Euclidean) and type(theirs).__name__ not in FLAT:
+        points[4], points[2] = points[5], -7.0 - np.arange(points[2].size).reshape(points[2].shape)
+        with pytest.raises(
+            sf.InvalidPointError, match=rf"record 2: is not a point of geomstats.{type(theirs).__name__}"
+        ):
+            space.validate(points)
+        assert list(space.diagnose(points)[1]) == [2]
+    with pytest.raises(ValueError, match="points have shape"):
+        space.validate(points[..., :1])
+
+
+FLAT = ("DiscreteCurvesStartingAtOrigin", "_SpecialOrthogonal3Vectors")  # where any numbers are a point
+
+
+def test_they_have_files_means_and_ellipsoids_and_nothing_that_is_not_proven(other, tmp_path):
+    _, space, center = other
+    _, points = near(space, center)
+    np.save(tmp_path / "points.npy", points)
+    flat = points.reshape(len(points), -1)
+    np.savetxt(
+        tmp_path / "points.csv", flat, "%.17g", ",", header=",".join(f"v{j}" for j in range(flat.shape[1])), comments=""
+    )
+    for name in ("points.npy", "points.csv"):
+        assert sf.read(tmp_path / name, space).points.tolist() == points.tolist()
+    region = Ellipsoid.from_sample(space, points[:8]).settle(100, 1.0)
+    assert space.distance(center, region.center) < 0.1
+    chart = region.chart(points)
+    assert np.linalg.norm(chart, axis=1).max() <= 1
+    assert not space.diagnose(space.present(region.point(chart)))[1]
+    with pytest.raises(sf.Refusal, match=r"nothing is proven of .* use the tangent mechanism"):
+        sf.private_mean(points, sf.Ball(space, center, 0.3), 1.0, "kng")
+
+
+def test_a_private_mean_of_each(other, tmp_path):
+    _, space, center = other
+    _, points = near(space, center, n=100)
+    release = sf.private_mean(points, Ellipsoid(space, center, np.full(space.dim, 0.15)), epsilon=8.0)
+    assert release.mechanism.name == "tangent"
+    assert not space.diagnose(release.value[None])[1]
+    mean = space.coordinates(center, space.log(center, points)).mean(axis=0)
+    found = space.coordinates(center, space.log(center, release.value))
+    assert 0 < np.linalg.norm(found - mean) <= 2 * release.error(0.999) < 0.1
+    release.save(tmp_path / "mean.json")
+    again = sf.Release.load(tmp_path / "mean.json")
+    assert again.space.known is None
+    assert again.describe() == release.describe()
+    sf.plot_release(again, tmp_path / "mean.png")
+
+
+def test_the_global_generator_is_left_as_it_was():
+    np.random.seed(11)  # noqa: NPY002
+    expected = np.random.get_state()[1].tolist()  # noqa: NPY002
+    first, second = from_geomstats(Grassmannian(3, 1)), from_geomstats(Grassmannian(3, 1))
+    assert np.random.get_state()[1].tolist() == expected  # noqa: NPY002
+    assert first.origin().tobytes() == second.origin().tobytes()
+    assert first.parameters() == {"n": 3, "p": 1, "dim": 2, "point_ndim": 2, "shape": [3, 3]}
+
+
+def test_the_metric_is_that_at_the_time():
+    theirs = with_metric(SPDMatrices(2), SPDLogEuclideanMetric)
+    space = from_geomstats(theirs)
+    a, b = np.eye(2), np.diag([2.0, 3.0])
+    theirs.equip_with_metric(SPDBuresWassersteinMetric)
+    assert space.distance(a, b) == pytest.approx(np.hypot(np.log(2), np.log(3)))
+    assert from_geomstats(theirs).distance(a, b) != pytest.approx(np.hypot(np.log(2), np.log(3)))
+
+
 @pytest.mark.parametrize(
     ("theirs", "reason"),
     [
-        (Hypersphere(2, intrinsic=True), "are angles; create it with intrinsic=False"),
-        (PreShapeSpace(5, 2), "then pass its quotient"),
-        (shapes(5, 3), "ambient_dim=3"),
-        (with_metric(SPDMatrices(3), SPDLogEuclideanMetric), "no sfumato space for SPDMatrices with SPDLogEuc"),
-        (with_metric(Euclidean(3), EuclideanMetric), "no sfumato space for Euclidean with EuclideanMetric"),
-        (Euclidean(3, equip=False), "for Euclidean with no metric; known: Euclidean with CanonicalEuclideanMetric"),
-        (Grassmannian(3, 2), "no sfumato space for Grassmannian"),
-        (sf.Euclidean(dim=3), "no sfumato space for Euclidean with str"),
-        (3, "no sfumato space for int"),
+        (Hypersphere(2, intrinsic=True), "Hypersphere with HypersphereMetric does not work here"),
+        (Euclidean(3, equip=False), "Euclidean has no metric"),
+        (SimpleNamespace(shape=(2,), belongs=0, to_tangent=0, metric=SimpleNamespace(log=0)), "Namespace has no exp"),
+        (SimpleNamespace(shape=(2,), belongs=0, to_tangent=0, metric=SimpleNamespace(exp=0)), "Namespace has no log"),
+        (Minkowski(2), "MinkowskiMetric does not work here .*positive definite"),
+        (HPDMatrices(2), "its points are complex numbers"),
+        (sf.Euclidean(dim=3), "takes a geomstats manifold"),
+        (3, "int has no shape"),
     ],
     ids=lambda value: value if isinstance(value, str) else "",
 )
-def test_other_spaces_are_refused_with_the_reason(theirs, reason):
+def test_what_is_missing_is_said(theirs, reason):
     with pytest.raises(ValueError, match=reason):
         from_geomstats(theirs)
+
+
+def test_another_backend_is_named(monkeypatch):
+    monkeypatch.setattr("geomstats.backend.__name__", "geomstats.pytorch")
+    with pytest.raises(ValueError, match=r"NumPy backend, not pytorch: .* GEOMSTATS_BACKEND=numpy"):
+        from_geomstats(Grassmannian(3, 1))
 
 
 @pytest.mark.parametrize(

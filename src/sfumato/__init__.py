@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Space, Sphere
     from .statistics import Objective
 
 _HOMES = {
@@ -70,7 +70,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Euclidean PlanarShapes Space Sphere",
+    "spaces": "SPD Chart Euclidean PlanarShapes Space Sphere",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -81,6 +81,7 @@ __all__ = [
     "Ball",
     "BudgetExceeded",
     "Calibration",
+    "Chart",
     "ConvergenceWarning",
     "Dataset",
     "Ellipsoid",

@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
-from .spaces.base import Array
+from .spaces.base import Array, Points, not_finite
+from .spaces.chart import one_by_one, same_start
 
 if TYPE_CHECKING:
     from opendp.mod import Measurement
@@ -19,54 +21,173 @@ if TYPE_CHECKING:
     from .mechanisms import Mechanism
 
 # by the names of the class and of its metric, because another metric has another mean
-_GEOMSTATS: dict[tuple[str, str], Callable[[Any], Space]] = {
+_TWINS: dict[tuple[str, str], Callable[[Any], Space]] = {
     ("Euclidean", "CanonicalEuclideanMetric"): lambda space: Euclidean(dim=space.dim),
     ("Hypersphere", "HypersphereMetric"): lambda space: Sphere(dim=space.dim),
     ("SPDMatrices", "SPDAffineMetric"): lambda space: SPD(size=space.n),
     ("PreShapeSpace", "KendallShapeMetric"): lambda space: PlanarShapes(landmarks=space.k_landmarks),
 }
+BELONGS = 1e-6  # how far the numbers of a record may be from those of a point, as in a file with six digits
+INDEPENDENT = 1e-6  # least new part of a tangent vector, of the longest
+STEP, CLOSE = 1e-2, 1e-5  # a step at a public point, and how well log must lead back along it
 
 
 def from_geomstats(space: Any) -> Space:
-    """The sfumato space that corresponds to a geomstats space.  Points are the same arrays in both packages.
+    """A geomstats manifold as a space, with its own metric.  Points are the same arrays in both packages.
 
-    Parameters
-    ----------
-    space : geomstats space
-        ``Euclidean``, ``Hypersphere``, ``SPDMatrices`` with the affine-invariant metric, or Kendall's planar shapes: the
-        quotient of a ``PreShapeSpace`` of ambient dimension 2.  It is recognised by the names of its class and metric.
-
-    Returns
-    -------
-    Space
-        The corresponding space.
+    Where sfumato has the same space and metric (Euclidean, the sphere, the affine-invariant metric on SPD matrices, planar
+    shapes), it is that one, with all mechanisms.  Any other manifold that has a logarithm and an exponential is called through
+    geomstats, one record at a time: slower, and for releases by charts, as nothing is proven of its curvature.
 
     Raises
     ------
     ValueError
-        If sfumato has no such space.
+        If it has no metric, logarithm or exponential that works with the NumPy backend; the error says what is missing.
 
     Examples
     --------
     >>> from geomstats.geometry.hypersphere import Hypersphere
-    >>> from_geomstats(Hypersphere(2))
-    Sphere(dim=2, curvature=1.0)
+    >>> from geomstats.geometry.grassmannian import Grassmannian
+    >>> from_geomstats(Hypersphere(2)), from_geomstats(Grassmannian(4, 2))
+    (Sphere(dim=2, curvature=1.0), from_geomstats(Grassmannian with GrassmannianCanonicalMetric, dim=4))
     """
-    kind = type(space).__name__
-    metric = type(space.metric).__name__ if hasattr(space, "metric") else "no metric"
-    if kind == "Hypersphere" and space.intrinsic:
-        raise ValueError("from_geomstats: points of this Hypersphere are angles; create it with intrinsic=False")
-    if kind == "PreShapeSpace" and metric == "PreShapeMetric":
-        raise ValueError(
-            "from_geomstats: this PreShapeSpace distinguishes rotated copies of a shape; call its "
-            "equip_with_group_action('rotations') and equip_with_quotient(), then pass its quotient"
-        )
-    if kind == "PreShapeSpace" and space.ambient_dim != 2:
-        raise ValueError(f"from_geomstats: shapes must lie in the plane, these have ambient_dim={space.ambient_dim}")
-    if (kind, metric) not in _GEOMSTATS:
-        known = ", ".join(f"{space} with {metric}" for space, metric in _GEOMSTATS)
-        raise ValueError(f"from_geomstats: there is no sfumato space for {kind} with {metric}; known: {known}")
-    return _GEOMSTATS[kind, metric](space)
+    lacks = [x for x in ("shape", "belongs", "to_tangent", "metric") if not hasattr(space, x)]
+    lacks = lacks or [x for x in ("log", "exp", "inner_product") if not hasattr(space.metric, x)]
+    if lacks:
+        takes = "takes a geomstats manifold with a metric (equip=True) that has log and exp"
+        raise ValueError(f"from_geomstats {takes}: {type(space).__name__} has no {lacks[0]}")
+    kind, metric = type(space).__name__, type(space.metric).__name__
+    ours = not space.intrinsic if kind == "Hypersphere" else kind != "PreShapeSpace" or space.ambient_dim == 2
+    return _TWINS[kind, metric](space) if ours and (kind, metric) in _TWINS else Geomstats(space)
+
+
+class Geomstats(Space):
+    """A manifold of geomstats, called one record at a time: some of its logarithms are iterations that end for all records at
+    once, or raise for all, and then what stands for one record would depend on the others.  See :func:`from_geomstats`."""
+
+    name: ClassVar[str] = "geomstats"
+
+    def __init__(self, space: Any) -> None:
+        import geomstats.backend
+
+        if (backend := geomstats.backend.__name__.rpartition(".")[2]) != "numpy":
+            raise ValueError(
+                f"from_geomstats needs geomstats with its NumPy backend, not {backend}: set the environment variable "
+                "GEOMSTATS_BACKEND=numpy before Python starts"
+            )
+        self.manifold, self.geometry = (
+            space,
+            space.metric,
+        )  # a manifold may be given another metric later; this one stays
+        kind, metric = type(space).__name__, type(space.metric).__name__
+        called = {
+            "name": f"geomstats.{kind}",
+            "metric": metric,
+            "kind": "arrays" if len(space.shape) > 1 else "vectors",
+        }
+        vars(self).update(called)
+        try:
+            self._origin = _public_point(space)
+            self.dim = len(_frame(self, self._origin.tobytes()))
+            step = STEP * np.eye(1, self.dim)
+            there = self.exp(self._origin, self.from_coordinates(self._origin, step))
+            with same_start():
+                back = self.coordinates(self._origin, self.geometry.log(there[0], self._origin)[None])
+            if self.diagnose(there)[1] or not np.abs(back - step).max() <= CLOSE:
+                raise ValueError("its exponential leads out of it, or its logarithm does not lead back")
+        except Exception as error:  # at a public point: there are no data yet
+            words = f"{type(error).__name__}: {' '.join(str(error).split())[:200]}"
+            raise ValueError(
+                f"from_geomstats: {kind} with {metric} does not work here ({words}); another metric may, or write its "
+                "logarithm and exponential as functions, for sfumato.Chart"
+            ) from None
+
+    def __repr__(self) -> str:
+        return f"from_geomstats({type(self.manifold).__name__} with {self.metric}, dim={self.dim})"
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return tuple(self.manifold.shape)
+
+    def parameters(self) -> dict[str, Any]:
+        """Dimension and shape, and the other numbers that geomstats knows the manifold by."""
+        known = {key: x for key, x in vars(self.manifold).items() if type(x) in (int, float, str) and key[0] != "_"}
+        return {**known, "dim": self.dim, "shape": list(self.point_shape)}
+
+    def origin(self) -> Points:
+        return self._origin.copy()
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        array = self._real_batch(points)
+        known = one_by_one(lambda x: np.all(self.manifold.belongs(x, atol=BELONGS)), array, shape=())
+        no_point = f"is not a point of {self.name}"
+        return array, {int(row): no_point for row in np.flatnonzero(known != 1)} | not_finite(array)
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def exp(self, base: Points, vectors: Points) -> Points:
+        return self._pairs(lambda x, v: self.geometry.exp(v, x), base, vectors, self.point_shape)
+
+    def log(self, base: Points, points: Points) -> Points:
+        return self._pairs(lambda x, y: self.geometry.log(y, x), base, points, self.point_shape)
+
+    def distance(self, a: Points, b: Points) -> Array:
+        return self._pairs(self.geometry.dist, a, b, ())
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(self.coordinates(base, u) * self.coordinates(base, v), axis=-1))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        return np.asarray(np.tensordot(coordinates, _frame(self, base.tobytes()), 1))
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        basis = _frame(self, base.tobytes())
+        flat = np.reshape(vectors, (*vectors.shape[: vectors.ndim - len(self.point_shape)], -1))
+        return np.asarray(flat @ np.linalg.pinv(basis.reshape(self.dim, -1)))
+
+    def _pairs(self, function: Callable[..., Any], a: Points, b: Points, shape: tuple[int, ...]) -> Array:
+        """A function of points and points or vectors, pair by pair."""
+        one = self.point_shape
+        lead = np.broadcast_shapes(a.shape[: a.ndim - len(one)], b.shape[: b.ndim - len(one)])
+        rows = (np.broadcast_to(x, (*lead, *one)).reshape(-1, *one) for x in (a, b))
+        return one_by_one(function, *rows, shape=shape).reshape((*lead, *shape))
+
+
+@lru_cache(maxsize=64)
+def _frame(space: Geomstats, base: bytes) -> Points:
+    """An orthonormal basis of the tangent space at a public point, (dim, *point_shape): the ambient basis vectors in order,
+    projected, and made orthonormal by Gram and Schmidt, in the flat metric and then (Cholesky) in that of the space."""
+    point, shape = np.frombuffer(base).reshape(space.point_shape), (-1, *space.point_shape)
+
+    def gram(rows: Array) -> Array:
+        vectors = rows.reshape(shape)
+        return np.array([[float(space.geometry.inner_product(u, v, point)) for v in vectors] for u in vectors])
+
+    ambient = np.eye(math.prod(space.point_shape)).reshape(shape)
+    flat = _independent(np.stack([np.ravel(space.manifold.to_tangent(vector, point)) for vector in ambient]))
+    products = gram(flat)
+    if len(horizontal := _independent(products @ flat)) < len(flat):  # the metric of a quotient does not see its fibres
+        flat, products = horizontal, gram(horizontal)
+    return np.linalg.solve(np.linalg.cholesky(products), flat).reshape(shape)
+
+
+def _independent(rows: Array) -> Array:
+    """An orthonormal basis of what the rows span, in their order; each is made orthogonal twice, against rounding."""
+    basis, least = np.empty((0, rows.shape[1])), INDEPENDENT * np.linalg.norm(rows, axis=1).max()
+    for row in rows:
+        rest = row - (row @ basis.T) @ basis
+        rest = rest - (rest @ basis.T) @ basis
+        if (length := np.linalg.norm(rest)) > least:
+            basis = np.vstack([basis, rest / length])
+    return basis
+
+
+def _public_point(manifold: Any) -> Points:
+    """The same point at all times: the first that geomstats draws."""
+    with same_start():
+        point = np.asarray(manifold.random_point())
+    if np.iscomplexobj(point):
+        raise ValueError("its points are complex numbers")
+    return point.astype(np.float64).reshape(manifold.shape)
 
 
 def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:

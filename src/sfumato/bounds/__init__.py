@@ -28,7 +28,10 @@ def bounds_of(space: Space) -> Bounds:
     for kind in type(space).__mro__:
         if kind in _MAKERS:
             return _MAKERS[kind](space)
-    raise Refusal(f"nothing is proven of {space}: register its bounds with sfumato.bounds.register")
+    raise Refusal(
+        f"nothing is proven of {space}: KNG, the Laplace and the exponential mechanism need bounds on its curvature "
+        "(sfumato.bounds.register); use the tangent mechanism, which needs none"
+    )
 
 
 register(Euclidean, partial(constant_curvature, kappa=0.0))

@@ -4,6 +4,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from .base import InvalidPointError, Kind, Points, Space
+from .chart import Chart
 from .euclidean import Euclidean
 from .shapes import PlanarShapes
 from .spd import SPD
@@ -64,6 +65,7 @@ __all__ = [
     "GLOBE",
     "SPACES",
     "SPD",
+    "Chart",
     "Euclidean",
     "InvalidPointError",
     "PlanarShapes",
