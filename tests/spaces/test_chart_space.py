@@ -214,3 +214,18 @@ def test_a_release_is_reloaded_and_shown_without_its_functions(tmp_path):
     sf.plot_release(again, tmp_path / "mean.png")
     sf.write_report(again, tmp_path / "mean.html")
     assert "points of the space &#x27;chart&#x27;" in (tmp_path / "mean.html").read_text()
+
+
+def test_an_exp_that_fails_at_the_draw_gives_the_centre_and_a_frame_that_fails_refuses_first(rng):
+    """What is done then depends on the lattice point alone, and nothing raises after the charge."""
+    from sfumato.mechanisms import Problem, choose
+    from sfumato.records import Records
+
+    def exp(v):
+        if np.linalg.norm(v) > 1e-3:
+            raise ArithmeticError("far")
+        return v
+
+    space = sf.Chart(log=lambda y: y, exp=exp, dim=2)
+    plan = choose(Problem(sf.Ellipsoid(space, [0.0, 0.0], [1.0, 0.5]), 5, sf.PureDP(1.0)))
+    assert plan.draw(Records(space, np.zeros((5, 2))), rng).value.tolist() == [0.0, 0.0]

@@ -89,8 +89,8 @@ class TangentPlan(Plan):
     @cached_property
     def factors(self) -> Array:
         """What the coordinates of a draw are multiplied by: λⱼ = (1 − μ/aⱼ)⁺ with μ = T·Σ(aⱼ − μ)⁺, T = σ²(p + 1) the variance
-        of each coordinate of the noise; the worst mean square error of a mean in the region is then μ² + T·Σaⱼ²λⱼ², the least of
-        all such factors (Pinsker 1980).  All are 1 unless shrinkage is asked for."""
+        of each coordinate of the noise; the worst mean square error of a mean in the region is then μ² + T·Σaⱼ²λⱼ², the least
+        of all such factors (Pinsker 1980).  All are 1 unless shrinkage is asked for."""
         axes = self.chart.axes
         if not self.options.get("shrink"):
             return np.ones(len(axes))
