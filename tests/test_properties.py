@@ -71,7 +71,7 @@ def sample(space, n, seed):
 
 
 # -- bad arguments ---------------------------------------------------------------------------------------------------------
-MECHANISMS = (sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace, sf.PointwiseLaplace)
+MECHANISMS = (sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.TangentKNorm, sf.AmbientLaplace, sf.PointwiseLaplace)
 RELEASE = sf.ManifoldLaplace(a_ball(sf.Euclidean(dim=2)), 1.0).release(np.zeros((50, 2)))
 
 
@@ -137,6 +137,16 @@ CALLS = {
     "Space": (lambda s, x: refused_or_done(s.validate, x), SPACE, ARRAYS),
     "Ball": (lambda s, c, r: refused_or_done(sf.Ball, s, c, r), SPACE | SCALARS, ARRAYS, SCALARS),
     "Ball.clip": (lambda s, x, how: refused_or_done(a_ball(s).clip, x, how), SPACE, ARRAYS, SCALARS | st.just("center")),
+    "Ellipsoid": (
+        lambda s, c, a, b: refused_or_done(sf.Ellipsoid, s, c, a, b),
+        SPACE | SCALARS, ARRAYS, ARRAYS | SCALARS, st.none() | ARRAYS,
+    ),
+    "Ellipsoid.from_sample": (
+        lambda s, x, c, m, w: refused_or_done(sf.Ellipsoid.from_sample, s, x, c, m, w),
+        SPACE, ARRAYS, SCALARS, SCALARS, SCALARS,
+    ),
+    "Chart": (lambda d: refused_or_done(lambda: sf.Chart(log=lambda y: y, exp=lambda v: v, dim=d)), SCALARS),
+    "PureDP": (lambda e: refused_or_done(sf.PureDP, e), SCALARS),
     "frechet_mean": (lambda s, x, w: refused_or_done(sf.frechet_mean, s, x, w), SPACE, ARRAYS, st.none() | ARRAYS),
     "plan": (lambda s, r, n, e: refused_or_done(sf.plan, s, r, n, e), SPACE, SCALARS, SCALARS, SCALARS),
     "private_mean": (
@@ -176,7 +186,7 @@ WITHOUT = {  # named types without checks of their own: results, records and exc
     "__version__", "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
     "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "RecordError", "Refusal",
     "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks
-    "AmbientLaplace", "Exponential", "ManifoldLaplace", "PointwiseLaplace",  # made under "KNG"
+    "AmbientLaplace", "Exponential", "ManifoldLaplace", "PointwiseLaplace", "TangentKNorm",  # made under "KNG"
 }  # fmt: skip
 
 

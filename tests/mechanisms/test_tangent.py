@@ -50,6 +50,7 @@ def test_sums_are_those_of_whole_numbers_however_they_are_made(rng):
     assert all(isinstance(total, int) for total in whole)
     parts = [whole_sums(region.chart, points[part], None) for part in np.array_split(np.arange(5000), 7)]
     assert (sum(parts[1:], parts[0]) == whole).all()
+    assert (whole_sums(region.chart, points[:0], None) == 0).all()  # an empty part of data that come in parts
     rows = np.trunc(region.chart(points) * 2.0**BITS)
     assert all(sum(int(x) for x in rows[:, j]) == whole[j] for j in range(3))
     assert (np.sum(rows.astype(object) ** 2, axis=1) <= (1 << BITS) ** 2).all()

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.scale import CALIBRATIONS, Calibration, Scale
+from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
 from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..privacy import PureDP
@@ -97,6 +97,7 @@ class Mechanism(ABC):
         Ideal draws are made a little more private than ε, so that what rounding adds is within ε: by a four-millionth, or more
         where doubles are coarse against the noise, as for very many records or a very large ε.
         """
+        check_records(n)
         return _fitted(self, n)
 
     def with_scale(self, n: int, epsilon: float, scale: Scale) -> Plan:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,6 +10,7 @@ import numpy as np
 from ..errors import Refusal
 from ..records import Records, one_thread
 from ..regions import Ball, Ellipsoid, as_chart
+from ..regions.ellipsoid import shorten
 from ..release.record import Record, Release
 from ..sampling import secure_generator
 from ..spaces.base import Array, Points
@@ -71,9 +73,12 @@ class StepsPlan(Plan):
         return replace(found, calibration=calibration, chart=chart)
 
     def _drawn(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
-        chart = self.first.chart
-        center = chart.point(self.first.lattice_point(self.first.mean(records), rng))
-        region = _moved(self.second.problem.region, center)
+        place = shorten(self.first.lattice_point(self.first.mean(records), rng))  # a point of the region
+        region = self.second.problem.region
+        with suppress(
+            Exception
+        ):  # where a user's space has no chart the second stays, which the first release alone decides
+            region = _moved(region, self.first.chart.point(place))
         plan = replace(self.second, problem=replace(self.second.problem, region=region))
         return plan, plan.draw(records, rng)
 

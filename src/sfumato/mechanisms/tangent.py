@@ -13,7 +13,7 @@ import numpy as np
 from ..bounds import bounds_of
 from ..calibration.chart import ChartError, chart_bias, chart_error
 from ..calibration.rounding import SELECTION, UNIT, crossing, relative_error
-from ..calibration.scale import Scale
+from ..calibration.scale import Scale, check_records
 from ..errors import Refusal
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, as_chart
@@ -62,6 +62,7 @@ class TangentKNorm(Mechanism):
 
     def at(self, n: int) -> Plan:
         """With the axes settled for so many records."""
+        check_records(n)
         settled = self.region if isinstance(self.region, Ball) else self.region.settle(n, self.privacy.epsilon)
         return super().at(n) if settled is self.region else replace(self, region=settled).at(n)
 
@@ -223,6 +224,6 @@ def whole_sums(rows: Callable[[Points], Array], points: Points, _: Array | None)
     """Sums of rows of length 1 at most, each rounded towards zero to whole numbers of units of 2^−BITS: exact."""
     sums = [
         np.trunc(rows(points[part]) * 2.0**BITS).astype(np.int64).sum(axis=0).astype(object)
-        for part in blocks(len(points), int(np.prod(points.shape[1:])))
+        for part in blocks(len(points), int(np.prod(points.shape[1:]))) or [slice(0, 0)]
     ]
     return np.asarray(sum(sums[1:], sums[0]))
