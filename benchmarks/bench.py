@@ -11,6 +11,7 @@ from . import THREADS
 
 os.environ.update(dict.fromkeys(THREADS, "1"))
 
+from .charts import charts
 from .means import means, passes
 from .samplers import draws, release
 from .scale import scale
@@ -22,6 +23,7 @@ SECTIONS = {
     "release": release,
     "draws": draws,
     "passes": passes,
+    "charts": charts,
     "scale": scale,
     "startup": startup,
 }

@@ -20,6 +20,7 @@ WIDE = [name for name in DISPATCHED if name.startswith("AVX512") or name == "X86
 CHOICES = {
     "haswell": ("AVX2", {"OPENBLAS_CORETYPE": "Haswell"}),
     "zen": ("AVX2", {"OPENBLAS_CORETYPE": "Zen"}),
+    "nehalem": ("SSE42", {"OPENBLAS_CORETYPE": "Nehalem"}),
     "skylakex": ("AVX512F", {"OPENBLAS_CORETYPE": "SkylakeX"}),
     "no-avx512": ("AVX512F", {"NPY_DISABLE_CPU_FEATURES": " ".join(WIDE)}),
     "older": (

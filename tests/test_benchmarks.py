@@ -9,6 +9,7 @@ import pytest
 import sfumato as sf
 from benchmarks import cases, table
 from benchmarks.cases import Case, gradient_norm
+from benchmarks.charts import chart_sum, ellipsoid
 from benchmarks.means import CASES
 from benchmarks.peers import Timed, space_of
 from benchmarks.samplers import experiments
@@ -78,6 +79,14 @@ def test_a_timed_solver_answers_from_a_process_of_its_own(tmp_path):
     assert solver.memory >= 0
     with pytest.raises(RuntimeError, match="sfumato ended with code 1"):
         Timed("sfumato", case.kind, case.size, tmp_path / "nothing.npy")
+
+
+@pytest.mark.parametrize("case", SMALL, ids=lambda case: case.name)
+def test_charts_that_are_timed_clip_some_records_and_count_all(case):
+    region, points = ellipsoid(case, 2), case.points()
+    w = region.chart(region.space.validate(points))
+    assert chart_sum(region, points) == pytest.approx(w.sum(axis=0), rel=1e-12)
+    assert 0.02 < np.mean(np.linalg.norm(w, axis=1) > 0.999) < 0.98
 
 
 def test_what_is_wanted():

@@ -6,6 +6,7 @@ import sys
 import mpmath
 import numpy as np
 import pytest
+import threadpoolctl
 
 import sfumato as sf
 from attacks.adversary import transport_back
@@ -13,7 +14,6 @@ from conftest import cloud, typical_radius
 from sfumato.bounds import bounds_of
 from sfumato.frechet import solve
 from sfumato.records import Records, one_thread
-from sfumato.records.memory import _blas
 from sfumato.spaces import _curvature as curvature
 from sfumato.spaces import base, shapes, spd, sphere
 from sfumato.spaces.base import Space
@@ -222,10 +222,14 @@ def test_points_that_are_canonical_are_not_copied_and_never_changed(space, rng):
 
 
 def test_blas_is_held_to_one_thread_and_let_go():
-    before = [library.get_num_threads() for library in _blas()]
-    with one_thread():
-        assert all(library.get_num_threads() == 1 for library in _blas())
-    assert [library.get_num_threads() for library in _blas()] == before
+    def threads():
+        return [pool["num_threads"] for pool in threadpoolctl.threadpool_info() if pool["user_api"] == "blas"]
+
+    with threadpoolctl.threadpool_limits(2, "blas"):
+        before = threads()
+        with one_thread():
+            assert set(threads()) == {1}
+        assert threads() == before
 
 
 def test_numba_is_not_loaded_for_few_records():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..spaces.base import Array, InvalidPointError, Points, Space, as_numbers
+from ..spaces.base import CACHE, MANY, Array, InvalidPointError, Points, Space, as_numbers, blocks, compiled
 from .ball import INSIDE, Ball, admit
 
 if TYPE_CHECKING:
@@ -185,12 +186,20 @@ class Ellipsoid:
         Each row depends on its own record alone, so replacing one record moves their mean by at most 2/n (proofs, Result 5).
         A record whose logarithm fails, is not a number or overflows becomes 0, and the others do not notice.
         """
-        return self.of_tangents(tangent_coordinates(self.space, self.center, points))
+        made = np.empty((len(points), len(self.axes)))
+        for part, found in self.chart_blocks(points):
+            made[part] = found
+        return made
+
+    def chart_blocks(self, points: Points) -> Iterator[tuple[slice, Array]]:
+        """The same for so many points at a time as stay in the processor's cache, for sums: slices and chart coordinates."""
+        for part, found in _in_blocks(self.space, self.center, points, self.basis / self.axes[:, None]):
+            yield part, shorten(found, in_place=True)
 
     def of_tangents(self, tangents: Array) -> Array:
         """The chart's coordinates of tangent coordinates at the centre, (n, d), clipped."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return shorten(tangents @ self.basis.T / self.axes)
+            return shorten(tangents @ (self.basis / self.axes[:, None]).T)
 
     def clip(self, points: Points) -> Points:
         """The points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and clipped."""
@@ -250,21 +259,44 @@ def as_chart(region: Ball | Ellipsoid) -> Ellipsoid:
     return Ellipsoid(region.space, center, axes, source="a ball given by hand", spread=region.radius)
 
 
-def shorten(vectors: Array, radius: float = 1.0) -> Array:
+def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Array:
     """Rows shortened to at most ``radius``; 0 in place of a row that has no finite length.
 
     >>> shorten(np.array([[3.0, 4.0], [0.1, 0.0], [1e300, 1e300], [np.nan, 0.0]])).round(6).tolist()
     [[0.6, 0.8], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0]]
     """
+    made = vectors if in_place else vectors.copy()
+    if made.size >= MANY and (kernels := compiled()):
+        kernels.shorten(made, INSIDE * radius)
+        return made
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.sqrt(np.sum(vectors * vectors, axis=-1, keepdims=True))
+        lengths = np.sqrt(np.sum(made * made, axis=-1, keepdims=True))
         known = np.isfinite(lengths)
         shrink = INSIDE * radius / np.maximum(np.where(known, lengths, 1.0), INSIDE * radius)
-        return np.where(known, vectors * shrink, 0.0)
+        made *= shrink
+    made[~known[..., 0]] = 0.0
+    return made
 
 
 def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
-    """coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are.
+    """coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are."""
+    made = np.empty((len(points), space.dim))
+    for part, found in _in_blocks(space, center, points):
+        made[part] = found
+    return made
+
+
+def _in_blocks(
+    space: Space, center: Points, points: Points, rows: Array | None = None
+) -> Iterator[tuple[slice, Array]]:
+    """rows·coord_c(log_c y) of canonical points, as many at a time as stay in the processor's cache: slices, and (…, p)."""
+    log_map = space.log_map(center, rows)
+    for part in blocks(len(points), int(np.prod(space.point_shape)), CACHE // 4):
+        yield part, _for_each(log_map, center, points[part])
+
+
+def _for_each(log_map: Callable[[Points], Array], center: Points, points: Points) -> Array:
+    """What a function makes of each record: NaN where it fails for one.
 
     A logarithm that raises does so for all its rows at once.  Those at fault are then found by halving and replaced by the
     centre, and all rows are computed again: in the same place of an array of the same shape, so to the same bits as if
@@ -273,7 +305,7 @@ def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
 
     def of(rows: Points) -> Array:
         with np.errstate(all="ignore"):
-            return np.asarray(space.coordinates(center, space.log(center, rows)), dtype=np.float64)
+            return np.asarray(log_map(rows), dtype=np.float64)
 
     def at_fault(rows: Points, start: int) -> list[int]:
         try:
@@ -285,8 +317,6 @@ def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
             return at_fault(rows[:middle], start) + at_fault(rows[middle:], start + middle)
         return []
 
-    if not len(points):
-        return np.empty((0, space.dim))
     try:
         return of(points)
     except Exception:  # whatever a user's logarithm raises: nothing may fail because of a record

@@ -73,23 +73,23 @@ def _four(points: Array, i: int) -> Any:
 
 @_compile
 def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
-    """How many rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
-    bad = 0.0
+    """Which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad = np.empty(len(points), dtype=np.bool_)
     for i in range(len(points)):
         y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
-        bad += 0.0 if abs((y0 * y0 + y1 * y1 + y2 * y2) / norm2 - 1.0) <= exact else 1.0
+        bad[i] = not abs((y0 * y0 + y1 * y1 + y2 * y2) / norm2 - 1.0) <= exact
     return bad
 
 
 @_compile
 def direction_faults(points: Array, norm2: float, exact: float) -> Any:
-    """How many rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
-    bad = 0.0
+    """Which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad = np.empty(len(points), dtype=np.bool_)
     for i in range(len(points)):
         square = 0.0
         for j in range(points.shape[1]):
             square += points[i, j] * points[i, j]
-        bad += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+        bad[i] = not abs(square / norm2 - 1.0) <= exact
     return bad
 
 
@@ -198,9 +198,78 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
 
 
 @_compile
+def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
+    """θ/sin θ at cos θ = c from sin θ = q·‖y − c·x‖, which is accurate near the antipode too; 0 there."""
+    square = 0.0
+    for j in range(len(y)):
+        u = y[j] - c * x[j]
+        square += u * u
+    sine = q * math.sqrt(square)
+    return math.atan2(sine, c) / sine if sine > 0.0 else 0.0
+
+
+@_compile
+def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any, least: float) -> Any:
+    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.
+
+    θ/sin θ is a series in 1 − c; where c = cos θ is below ``least`` it is put right afterwards, record by record."""
+    n = len(points)
+    x0, x1, x2 = q * q * x[0], q * q * x[1], q * q * x[2]
+    (a0, b0), (a1, b1), (a2, b2) = columns[0], columns[1], columns[2]
+    made, c = np.empty((n, 2)), np.empty(RUN)
+    for start in range(0, n, RUN):
+        count, far = min(RUN, n - start), 0.0
+        for i in range(count):
+            y0, y1, y2 = points[start + i, 0], points[start + i, 1], points[start + i, 2]
+            c[i] = x0 * y0 + x1 * y1 + x2 * y2
+            f = _sum(series, 1.0 - c[i])
+            made[start + i, 0] = f * (a0 * y0 + a1 * y1 + a2 * y2)
+            made[start + i, 1] = f * (b0 * y0 + b1 * y1 + b2 * y2)
+            far += 1.0 if c[i] < least else 0.0
+        if far > 0.0:
+            for i in range(count):
+                if c[i] < least:
+                    y0, y1, y2 = points[start + i, 0], points[start + i, 1], points[start + i, 2]
+                    f = _far_stretch(points[start + i], c[i], x, q)
+                    made[start + i, 0] = f * (a0 * y0 + a1 * y1 + a2 * y2)
+                    made[start + i, 1] = f * (b0 * y0 + b1 * y1 + b2 * y2)
+    return made
+
+
+@_compile
+def stretch(rows: Array, points: Array, x: Array, q: float, series: Any, least: float) -> None:
+    """Each row times θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series where cos θ is at least ``least``."""
+    for i in range(len(points)):
+        c = 0.0
+        for j in range(points.shape[1]):
+            c += x[j] * points[i, j]
+        c *= q * q
+        f = _far_stretch(points[i], c, x, q) if c < least else _sum(series, 1.0 - c)
+        for j in range(rows.shape[1]):
+            rows[i, j] *= f
+
+
+@_compile
+def shorten(rows: Array, longest: float) -> None:
+    """Rows made no longer than ``longest``, in place; 0 in place of those that have no finite length."""
+    p = rows.shape[1]
+    for i in range(len(rows)):
+        square = 0.0
+        for j in range(p):
+            square += rows[i, j] * rows[i, j]
+        length = math.sqrt(square)
+        if length < math.inf:
+            shrink = longest / max(length, longest)
+            for j in range(p):
+                rows[i, j] *= shrink
+        else:
+            rows[i] = 0.0
+
+
+@_compile
 def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
-    """How many shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above mean2."""
-    bad = 0.0
+    """Which shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above mean2."""
+    bad = np.empty(len(points), dtype=np.bool_)
     alternate = np.ones(points.shape[1])
     alternate[1::2] = -1.0
     for i in range(len(points)):
@@ -210,16 +279,19 @@ def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
             square += points[i, j] * points[i, j]
             both += points[i, j]
             apart += points[i, j] * alternate[j]
-        bad += 0.0 if (abs(square - 1.0) <= norm2) & (both * both + apart * apart <= 2.0 * mean2) else 1.0
+        bad[i] = not (abs(square - 1.0) <= norm2) & (both * both + apart * apart <= 2.0 * mean2)
     return bad
 
 
 @_compile
-def shape_canonical(points: Array, made: Array) -> Any:
-    """Shapes, centred and of norm one, into ``made``; how many have numbers too large, too small or too alike for that."""
+def shape_canonical(points: Array, some: Array, made: Array) -> Any:
+    """Some shapes, centred and of norm one, into ``made``; which have numbers too large, too small or too alike for that."""
     k = points.shape[1] // 2
-    bad = 0.0
+    bad = np.zeros(len(points), dtype=np.bool_)
     for i in range(len(points)):
+        if not some[i]:
+            made[i] = points[i]
+            continue
         re = im = square = 0.0
         for j in range(k):
             re += points[i, 2 * j]
@@ -231,7 +303,7 @@ def shape_canonical(points: Array, made: Array) -> Any:
             square += a * a + b * b
             made[i, 2 * j], made[i, 2 * j + 1] = a, b
         shift = square + k * (re * re + im * im)
-        bad += 0.0 if (square > 1e-200) & (shift < 1e200) & (square > 1e-20 * shift) else 1.0
+        bad[i] = not (square > 1e-200) & (shift < 1e200) & (square > 1e-20 * shift)
         scale = 1.0 / math.sqrt(square)
         for j in range(2 * k):
             made[i, j] *= scale
@@ -342,6 +414,25 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 
 
 @_compile
+def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
+    """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
+    n, p = points.shape
+    ix, re, im, c, f = _turned(x), np.empty(FEW), np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    for first in range(0, n, FEW):
+        count = min(FEW, n - first)
+        _inner(points, first, count, x, ix, re, im)
+        for i in range(count):
+            c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
+        _stretches(series, least, c, f, count)
+        for i in range(count):
+            scale = f[i] / c[i] if c[i] > 0.0 else c[i]
+            a, b, y, row = scale * re[i], scale * im[i], points[first + i], made[first + i]
+            for j in range(p // 2):
+                row[2 * j] = a * y[2 * j] + b * y[2 * j + 1]
+                row[2 * j + 1] = a * y[2 * j + 1] - b * y[2 * j]
+
+
+@_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
     """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
     whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
@@ -373,13 +464,13 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
 
 @_compile
 def plane_faults(points: Array, least: float) -> Any:
-    """How many 2×2 matrices are not exactly symmetric and positive definite by the margin ``least``, relative to their
+    """Which 2×2 matrices are not exactly symmetric and positive definite by the margin ``least``, relative to their
     diagonal."""
-    bad = 0.0
+    bad = np.empty(len(points), dtype=np.bool_)
     for i in range(len(points)):
         a, b, c = points[i, 0, 0], points[i, 0, 1], points[i, 1, 1]
         fine = (a > 0.0) & (c > 0.0) & (b == points[i, 1, 0]) & (a * c * (1.0 - least) > b * b) & (a * c < math.inf)
-        bad += 0.0 if fine else 1.0
+        bad[i] = not fine
     return bad
 
 
@@ -600,10 +691,10 @@ def matrix_moments(points: Array, inverse: Array, widths: Array, counts: Any, ta
 
 @_compile
 def matrix_faults(points: Array, least: float) -> Any:
-    """For each matrix 0 if it is exactly symmetric and Cholesky's algorithm finds it positive definite by the margin
-    ``least`` after scaling its diagonal to one, and 1 if a closer look is due."""
+    """Which matrices need a closer look: all but those that are exactly symmetric and that Cholesky's algorithm finds positive
+    definite by the margin ``least`` after scaling their diagonal to one."""
     n, k = points.shape[0], points.shape[1]
-    faults = np.zeros(n, dtype=np.int8)
+    faults = np.zeros(n, dtype=np.bool_)
     factor = np.empty((k, k))
     scale = np.empty(k)
     for m in range(n):
@@ -626,5 +717,5 @@ def matrix_faults(points: Array, least: float) -> Any:
                         factor[i, i] = math.sqrt(s) if s > 0.0 else 1.0
                     else:
                         factor[i, j] = s / factor[j, j]
-        faults[m] = 1 if bad else 0
+        faults[m] = bad
     return faults

@@ -63,6 +63,10 @@ class Space(ABC):
 
     Methods take canonical points, as :meth:`validate` returns them; :meth:`present` turns those back into what users
     type.  A new manifold is one subclass in one file.
+
+    Row i of what :meth:`diagnose`, :meth:`exp`, :meth:`log`, :meth:`distance`, :meth:`coordinates` and
+    what :meth:`log_map` makes return depends on record i, its place and the number of records, to the last bit, and on no other
+    record: privacy rests on it.  No stopping rule, scale or choice of a method may be common to a batch.
     """
 
     name: ClassVar[str]
@@ -192,6 +196,17 @@ class Space(ABC):
     @abstractmethod
     def coordinates(self, base: Points, vectors: Points) -> Array:
         """Coordinates of tangent vectors at one base point; inverse of :meth:`from_coordinates`."""
+
+    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+        """The function that takes points y to rows·coordinates(base, log(base, y)), (n, p), at one base; to all d coordinates
+        unless rows, (p, d), are given.  Charts ask it of every record, a block at a time: a space may have a quicker way.
+        With rows, what it returns is a new array."""
+
+        def of(points: Points) -> Array:
+            found = self.coordinates(base, self.log(base, points))
+            return found if rows is None else found @ rows.T
+
+        return of
 
     def tangent_basis(self, base: Points) -> Points:
         """That orthonormal basis, (dim, *point_shape)."""

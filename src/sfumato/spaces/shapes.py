@@ -3,6 +3,7 @@ space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import ModuleType
 from typing import Any, ClassVar
@@ -79,38 +80,48 @@ class PlanarShapes(Space):
         z = np.ascontiguousarray(self._complex(points))
         if z.ndim != 2:
             raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
+        made, odd = self._canonical(z)
+        if not (rows := np.flatnonzero(odd)).size:
+            return made, {}
+        made[rows], found = self._look(z[rows])
+        return made, {int(rows[row]): reason for row, reason in found.items()}
+
+    def _canonical(self, z: Points) -> tuple[Points, NDArray[np.bool_]]:
+        """Canonical shapes: z itself if all are, else a copy; and which of them need a closer look, as their numbers are very
+        large or small, or they are no shapes."""
+        exact, k = norm_error(2 * self.landmarks), self.landmarks
         if (kernels := self._kernels(z)) is not None:
-            rows = z.view(np.float64)
-            if kernels.shape_faults(rows, norm_error(2 * self.landmarks), (self.landmarks * EXACT) ** 2) == 0:
-                return z, {}
+            faults = kernels.shape_faults(z.view(np.float64), exact, (k * EXACT) ** 2)
+            if not faults.any():
+                return z, faults
             made = np.empty_like(z)
-            if kernels.shape_canonical(rows, made.view(np.float64)) == 0:
-                return made, {}
-        with np.errstate(over="ignore", invalid="ignore"):
-            mean = z @ np.full(self.landmarks, 1 / self.landmarks, dtype=np.complex128)
-            real = z.view(np.float64)
-            exact = norm_error(2 * self.landmarks)
-            if np.abs(np.vecdot(real, real) - 1).max(initial=0.0) <= exact and np.abs(mean).max(initial=0.0) <= EXACT:
-                return z, {}  # canonical already
-            centred = z - mean[:, None]
-            real = centred.view(np.float64)
-            size2 = np.vecdot(real, real)
-            shift2 = size2 + self.landmarks * np.abs(mean) ** 2
-        if ((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2)).all():
-            real *= (1 / np.sqrt(size2))[:, None]
-            return centred, {}
-        # something is unusual: very large or small numbers, or a record that is no shape
-        reasons = not_finite(z)
-        z = np.where(np.isfinite(z), z, 0.0)
-        largest = np.maximum(np.abs(z.real), np.abs(z.imag)).max(axis=1, keepdims=True)
-        largest = np.where(largest < 1e-300, 0.0, largest)
-        z = z / np.where(largest > 0, largest, 1.0)  # no overflow, no underflow
-        z = z - z.mean(axis=1, keepdims=True)
-        size = np.linalg.norm(z, axis=1, keepdims=True)
-        for row in np.flatnonzero(size[:, 0] <= COINCIDENT):
-            reasons.setdefault(int(row), f"has no shape: all its {self.landmarks} landmarks coincide")
-        z[list(reasons)] = np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks)
-        return z / np.linalg.norm(z, axis=1, keepdims=True), reasons
+            return made, kernels.shape_canonical(z.view(np.float64), faults, made.view(np.float64))
+        with np.errstate(all="ignore"):
+            mean = z @ np.full(k, 1 / k, dtype=np.complex128)
+            faults = ~((np.abs(_length(z) ** 2 - 1) <= exact) & (np.abs(mean) <= EXACT))
+            if not faults.any():
+                return z, faults
+            made = z - mean[:, None]
+            size2 = _length(made) ** 2
+            shift2 = size2 + k * np.abs(mean) ** 2
+            made.view(np.float64)[:] *= (1 / np.sqrt(size2))[:, None]
+        made[~faults] = z[~faults]
+        return made, faults & ~((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2))
+
+    def _look(self, z: Points) -> tuple[Points, dict[int, str]]:
+        """Canonical shapes, and for each that is none the reason.  Each of its steps rounds a row in one way, whichever rows
+        come along."""
+        reasons, k = not_finite(z), self.landmarks
+        xy = np.stack([z.real, z.imag], axis=1)
+        xy = np.where(np.isfinite(xy), xy, 0.0)
+        largest = np.abs(xy).max(axis=(1, 2), keepdims=True)
+        xy /= np.where(largest < 1e-300, 1.0, largest)  # no overflow, no underflow
+        xy -= np.add.reduce(xy, axis=2, keepdims=True) / k
+        size = np.sqrt(np.add.reduce((xy * xy).reshape(len(xy), 2 * k), axis=1))
+        for row in np.flatnonzero(size <= COINCIDENT):
+            reasons.setdefault(int(row), f"has no shape: all its {k} landmarks coincide")
+        xy[list(reasons)], size[list(reasons)] = self.present(self.origin()).T, 1.0
+        return self._complex(np.swapaxes(xy / size[:, None, None], 1, 2)), reasons
 
     def present(self, points: Points) -> Array:
         return np.stack([points.real, points.imag], axis=-1)
@@ -183,6 +194,23 @@ class PlanarShapes(Space):
         center, mirror = self._mirrors(self._preshape(base))
         half = _householder(mirror, _householder(center, self._complex(vectors))[..., 1:])[..., 1:]
         return np.concatenate([half.real, half.imag], axis=-1)
+
+    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+        """One product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the part of
+        the logarithm along the base."""
+        basis, x = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64), np.ascontiguousarray(base)
+        columns = (basis if rows is None else rows @ basis).T
+
+        def of(points: Points) -> Array:
+            if (kernels := self._kernels(points)) is not None:
+                turned = np.empty((len(points), 2 * self.landmarks))
+                kernels.shape_turned(points.view(np.float64), x.view(np.float64), angle_series(), NEAR, turned)
+            else:
+                turn, _, factor = _turns(points @ np.conj(x))
+                turned = (points * (turn * factor)[:, None]).view(np.float64)
+            return np.asarray(turned @ columns)
+
+        return of
 
     def _mirrors(self, x: Points) -> tuple[Points, Points]:
         """Two reflections: the first takes (1,…,1)/√k to −e₀ and so centred vectors to C^(k−1), the second x to ∓e₀ there."""

@@ -7,6 +7,7 @@ isometry, and unlike a square root it keeps the small rows of a badly scaled mat
 from __future__ import annotations
 
 import operator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -84,18 +85,15 @@ class SPD(Space):
         """Which matrices need a closer look: all but those that are exactly symmetric and clearly positive definite."""
         least = 8 * self.size * np.finfo(float).eps
         if self.size <= COMPILED and array.size >= MANY and (kernels := compiled()):
-            if self.size == 2 and kernels.plane_faults(array, 2 * least) == 0:
-                return np.zeros(len(array), dtype=bool)
-            return np.asarray(kernels.matrix_faults(array, least) != 0)
+            return np.asarray(
+                kernels.plane_faults(array, 2 * least) if self.size == 2 else kernels.matrix_faults(array, least)
+            )
         diagonal = np.diagonal(array, axis1=1, axis2=2)
-        if not ((diagonal > 0) & np.isfinite(diagonal)).all() or not (array == _t(array)).all():
-            return np.ones(len(array), dtype=bool)
-        scale = 1 / np.sqrt(diagonal)
-        try:
-            np.linalg.cholesky(array * scale[:, :, None] * scale[:, None, :] - least * np.eye(self.size))
-        except np.linalg.LinAlgError:
-            return np.ones(len(array), dtype=bool)
-        return np.zeros(len(array), dtype=bool)
+        found = ~((diagonal > 0) & np.isfinite(diagonal)).all(axis=1) | (array != _t(array)).any(axis=(1, 2))
+        with np.errstate(all="ignore"):
+            scale = 1 / np.sqrt(np.where(found[:, None], 1.0, diagonal))
+            scaled = np.where(found[:, None, None], np.eye(self.size), array) * scale[:, :, None] * scale[:, None, :]
+        return np.asarray(found | _not_definite(scaled - least * np.eye(self.size)))
 
     def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
         """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
@@ -174,7 +172,18 @@ class SPD(Space):
         return _symmetric(factor @ matrix @ factor.T)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        white = whiten(np.linalg.cholesky(base), vectors)
+        return self._triangle(whiten(np.linalg.cholesky(base), vectors))
+
+    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+        factor = np.linalg.cholesky(base)
+
+        def of(points: Points) -> Array:
+            found = self._triangle(self._whitened_log(base, factor, points))
+            return found if rows is None else found @ rows.T
+
+        return of
+
+    def _triangle(self, white: Array) -> Array:
         rows, columns = np.triu_indices(self.size, 1)
         diagonal = np.diagonal(white, axis1=-2, axis2=-1)
         return np.concatenate([diagonal, np.sqrt(2) * white[..., rows, columns]], axis=-1)
@@ -353,6 +362,18 @@ def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
     ratio = np.log2(np.abs(matrices).max(axis=(-2, -1))) - np.log2(np.abs(base).max(axis=(-2, -1)))
     power = np.where(np.abs(ratio) > 256, np.clip(np.rint(ratio), -1000, 1000), 0.0)
     return (np.ldexp(matrices, -power.astype(int)[..., None, None]) if power.any() else matrices), power * np.log(2)
+
+
+def _not_definite(matrices: Points) -> NDArray[np.bool_]:
+    """Which symmetric matrices Cholesky's algorithm rejects; it does so for all at once, so they are found by halving."""
+    found = np.ones(len(matrices), dtype=bool)
+    try:
+        np.linalg.cholesky(matrices)
+        found[:] = False
+    except np.linalg.LinAlgError:
+        if (middle := len(matrices) // 2) > 0:
+            found[:middle], found[middle:] = _not_definite(matrices[:middle]), _not_definite(matrices[middle:])
+    return found
 
 
 def _inverse(factor: Points) -> Array:

@@ -82,13 +82,13 @@ class Sphere(Space):
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
-        if self._is_canonical(array):
+        faults = self._faults(array)
+        if not faults.any():
             return array, {}
         reasons = not_finite(array)
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(array, axis=1) * self._q
-            exact = np.abs(np.vecdot(array, array) * self.curvature - 1) <= norm_error(self.dim + 1)
-        norms[exact] = 1.0  # what becomes of a record does not depend on the others
+        norms[~faults] = 1.0  # what becomes of a record does not depend on the others
         for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
             wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
             reasons.setdefault(
@@ -120,14 +120,14 @@ class Sphere(Space):
     def to_degrees(self, points: Array) -> Array | None:
         return degrees_of(points) if self.dim == 2 else None
 
-    def _is_canonical(self, array: Array) -> bool:
-        """Whether every norm is right to the last digits."""
+    def _faults(self, array: Array) -> NDArray[np.bool_]:
+        """Which norms are not right to the last digits."""
         exact = norm_error(self.dim + 1)
         if array.size >= MANY and (kernels := compiled()):
             faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
-            return bool(faults(array, 1 / self.curvature, exact) == 0)
+            return np.asarray(faults(array, 1 / self.curvature, exact))
         with np.errstate(over="ignore", invalid="ignore"):
-            return bool((np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact).all())
+            return np.asarray(~(np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact))
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
@@ -173,6 +173,23 @@ class Sphere(Space):
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return np.asarray(_reflect(base * self._q, vectors)[..., 1:])
+
+    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+        """θ/sin θ times one product of the records with the basis, which is blind to the part along the base."""
+        plain, basis, x = super().log_map(base, rows), self.tangent_basis(base), np.ascontiguousarray(base)
+        columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
+
+        def of(points: Points) -> Array:
+            kernels = compiled() if points.size >= MANY else None
+            if kernels is None or not points.flags.c_contiguous:
+                return plain(points)
+            if columns.shape == (3, 2):
+                return np.asarray(kernels.sphere_chart(points, x, self._q, columns, angle_series(), NEAR))
+            found = np.asarray(points @ columns)
+            kernels.stretch(found, points, x, self._q, angle_series(), NEAR)
+            return found
+
+        return of
 
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
