@@ -222,7 +222,7 @@ def test_the_losses_of_a_look_are_told_by_their_records(rng):
     plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 500, sf.PureDP(1.0)))
     assert isinstance(plan, LookPlan)
     assert isinstance(plan.look, Look)
-    sums = whole_sums(plan.rows, private, None)
+    sums = whole_sums(plan.look.rows, private, None)
     lost = np.array([float(Fraction(int(total), 500 << BITS)) for total in sums[-30:]]) * plan.look.ball.radius
     assert lost == pytest.approx(plan.look.lost(private).mean(axis=0), abs=1e-9)
 

@@ -12,10 +12,9 @@ import numpy as np
 from ..calibration.rounding import UNIT
 from ..records import Records, one_thread
 from ..regions import Look
-from ..regions.ellipsoid import tangent_coordinates
 from ..release.record import Record, Release
 from ..sampling import secure_generator
-from ..spaces.base import Array, Points
+from ..spaces.base import Array
 from .plan import Budget, Drawn, Losses, Plan, Problem
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
 
@@ -90,21 +89,12 @@ class LookPlan(Plan):
         return replace(found, calibration=calibration, chart=replace(found.chart, look=look))
 
     # -- the release -------------------------------------------------------------------------------------------------------
-    def rows(self, points: Points) -> Array:
-        """Beside each other for each record: its place in the chart, in the ball, and what the chart loses of it, in radii."""
-        look = self.look
-        tangents = tangent_coordinates(self.space, look.chart.center, points)
-        ball = self.ball_plan.chart.of_tangents(tangents)
-        return np.concatenate(
-            [look.chart.of_tangents(tangents), ball, look.lost_by(tangents) / look.ball.radius], axis=1
-        )
-
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         return self._drawn(records, rng)[1]
 
     def _drawn(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
         """One pass over the records gives all three means; the look decides which of the first two is released."""
-        sums = records.reduce(partial(whole_sums, self.rows))
+        sums = records.reduce(partial(whole_sums, self.look.rows))
         means = [Fraction(int(total), records.n << BITS) for total in sums]
         p, d = len(self.look.chart.axes), self.space.dim
         chart, ball, lost = means[:p], means[p : p + d], means[p + d :]

@@ -19,7 +19,7 @@ from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ellipsoid import shorten
 from ..release.record import ChartOf
-from ..spaces.base import Array, Points, blocks
+from ..spaces.base import CACHE, RUN, Array, Points, blocks
 from ..statistics import ChartMean
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Plan
@@ -221,9 +221,12 @@ class TangentPlan(Plan):
 
 
 def whole_sums(rows: Callable[[Points], Array], points: Points, _: Array | None) -> Array:
-    """Sums of rows of length 1 at most, each rounded towards zero to whole numbers of units of 2^−BITS: exact."""
-    sums = [
-        np.trunc(rows(points[part]) * 2.0**BITS).astype(np.int64).sum(axis=0).astype(object)
-        for part in blocks(len(points), int(np.prod(points.shape[1:]))) or [slice(0, 0)]
-    ]
-    return np.asarray(sum(sums[1:], sums[0]))
+    """Sums of rows of length 1 at most, each rounded towards zero to whole numbers of units of 2^−BITS: exact, as sums of RUN
+    such numbers are whole numbers below 2^53, whatever the order."""
+    total: Any = 0
+    for part in blocks(len(points), int(np.prod(points.shape[1:])), CACHE) or [slice(0, 0)]:
+        found = np.trunc(rows(points[part]) * 2.0**BITS)
+        for start in range(0, max(1, len(found)), RUN):
+            some = found[start : start + RUN]
+            total = total + (np.ones(len(some)) @ some).astype(np.int64).astype(object)
+    return np.asarray(total)

@@ -39,13 +39,16 @@ class Look:
 
     def lost(self, points: Points) -> Array:
         """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""
-        return self.lost_by(tangent_coordinates(self.chart.space, self.chart.center, points))
+        return self.ball.radius * self.rows(points)[:, -self.chart.space.dim :]
 
-    def lost_by(self, tangents: Array) -> Array:
-        """The same from tangent coordinates at the centre."""
-        radius = self.ball.radius
-        kept = self.chart.tangent(self.chart.of_tangents(tangents))
-        return shorten(shorten(tangents, radius) - kept, radius)
+    def rows(self, points: Points) -> Array:
+        """Beside each other for each canonical record, each no longer than 1: its place in the chart, in the ball, and what
+        the chart loses of it, in radii of the ball."""
+        tangents = tangent_coordinates(self.chart.space, self.chart.center, points)
+        kept = self.chart.of_tangents(tangents)
+        in_ball = shorten(tangents / self.ball.radius)
+        lost = shorten(in_ball - self.chart.tangent(kept) / self.ball.radius)
+        return np.concatenate([kept, in_ball, lost], axis=1)
 
     def scale(self, n: int, epsilon: float) -> float:
         """Of the Laplace noise that is added to ‖mean loss‖: 2R/(n·share·ε)."""
