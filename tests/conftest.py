@@ -25,6 +25,8 @@ CASES = [
     for space in (sf.Sphere(dim=2), sf.SPD(size=2), sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=3))
     for kind in (sf.KNG, sf.ManifoldLaplace, sf.Exponential)
 ] + [
+    (sf.ManifoldStaircase, sf.Sphere(dim=2)),
+    (sf.ManifoldStaircase, sf.SPD(size=2)),
     (sf.AmbientLaplace, sf.Sphere(dim=3)),
     (sf.AmbientLaplace, sf.SPD(size=2)),
     (sf.PointwiseLaplace, sf.PlanarShapes(landmarks=5)),

@@ -289,7 +289,9 @@ def test_predicted_errors_cover_real_ones(space):
     directions = made.random_directions(ball.center, 60, rng)
     points = made.exp(ball.center, directions * (0.3 * rng.random(60)).reshape(-1, *(1,) * len(made.point_shape)))
     row = sf.plan(made, 0.3, 60, 1.0)[0]
-    mechanism = {"kng": sf.KNG, "laplace": sf.ManifoldLaplace}[row.mechanism](ball, 1.0)
+    mechanism = {"kng": sf.KNG, "laplace": sf.ManifoldLaplace, "staircase": sf.ManifoldStaircase}[row.mechanism](
+        ball, 1.0
+    )
     mean = made.validate(sf.frechet_mean(made, made.present(points)).point[None])[0]
     errors = made.distance(mean, made.validate(mechanism.sample(made.present(points), 4000, rng)))
     assert 0.93 <= np.mean(errors <= row.error_95) <= 1

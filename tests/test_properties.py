@@ -71,7 +71,15 @@ def sample(space, n, seed):
 
 
 # -- bad arguments ---------------------------------------------------------------------------------------------------------
-MECHANISMS = (sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.TangentKNorm, sf.AmbientLaplace, sf.PointwiseLaplace)
+MECHANISMS = (
+    sf.KNG,
+    sf.ManifoldLaplace,
+    sf.ManifoldStaircase,
+    sf.Exponential,
+    sf.TangentKNorm,
+    sf.AmbientLaplace,
+    sf.PointwiseLaplace,
+)
 RELEASE = sf.ManifoldLaplace(a_ball(sf.Euclidean(dim=2)), 1.0).release(np.zeros((50, 2)))
 
 
@@ -186,7 +194,8 @@ WITHOUT = {  # named types without checks of their own: results, records and exc
     "__version__", "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
     "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "RecordError", "Refusal",
     "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks
-    "AmbientLaplace", "Exponential", "ManifoldLaplace", "PointwiseLaplace", "TangentKNorm",  # made under "KNG"
+    "AmbientLaplace", "Exponential", "ManifoldLaplace", "ManifoldStaircase", "PointwiseLaplace",  # made under "KNG"
+    "TangentKNorm",  # and this
 }  # fmt: skip
 
 

@@ -37,7 +37,16 @@ if TYPE_CHECKING:
     from .files import Dataset, read, write_points
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .ledger import Ledger
-    from .mechanisms import KNG, AmbientLaplace, Exponential, Forecast, ManifoldLaplace, PointwiseLaplace, TangentKNorm
+    from .mechanisms import (
+        KNG,
+        AmbientLaplace,
+        Exponential,
+        Forecast,
+        ManifoldLaplace,
+        ManifoldStaircase,
+        PointwiseLaplace,
+        TangentKNorm,
+    )
     from .mechanisms.choice import plan, private_mean
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .planning import needed_epsilon, needed_n
@@ -60,7 +69,7 @@ _HOMES = {
     "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
     "Refusal SfumatoError UnsavedError",
     "ledger": "Ledger",
-    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace PointwiseLaplace TangentKNorm",
+    "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace ManifoldStaircase PointwiseLaplace TangentKNorm",
     "statistics": "Objective",
     "privacy": "PureDP",
     "mechanisms.choice": "plan private_mean",
@@ -95,6 +104,7 @@ __all__ = [
     "Ledger",
     "LedgerError",
     "ManifoldLaplace",
+    "ManifoldStaircase",
     "Objective",
     "PlanarShapes",
     "PointwiseLaplace",

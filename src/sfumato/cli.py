@@ -109,7 +109,7 @@ CenterOption = Annotated[
     str, typer.Option(help="File with one public record; or 'identity' for spd, 'origin' for euclidean.")
 ]
 OutOption = Annotated[Path, typer.Option(help="Where the release's JSON record goes.")]
-MechanismOption = Annotated[str, typer.Option(help="auto, kng, laplace, exponential, ambient-laplace, …")]
+MechanismOption = Annotated[str, typer.Option(help="auto, kng, laplace, staircase, exponential, …")]
 PlotOption = Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")]
 ReportOption = Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")]
 ValueOption = Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")]

@@ -1,4 +1,5 @@
-"""Laws of a distance: density ∝ V(u)·exp(−E(u)) with a piecewise linear energy E.  Integrated, and drawn exactly.
+"""Laws of a distance: density ∝ V(u)·exp(−E(u)) with a piecewise linear energy E, with or without jumps.  Integrated, and
+drawn exactly.
 
 Both sides of the package stand on them: calibration integrates laws made of public numbers, samplers draw from laws that
 envelop a target.  V is the upper radial volume bound of a space.
@@ -44,8 +45,9 @@ def gauss_legendre(edges: Array) -> tuple[Array, Array]:
 class RadialLaw:
     """The law on [0, limit] with E of slope ``slopes[i]`` between ``edges[i]`` and ``edges[i + 1]``.
 
-    An infinite limit continues the last slope for ever.  :meth:`from_slope` makes one from a slope function that never
-    rises, taking its value at the right end of each cell, so that E is a lower bound.
+    E rises by ``jumps[i]`` at ``edges[i]``, if there are jumps.  An infinite limit continues the last slope for ever.
+    :meth:`from_slope` makes one from a slope function that never rises, taking its value at the right end of each cell, so
+    that E is a lower bound.
     """
 
     space: Space
@@ -53,6 +55,7 @@ class RadialLaw:
     slopes: Array
     unbounded: bool = False
     log_volume: Callable[[Array], Array] | None = None
+    jumps: Array | None = None
 
     @classmethod
     def from_slope(
@@ -71,7 +74,14 @@ class RadialLaw:
 
     @cached_property
     def edge_energy(self) -> Array:
-        return np.concatenate([[0.0], np.cumsum(self.slopes * np.diff(self.edges))])
+        """E at each edge, after its jump."""
+        rise = np.concatenate([[0.0], np.cumsum(self.slopes * np.diff(self.edges))])
+        return rise if self.jumps is None else rise + np.cumsum(self.jumps)
+
+    @property
+    def steps(self) -> Array:
+        """Where E jumps."""
+        return self.edges[:0] if self.jumps is None else self.edges[self.jumps > 0]
 
     def energy(self, u: Array) -> Array:
         cell = np.clip(np.searchsorted(self.edges, u, side="right") - 1, 0, len(self.slopes) - 1)
@@ -156,7 +166,8 @@ class RadialLaw:
     def _caps(self) -> tuple[Array, Array]:
         """An upper bound on the log density of each cell (V is monotone on it, E linear), and cumulative masses."""
         volume = self.volume(self.edges)
-        caps = np.maximum(volume[:-1], volume[1:]) - np.minimum(self.edge_energy[:-1], self.edge_energy[1:]) + 1e-12
+        right = self.edge_energy[1:] - (0.0 if self.jumps is None else self.jumps[1:])  # E before the jump there
+        caps = np.maximum(volume[:-1], volume[1:]) - np.minimum(self.edge_energy[:-1], right) + 1e-12
         log_mass = caps + np.log(np.diff(self.edges))
         if self.unbounded:
             log_mass = np.append(log_mass, self._log_tail[0])

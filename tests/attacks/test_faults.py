@@ -173,7 +173,7 @@ def test_hostile_records_are_refused(name, tmp_path):
 def test_no_release_uses_a_generator_of_numpy(monkeypatch):
     done = randomness.forbidden()
     assert len(done) >= 20
-    for name in ("KNG", "ManifoldLaplace", "Exponential", "AmbientLaplace", "PointwiseLaplace"):
+    for name in ("KNG", "ManifoldLaplace", "ManifoldStaircase", "Exponential", "AmbientLaplace", "PointwiseLaplace"):
         assert any(one.startswith(name) for one in done)
     for careless in (np.random.default_rng, np.random.RandomState, lambda: np.random.normal(size=3)):  # noqa: NPY002
         seeded = randomness.without_numpy_random()

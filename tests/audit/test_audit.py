@@ -80,7 +80,13 @@ def test_data_sets_that_are_no_neighbours_are_refused():
 # -- by draws -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("kind", "n", "floor"),
-    [(sf.KNG, 20, 0.5), (sf.ManifoldLaplace, 20, 0.55), (sf.Exponential, 2, 0.1), (sf.AmbientLaplace, 20, 0.4)],
+    [
+        (sf.KNG, 20, 0.5),
+        (sf.ManifoldLaplace, 20, 0.55),
+        (sf.ManifoldStaircase, 20, 0.55),
+        (sf.Exponential, 2, 0.1),
+        (sf.AmbientLaplace, 20, 0.4),
+    ],
 )
 def test_ours_are_cleared(kind, n, floor):
     verdict = audit(kind(BALL, EPSILON), pairs=pair(n, ACROSS), draws=40_000)

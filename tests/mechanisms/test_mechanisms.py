@@ -210,12 +210,11 @@ def test_the_papers_pointwise_laplace_takes_its_bounds_from_the_data(rng):
 # -- choice ------------------------------------------------------------------------------------------------------------------
 def test_auto_takes_the_smallest_predicted_error():
     ball = ball_of(SPHERE, np.pi / 8)
-    assert choose(Problem(ball, 20, sf.PureDP(1.0))).name == "laplace"
+    assert choose(Problem(ball, 20, sf.PureDP(1.0))).name == "staircase"
+    assert choose(Problem(ball, 20, sf.PureDP(4.0))).name == "laplace"
     rows = forecast(ball, 20, 1.0)
     assert [r.error_95 for r in rows] == sorted(r.error_95 for r in rows)
-    assert (
-        choose(Problem(ball_of(SPHERE, 1.2), 20, sf.PureDP(1.0))).name == "laplace"
-    )  # beyond Assumption 1 only the Laplace is left
+    # beyond Assumption 1 only those about the computed mean are left
     assert {r.mechanism for r in forecast(ball_of(SPHERE, 1.2), 20, 1.0) if r.refusal} == {"kng", "exponential"}
 
 
@@ -259,7 +258,7 @@ def test_noise_wider_than_the_ball_is_refused_before_it_takes_for_ever():
     for kind in (sf.KNG, sf.Exponential):
         with pytest.raises(ValueError, match="as wide as the ball"):
             kind(ball, 1.0).release(points)
-    assert sf.private_mean(points, ball, 1.0).record["mechanism"]["name"] in ("laplace", "tangent")
+    assert sf.private_mean(points, ball, 1.0).record["mechanism"]["name"] in ("laplace", "staircase", "tangent")
 
 
 @pytest.mark.parametrize(
@@ -450,11 +449,12 @@ def test_lattice_spacing_is_a_public_power_of_two():
 
 
 def test_all_mechanisms_have_names():
-    assert list(MECHANISMS) == ["kng", "laplace", "exponential", "tangent", "ambient-laplace", "pointwise-laplace"]
+    names = ["kng", "laplace", "staircase", "exponential", "tangent", "ambient-laplace", "pointwise-laplace"]
+    assert list(MECHANISMS) == names
 
 
 @pytest.mark.parametrize("epsilon", [1.0, 8.0, 20.0, 60.0, 1000.0])
-@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace])
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.ManifoldStaircase, sf.Exponential, sf.AmbientLaplace])
 def test_what_rounding_adds_is_within_epsilon_and_a_small_delta(kind, epsilon):
     """A draw can have some 10^11 outcomes of a cell, so that chances below e^−25 do not exist: an ε that is about such chances
     is kept with more noise."""
@@ -468,7 +468,7 @@ def test_what_rounding_adds_is_within_epsilon_and_a_small_delta(kind, epsilon):
 
 
 @pytest.mark.parametrize("n", [10**9, 10**12])
-@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.AmbientLaplace])
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace, sf.ManifoldStaircase, sf.Exponential, sf.AmbientLaplace])
 def test_very_many_records_get_the_smallest_noise_that_doubles_can_carry(kind, n):
     mechanism = kind(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), 1.0)
     losses = mechanism.plan(n).losses

@@ -257,7 +257,7 @@ TABLE = [
 @pytest.mark.parametrize(("space", "radius", "least"), TABLE, ids=lambda x: str(x))
 def test_failure_probabilities_are_below_a_billionth(space, radius, least):
     ball = sf.Ball(space, space.present(space.origin()), radius)
-    kinds = [sf.KNG, sf.ManifoldLaplace, sf.Exponential]
+    kinds = [sf.KNG, sf.ManifoldLaplace, sf.ManifoldStaircase, sf.Exponential]
     kinds += [sf.PointwiseLaplace if isinstance(space, sf.PlanarShapes) else sf.AmbientLaplace]
     for kind in kinds:
         # with fewer records the exponential mechanism's noise is as wide as the ball in many dimensions

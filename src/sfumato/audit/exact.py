@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..bounds import bounds_of
 from ..mechanisms import ManifoldLaplace
+from ..mechanisms.laplace import LaplacePlan
 from ..mechanisms.manifold import ManifoldMechanism
 from ..radial import gauss_legendre
 from ..records import Records
@@ -89,7 +90,8 @@ def grid(target: Target, length: float, reach: float, count: int) -> tuple[Point
         far = low
     points, weights = [], []
     for ray, w, end in zip(rays, weight, far, strict=True):
-        edges = np.append(KNOTS[length * KNOTS < end] * length, end)
+        knots = np.union1d(KNOTS * length, target.law.steps)  # quadrature does not see a jump inside a cell
+        edges = np.append(knots[knots < end], end)
         radius, cell = (a.ravel() for a in gauss_legendre(edges))
         vectors = radius.reshape(-1, *ones) * ray
         points.append(space.exp(base, vectors))
@@ -104,7 +106,7 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
     Parameters
     ----------
     mechanism : ManifoldMechanism
-        One with a density on the manifold: KNG, the manifold Laplace or the exponential mechanism.
+        One with a density on the manifold: KNG, the manifold Laplace or staircase, or the exponential mechanism.
     first, second : array_like
         Data sets that differ in one record.
     count : int
@@ -146,8 +148,8 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
 
 
 def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
-    """The privacy loss of the Laplace at two data sets, ρ(c, c')/σ for their computed centres c and c': exact on a homogeneous
-    space of any dimension, where the normaliser is the same.
+    """The privacy loss of the Laplace or the staircase at two data sets, from the distance of their computed centres: exact on
+    a homogeneous space of any dimension, where the normaliser is the same.
 
     >>> import sfumato as sf
     >>> laplace = ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
@@ -155,4 +157,6 @@ def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> fl
     1.0
     """
     a, b = (mechanism.center(Records(mechanism.space, points)) for points in (first, second))
-    return float(mechanism.space.distance(a, b)) / mechanism.scale(len(first))
+    plan = mechanism.at(len(first))
+    assert isinstance(plan, LaplacePlan)
+    return plan.loss(float(mechanism.space.distance(a, b)))

@@ -174,13 +174,19 @@ def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
     return spread_edges(space, float(np.sqrt(2 * sigma) * (np.sqrt(space.dim) + 9)), limit)
 
 
+def known_area(space: Space, sigma: float) -> Any:
+    """log of the area of a sphere as a function of its radius, for laws of rate 1/σ; None where it is not known to the
+    accuracy that such a law needs, or what laws take anyway."""
+    bounds, ones = bounds_of(space), np.ones(1)
+    if bounds.log_sphere_area(ones) is None or np.array_equal(*bounds.log_radial_bounds(ones)):
+        return None
+    if np.isinf(bounds.injectivity_radius) and central_range(space, 1 / sigma) > 8:
+        return None  # the quadrature is good for radii of ordinary size
+    return bounds.log_sphere_area
+
+
 def laplace_error_law(space: Space, sigma: float) -> RadialLaw:
     """The law of the distance from its centre of a Laplace draw: exact where the sphere's area is known in closed form or
     by quadrature, otherwise dominating it."""
-    bounds, ones = bounds_of(space), np.ones(1)
-    area: Any = bounds.log_sphere_area
-    if area(ones) is None or np.array_equal(*bounds.log_radial_bounds(ones)):  # not known, or what laws take anyway
-        area = None
-    if np.isinf(bounds.injectivity_radius) and central_range(space, 1 / sigma) > 8:
-        area = None  # the quadrature is good for radii of ordinary size
-    return RadialLaw.from_slope(space, lambda u: np.full(u.shape, 1 / sigma), bounds.injectivity_radius, area)
+    limit = bounds_of(space).injectivity_radius
+    return RadialLaw.from_slope(space, lambda u: np.full(u.shape, 1 / sigma), limit, known_area(space, sigma))

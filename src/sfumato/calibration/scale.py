@@ -92,20 +92,20 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
     return Scale(tight, "2·A(r,r)/(n·ε) (theorem 1 with result 1)", {"A": A, "R": r}, r)
 
 
-def laplace_scale(ball: Ball, n: int, epsilon: float, calibration: Calibration) -> Scale:
-    """σ of the manifold Laplace centred at the Fréchet mean.
+def laplace_scale(ball: Ball, n: int, epsilon: float, calibration: Calibration, name: str = "Laplace") -> Scale:
+    """σ of the manifold Laplace, or another law of its kind, centred at the Fréchet mean.
 
     "theorem" and "as run" are the paper's Remark 1, the others Result 2.  Twice the distance of a computed mean from the mean
     (Result 2b) is part of the sensitivity.
     """
     space, r = ball.space, ball.radius
     if calibration in ("theorem", "as run"):
-        assumption_1(space, r, "the manifold Laplace (Remark 1)")
+        assumption_1(space, r, f"the manifold {name} (Remark 1)")
         delta = theorem_sensitivity(space, r, n) / float(bounds_of(space).hessian_bounds(2 * r)[0])
         formula = "Δ/ε, Δ = 2r(2 − h(2r))/(n·h(2r)) (the paper's Remark 1)"
     else:
         why = "close to that or beyond it n points in a ball need not have a unique Fréchet mean that can be found"
-        check_radius(space, r, WIDEST * bounds_of(space).mean_radius_limit, "the manifold Laplace", why)
+        check_radius(space, r, WIDEST * bounds_of(space).mean_radius_limit, f"the manifold {name}", why)
         delta = bounds_of(space).mean_sensitivity(r) / n
         positive = bounds_of(space).curvature[1] > 0
         formula = f"Δ/ε, Δ = {'2·tan(√κ·r)/(√κ·n)' if positive else '2r/n'} (result 2)"
@@ -118,7 +118,7 @@ def laplace_scale(ball: Ball, n: int, epsilon: float, calibration: Calibration) 
         )
     if sigma * growth >= 1:
         raise Refusal(
-            f"the Laplace distribution on {space} does not exist at this scale: n·ε must exceed "
+            f"the {name} distribution on {space} does not exist at this scale: n·ε must exceed "
             f"{growth * delta * n:.4g}, and is {n * epsilon:.4g}; use more records, a larger ε or a smaller radius"
         )
     return Scale(sigma, formula + ", plus the solver's tolerance", {"delta": delta, "solver": slack})

@@ -9,6 +9,7 @@ from .laplace import ManifoldLaplace
 from .look import LookPlan
 from .plan import Plan, Problem
 from .pointwise import PointwiseLaplace
+from .staircase import ManifoldStaircase
 from .tangent import TangentKNorm
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "Forecast",
     "LookPlan",
     "ManifoldLaplace",
+    "ManifoldStaircase",
     "Mechanism",
     "Plan",
     "PointwiseLaplace",

@@ -27,15 +27,18 @@ from .laplace import ManifoldLaplace
 from .look import LookPlan
 from .plan import Budget, Plan, Problem
 from .pointwise import PointwiseLaplace
+from .staircase import ManifoldStaircase
 from .steps import StepsPlan
 from .tangent import TangentKNorm
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m for m in (KNG, ManifoldLaplace, Exponential, TangentKNorm, AmbientLaplace, PointwiseLaplace)
+    m.name: m
+    for m in (KNG, ManifoldLaplace, ManifoldStaircase, Exponential, TangentKNorm, AmbientLaplace, PointwiseLaplace)
 }
 INTRINSIC: tuple[type[Mechanism], ...] = (
     KNG,
     ManifoldLaplace,
+    ManifoldStaircase,
     Exponential,
     TangentKNorm,
 )  # release the Fréchet mean, on the manifold
@@ -141,8 +144,8 @@ def plan(
     >>> space = PlanarShapes(landmarks=50)
     >>> rows = plan(Ball(space, space.present(space.origin()), radius=0.125), n=409, epsilon=1.0)
     >>> [(row.mechanism, round(row.error_95, 4)) for row in rows if row.refusal is None]
-    [('laplace', 0.0704), ('tangent', 0.0705), ('kng', 0.0738)]
-    >>> rows[3].mechanism, rows[3].refusal[:55]
+    [('laplace', 0.0704), ('staircase', 0.0704), ('tangent', 0.0705), ('kng', 0.0738)]
+    >>> rows[4].mechanism, rows[4].refusal[:55]
     ('exponential', 'the noise of exponential on PlanarShapes(landmarks=50) ')
     """
     if isinstance(region, Space):

@@ -59,6 +59,10 @@ class LaplacePlan(ManifoldPlan):
         """The Fréchet mean of clipped records, found for certain to within what the scale allows for (proofs, Result 2b)."""
         return mean_in_ball(self.ball, records, self.mean, self.mean.tolerance).point
 
+    def loss(self, distance: float) -> float:
+        """The largest privacy loss between two data sets whose computed means are this far apart."""
+        return distance / self.scale.sigma
+
     @cached_property
     def proposals(self) -> RadialLaw:
         """The law of proposals' lengths, the same for all data."""

@@ -151,7 +151,7 @@ def _accuracy(release: Release) -> list[Block]:
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     end = "These are proven upper bounds: the error may well be smaller."
-    if release.mechanism.name == "laplace" and len(release.value) <= view.exact_up_to:
+    if release.mechanism.name in ("laplace", "staircase") and len(release.value) <= view.exact_up_to:
         end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     table = Table([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
@@ -163,6 +163,7 @@ def _accuracy(release: Release) -> list[Block]:
 MECHANISM_QUANTITY = {
     "kng": "the gradient of half the mean squared distance",
     "laplace": "the Fréchet mean",
+    "staircase": "the Fréchet mean",
     "exponential": "half the mean squared distance",
     "ambient-laplace": "the arithmetic mean in the ambient space",
 }
@@ -175,6 +176,8 @@ NUMBERS = {
     "R": "radius of the output region, a ball about the public centre",
     "delta": "Δ, the most that replacing one record can move {quantity}",
     "solver": "room for the error of the computed mean, added to Δ",
+    "gamma": "γ, the length of the first step in parts of Δ",
+    "jump": "how much the log density falls at each step: ε, less what rounding may add",
     "bound": "half-width of the range that each coordinate was clipped to",
     "coordinates": "how many coordinates share ε (2k for k landmarks)",
 }
@@ -261,6 +264,8 @@ PAPERS = {
     "Advances in Neural Information Processing Systems 35.",
     "laplace": "M. Reimherr, K. Bharath and C. Soto (2021). Differential privacy over Riemannian manifolds. Advances in "
     "Neural Information Processing Systems 34.",
+    "staircase": "Q. Geng, P. Kairouz, S. Oh and P. Viswanath (2015). The staircase mechanism in differential privacy. IEEE "
+    "Journal of Selected Topics in Signal Processing 9(7).",
     "exponential": "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on "
     "Foundations of Computer Science.",
 }
