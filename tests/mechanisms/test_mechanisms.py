@@ -210,8 +210,8 @@ def test_the_papers_pointwise_laplace_takes_its_bounds_from_the_data(rng):
 # -- choice ------------------------------------------------------------------------------------------------------------------
 def test_auto_takes_the_smallest_predicted_error():
     ball = ball_of(SPHERE, np.pi / 8)
-    assert choose(Problem(ball, 20, sf.PureDP(1.0))).name == "staircase"
-    assert choose(Problem(ball, 20, sf.PureDP(4.0))).name == "laplace"
+    assert choose(Problem(ball, 20, sf.PureDP(1.0))).name == "laplace"
+    assert choose(Problem(ball, 20, sf.PureDP(8.0))).name == "staircase"
     rows = forecast(ball, 20, 1.0)
     assert [r.error_95 for r in rows] == sorted(r.error_95 for r in rows)
     # beyond Assumption 1 only those about the computed mean are left

@@ -51,7 +51,7 @@ def test_one_release_is_few_calls_between_modules(rng):
         sf.private_mean(points, ball, epsilon=1.0)
     finally:
         sys.setprofile(None)
-    assert 100 < count <= 600
+    assert 100 < count <= 500
 
 
 def test_a_plan_is_made_before_any_data(monkeypatch, rng):
@@ -65,7 +65,7 @@ def test_a_plan_is_made_before_any_data(monkeypatch, rng):
 
 
 def test_auto_takes_the_plan_with_the_smallest_error():
-    problem = Problem(sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, sf.PureDP(1.0))
+    problem = Problem(sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, sf.PureDP(2.0))
     rows = plans(problem)
     assert {name for name, _ in rows} == {kind.name for kind in INTRINSIC}
     assert [plan.likely_error for _, plan in rows] == sorted(plan.likely_error for _, plan in rows)

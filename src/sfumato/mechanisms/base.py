@@ -40,6 +40,10 @@ class Mechanism(ABC):
     calibration: Calibration = field(default="certified")
 
     name: ClassVar[str]
+    worth_from: ClassVar[tuple[float, float]] = (
+        0.0,
+        0.0,
+    )  # the ε from which it can be best, in three dimensions and in more
     takes: ClassVar[Any] = Ball  # the regions that it is defined for
 
     def __post_init__(self) -> None:

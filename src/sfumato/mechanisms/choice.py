@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.scale import Scale
+from ..calibration.scale import Scale, check_records
 from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..privacy import PureDP
 from ..records import MEMORY, Progress
-from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch
+from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch, as_chart
 from ..regions.look import SHARE, with_look
 from ..release import Release
 from ..spaces import Space, space_from
@@ -86,6 +86,7 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
 
     In a ball these are all that are proven for its space; in any other region those that work in its chart.
     """
+    check_records(problem.n)
     found: list[tuple[str, Plan | Refusal]] = []
     region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
     if isinstance(region, SampleSketch) and check and problem.space.dim >= LOOKED_AT:
@@ -94,6 +95,8 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
             return [(TangentKNorm.name, LookPlan.of(problem, decided))]
         region = decided
     for kind in INTRINSIC if isinstance(region, Ball) else (TangentKNorm,):
+        if epsilon < kind.worth_from[problem.space.dim > 3]:
+            continue
         try:
             plan = kind(region, epsilon).plan(n)
             if np.isinf(plan.likely_error):
@@ -144,8 +147,8 @@ def plan(
     >>> space = PlanarShapes(landmarks=50)
     >>> rows = plan(Ball(space, space.present(space.origin()), radius=0.125), n=409, epsilon=1.0)
     >>> [(row.mechanism, round(row.error_95, 4)) for row in rows if row.refusal is None]
-    [('laplace', 0.0704), ('staircase', 0.0704), ('tangent', 0.0705), ('kng', 0.0738)]
-    >>> rows[4].mechanism, rows[4].refusal[:55]
+    [('laplace', 0.0704), ('tangent', 0.0705), ('kng', 0.0738)]
+    >>> rows[3].mechanism, rows[3].refusal[:55]
     ('exponential', 'the noise of exponential on PlanarShapes(landmarks=50) ')
     """
     if isinstance(region, Space):
@@ -267,6 +270,8 @@ def private_mean(
         raise TypeError(f"the second argument of private_mean is a region such as a sfumato.Ball, not {region!r}")
     if epsilon is None:
         raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
+    if steps == 2 and isinstance(region, Ball):
+        region = as_chart(region)  # whose records are not clipped before the second chart sees them
     privacy = PureDP(epsilon).check(force)
     points = as_data(points, region.space)
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .. import _version
-from ..calibration.scale import Scale, check_records
+from ..calibration.scale import Scale
 from ..errors import PrecisionError, Refusal
 from ..privacy import PureDP
 from ..records import Records, one_thread
@@ -46,9 +46,6 @@ class Problem:
     n: int
     privacy: PureDP
     statistic: Statistic = field(default=FRECHET_MEAN)
-
-    def __post_init__(self) -> None:
-        check_records(self.n)
 
     @property
     def space(self) -> Space:

@@ -37,6 +37,7 @@ class ManifoldStaircase(ManifoldLaplace):
     """
 
     name: ClassVar[str] = "staircase"
+    worth_from: ClassVar[tuple[float, float]] = (2.0, 4.0)  # below it gains less than a hundredth on the Laplace
 
     @property
     def kind(self) -> type[StaircasePlan]:

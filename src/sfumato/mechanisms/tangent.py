@@ -55,7 +55,7 @@ class TangentKNorm(Mechanism):
 
     @property
     def statistic(self) -> ChartMean:
-        return ChartMean(as_chart(self.region)) if isinstance(self.region, Ball | Ellipsoid) else ChartMean(None)
+        return ChartMean()
 
     def options(self) -> dict[str, Any]:
         return {"shrink": True} if self.shrink else {}
