@@ -97,6 +97,16 @@ def test_a_record_becomes_canonical_whatever_the_others_are(space, given, n, rng
         assert np.array_equal(np.delete(found, 4, axis=0), np.delete(honest, 4, axis=0)), factor
 
 
+def test_a_matrix_of_the_smallest_numbers_does_not_change_because_another_is_not_quite_symmetric():
+    """Halves of subnormal numbers are rounded: 3 units would become 4, and a logarithm change by 0.29."""
+    tiny = np.tile(np.diag([3 * 5e-324, 2.0]), (5, 1, 1))
+    tiny[0] = [[1.0, 0.5], [0.5, 1.0]]
+    skew = tiny.copy()
+    skew[0, 0, 1] += 1e-14
+    space = sf.SPD(size=2)
+    assert np.array_equal(space.diagnose(skew)[0][1:], space.diagnose(tiny)[0][1:])
+
+
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("p", [1, 2, 129, 10_000, 200_000])
 def test_no_row_is_longer_than_one_in_any_dimension_or_layout(p, order):
