@@ -57,6 +57,16 @@ def test_tails_are_above_the_exact_law_of_two_axes(short, gaussian):
     assert (law.tails < tail(0.97)).any()  # lengths 3% too short would not do
 
 
+def test_directions_that_are_dropped_still_make_the_noise_longer(rng):
+    """Noise is drawn in six directions and kept in two: longer than if it had been drawn in two."""
+    axes = np.array([1.0, 0.5, 0.0, 0.0, 0.0, 0.0])
+    error = draws(axes, 1.0, 100_000, rng, gaussian=False)
+    for level in (0.5, 0.95):
+        assert level - 0.008 <= np.mean(error <= chart_error(axes, 1.0).quantile(level)) <= level + 0.01
+        assert np.mean(error <= chart_error(axes[:2], 1.0).quantile(level)) < level - 0.1
+    assert chart_error(np.zeros(3), 1.0).quantile(0.95) == 0.0
+
+
 def test_quantiles_rise_and_scale():
     axes = AXES["falling"]
     law = chart_error(axes, 1.0)

@@ -41,6 +41,7 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
     A Gamma(p) variable is the product of independent χ_p and χ_{p+1}; so the noise is σ·χ_{p+1}·g, g standard normal in R^p,
     and ‖A·noise‖² = σ²·V·Q with V = χ²_{p+1} (1, for normal noise) and Q = Σaⱼ²gⱼ².  Both are put on one grid of equal ratios;
     each value of V is rounded up to it, so the convolution of logarithms is above the law of the product everywhere.
+    An axis of length 0 is a direction in which noise is drawn and dropped: it counts in p.
 
     >>> law = chart_error(np.ones(1), sigma=2.0)  # a Laplace variable: 2·ln 20 at 95%
     >>> bool(1 < law.quantile(0.95) / (2 * np.log(20)) < 1.01)
@@ -48,7 +49,9 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
     """
     axes = np.asarray(axes, dtype=np.float64)
     longest, p = float(axes.max()), len(axes)
-    first, tails = _form_tails(tuple(np.sort((axes / longest) ** 2).tolist()))
+    if longest == 0:
+        return ChartError(np.zeros(1), np.zeros(1))
+    first, tails = _form_tails(tuple(np.sort((axes[axes > 0] / longest) ** 2).tolist()))
     if not gaussian:
         start, stop = _exponents(chdtri(p + 1, COMMON), chdtri(p + 1, LEFT_OUT))
         masses = np.diff(chdtr(p + 1, STEP ** np.arange(start, stop)), prepend=0.0)  # each at the upper end of its cell
