@@ -160,10 +160,13 @@ class TangentPlan(Plan):
 
     @property
     def remedies(self) -> list[str]:
-        """Fewer directions, if some number of them is enough."""
+        """Fewer directions, if some number of them is enough: each more makes the noise longer, so halving finds it."""
         axes, sigma, radius = self.chart.axes, self.scale.sigma, self.chart.radius
-        fewer = [p for p in range(1, len(axes)) if chart_error(axes[:p], sigma).quantile(PREDICTED) < radius]
-        return [f"only the first {fewer[-1]} directions (--modes {fewer[-1]})"] if fewer else []
+        fewer, more = 0, len(axes)
+        while more - fewer > 1:
+            p = (fewer + more) // 2
+            fewer, more = (p, more) if chart_error(axes[:p], sigma).quantile(PREDICTED) < radius else (fewer, p)
+        return [f"only the first {fewer} directions (--modes {fewer})"] if fewer else []
 
     # -- draws -------------------------------------------------------------------------------------------------------------
     @cached_property
