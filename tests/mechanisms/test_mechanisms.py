@@ -508,3 +508,18 @@ def test_the_delta_counts_what_rounding_adds_to_epsilon():
     losses, ideal = kng.plan(n).losses, kng.at(n).epsilon
     assert losses.numerical_epsilon > 0.1
     assert losses.numerical_delta > 2e-12 * (1 + np.exp(ideal + losses.numerical_epsilon))
+
+
+@pytest.mark.parametrize("radius", [0.5, 1.1, 1.3, 1.45])
+def test_what_is_projected_is_no_farther_from_any_point_of_the_ball(radius, rng):
+    """Also in balls so large that the nearest point of the ball, or its centre, would be farther from some."""
+    space = sf.Sphere(dim=2)
+    plan = sf.ManifoldLaplace(sf.Ball(space, [0.0, 0.0, 1.0], radius), 1.0).at(500)
+    center = plan.ball.center
+    inside = space.exp(center, space.random_directions(center, 400, rng) * (radius * rng.random(400) ** 0.1)[:, None])
+    for length in np.linspace(0.1, 3.1, 25):
+        draw = space.exp(center, length * space.random_directions(center, 1, rng)[0])
+        value = plan.projected(draw)
+        assert (space.distance(value, inside) <= space.distance(draw, inside) + 1e-9).all()
+        if radius < np.pi / 3:
+            assert space.distance(center, value[None])[0] <= radius

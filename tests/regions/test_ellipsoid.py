@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.regions import Ball, Ellipsoid, as_chart
-from sfumato.regions.ellipsoid import tangent_coordinates
+from sfumato.regions.ellipsoid import shorten, tangent_coordinates
 
 
 def an_ellipsoid(space, rng, p=None):
@@ -80,6 +80,65 @@ def test_a_row_does_not_depend_on_the_other_records(space, rng):
         assert np.linalg.norm(found[4]) <= 1
         if not np.isfinite(garbage):
             assert not found[4].any()
+
+
+@pytest.mark.parametrize("n", [6, 3000])  # by NumPy, and by compiled loops
+@pytest.mark.parametrize("given", ["canonical", "rough"])
+def test_a_record_becomes_canonical_whatever_the_others_are(space, given, n, rng):
+    """To the bit: otherwise one record in unusual units moves all rows of the chart, and 2/n is not the sensitivity."""
+    points = space.present(cloud(space, space.origin(), typical_radius(space), n, rng))
+    if given == "rough":
+        points = points * (1 + 1e-7 * rng.standard_normal((n, *(1,) * (points.ndim - 1))))
+    honest = space.diagnose(points)[0]
+    for factor in (1 + 1e-9, 2.0, 1e150, 1e-150, 0.0, np.nan):
+        attacked = points.copy()
+        attacked[4] *= factor
+        found = space.diagnose(attacked)[0]
+        assert np.array_equal(np.delete(found, 4, axis=0), np.delete(honest, 4, axis=0)), factor
+
+
+def test_a_matrix_of_the_smallest_numbers_does_not_change_because_another_is_not_quite_symmetric():
+    """Halves of subnormal numbers are rounded: 3 units would become 4, and a logarithm change by 0.29."""
+    tiny = np.tile(np.diag([3 * 5e-324, 2.0]), (5, 1, 1))
+    tiny[0] = [[1.0, 0.5], [0.5, 1.0]]
+    skew = tiny.copy()
+    skew[0, 0, 1] += 1e-14
+    space = sf.SPD(size=2)
+    assert np.array_equal(space.diagnose(skew)[0][1:], space.diagnose(tiny)[0][1:])
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("p", [1, 2, 129, 10_000, 200_000])
+def test_no_row_is_longer_than_one_in_any_dimension_or_layout(p, order):
+    """Squares that are added one after the other lose up to p/2 units, more than what is left for it."""
+    rows = np.asarray(np.vstack([np.full(p, x) for x in (1.1, 1.7, 3e100, 1e-30)]), order=order)
+    found = shorten(rows)
+    assert max(sum(Fraction(float(x)) ** 2 for x in row) for row in found[:3]) <= 1
+    assert np.array_equal(found, shorten(np.ascontiguousarray(rows)))
+    if p == 200_000:
+        lengths = np.sqrt(np.cumsum(rows * rows, axis=1)[:3, -1:])  # one after the other
+        wrong = (1 - 2.0**-40) * rows[:3] / lengths
+        assert max(sum(Fraction(float(x)) ** 2 for x in row) for row in wrong) > 1
+
+
+def test_clipping_holds_for_axes_and_records_of_any_size():
+    space = sf.Euclidean(dim=4)
+    sizes = 10.0 ** np.array([-320, -200, -155, -100, -28, 0, 28, 100, 155, 200, 308])
+    records = np.concatenate([np.outer(sizes, [1.0, -1.0, 1.0, 0.5]), np.outer(sizes, [1e-12, 0.0, 1.0, 0.0])])
+    for axes in ([1.0, 1e-12], [1e-99, 1e99], [1e99, 1e99, 1e99, 1e99], [1e-99], [1e-12, 1.0, 1e12]):
+        region = Ellipsoid(space, np.zeros(4), axes)
+        w = region.chart(records)
+        assert np.isfinite(w).all()
+        assert max(sum(Fraction(float(x)) ** 2 for x in row) for row in w) <= 1
+        assert np.isfinite(region.tangent(w)).all()
+
+
+def test_a_basis_is_orthonormal_as_a_whole():
+    """Each product may be small and the rows still stretch vectors: 60 rows that all lean the same way."""
+    lean = np.eye(60) + 4e-10
+    with pytest.raises(ValueError, match="not orthonormal"):
+        Ellipsoid(sf.Euclidean(dim=60), np.zeros(60), np.ones(60), lean)
+    Ellipsoid(sf.Euclidean(dim=60), np.zeros(60), np.ones(60), np.eye(60) + 4e-12)
 
 
 def test_a_logarithm_that_raises_costs_only_its_own_record(rng, monkeypatch):

@@ -1,5 +1,7 @@
 """The look: what a chart would lose against the ball, record by record, and where it falls back."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
@@ -93,3 +95,19 @@ def test_a_look_has_its_price(share):
     ball = Ball(FLAT, np.zeros(30), 1.0)
     with pytest.raises(ValueError, match="between 0 and a sixth of epsilon"):
         Look(as_chart(ball), ball, share)
+
+
+def test_a_look_has_one_centre():
+    with pytest.raises(ValueError, match="same space and centre"):
+        Look(Ellipsoid(FLAT, np.zeros(30), [1.0]), Ball(FLAT, np.ones(30), 1.0))
+
+
+@pytest.mark.parametrize("radius", [1e-90, 1e-28, 1.0, 1e28, 1e90])
+def test_no_loss_is_longer_than_the_radius_to_the_last_bit(radius, rng):
+    look = Look(Ellipsoid(FLAT, np.zeros(30), radius * np.array([3.0, 1e-6])), Ball(FLAT, np.zeros(30), radius))
+    sizes = radius * 10.0 ** np.array([-12, -1, 0, 0.3, 1, 12, 200])
+    records = np.concatenate(
+        [np.outer(sizes, row) for row in rng.standard_normal((20, 30))] + [np.full((1, 30), np.nan)]
+    )
+    lost = look.lost(records) / radius
+    assert max(sum(Fraction(float(x)) ** 2 for x in row) for row in lost) <= 1

@@ -213,3 +213,9 @@ def test_odd_centres_have_their_warps_too():
     triangle = sf.PlanarShapes(landmarks=3)
     region = Ellipsoid.bending(triangle, [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], 0.1).settle(1000, 1.0)
     assert region.axes == pytest.approx([0.08, 0.08])  # no warps: a ball
+
+
+def test_the_smallest_epsilon_still_settles(rng):
+    sketch = Ellipsoid.from_sample(sf.Euclidean(dim=3), 1e60 * rng.standard_normal((9, 3)))
+    with np.errstate(over="ignore"):
+        assert len(sketch.settle(1, 1e-99).axes) >= 1

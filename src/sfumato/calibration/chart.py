@@ -18,6 +18,7 @@ STEP = 2.0 ** (1 / 64)  # ratio of neighbouring lengths in the table: quantiles 
 SHORTEST = 1 / 256  # squared axes shorter than this much of the longest are taken for that long
 LEFT_OUT = 1e-9  # probability that each of the sums may miss; it is added to every tail
 COMMON = 0.999  # smaller values than this share exceeds are rounded up to it
+BASIS = 1 + 1e-9  # how much longer a vector may be than its coordinates, in a basis that is orthonormal to nine digits
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +41,7 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
     A Gamma(p) variable is the product of independent χ_p and χ_{p+1}; so the noise is σ·χ_{p+1}·g, g standard normal in R^p,
     and ‖A·noise‖² = σ²·V·Q with V = χ²_{p+1} (1, for normal noise) and Q = Σaⱼ²gⱼ².  Both are put on one grid of equal ratios;
     each value of V is rounded up to it, so the convolution of logarithms is above the law of the product everywhere.
+    An axis of length 0 is a direction in which noise is drawn and dropped: it counts in p.
 
     >>> law = chart_error(np.ones(1), sigma=2.0)  # a Laplace variable: 2·ln 20 at 95%
     >>> bool(1 < law.quantile(0.95) / (2 * np.log(20)) < 1.01)
@@ -47,14 +49,16 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
     """
     axes = np.asarray(axes, dtype=np.float64)
     longest, p = float(axes.max()), len(axes)
-    first, tails = _form_tails(tuple(np.sort((axes / longest) ** 2).tolist()))
+    if longest == 0:
+        return ChartError(np.zeros(1), np.zeros(1))
+    first, tails = _form_tails(tuple(np.sort((axes[axes > 0] / longest) ** 2).tolist()))
     if not gaussian:
         start, stop = _exponents(chdtri(p + 1, COMMON), chdtri(p + 1, LEFT_OUT))
         masses = np.diff(chdtr(p + 1, STEP ** np.arange(start, stop)), prepend=0.0)  # each at the upper end of its cell
         padded = np.concatenate([np.ones(len(masses)), tails, np.zeros(len(masses))])
         tails = np.convolve(masses, padded)[len(masses) : 2 * len(masses) + len(tails)]
         first += start
-    squares = (sigma * longest) ** 2 * STEP ** np.arange(first, first + len(tails), dtype=np.float64)
+    squares = (BASIS * sigma * longest) ** 2 * STEP ** np.arange(first, first + len(tails), dtype=np.float64)
     return ChartError(squares, np.minimum(1.0, tails + 4 * LEFT_OUT))
 
 
@@ -96,13 +100,13 @@ def chart_bias(space: Space, radius: float, reach: float = np.inf) -> float:
     ``reach`` is ‖t̃‖ + q, for a bound at a release t̃ that holds wherever the noise is no longer than q.
     Curvature in [0, κ], τ = ρ(c, x̂), h(x) = x·cot x of √κ times its argument, k = (1 − h(R + τ))/(R + τ)²:
     max over τ ≤ R of kτ(R² − ⅔τ²)/(1 − kτ²); and β/(1 − β)·min(R, reach) with β = (1 − h(2R))/4 ≤ ⅔.
-    Curvature in [−κ, 0]: max over τ ≤ min(R, reach) of τ·(x·coth x − 1), x² = κ·(R² − ⅔τ²).
+    Curvature in [−κ, 0]: max over τ ≤ m = min(R, reach) of τ·(x·coth x − 1), x² = κ·(R² − ⅔τ²), or √(m² − τ²) if that is less.
 
     >>> from sfumato import SPD, Euclidean, Sphere
     >>> round(chart_bias(Sphere(dim=2), 0.2), 5), round(chart_bias(SPD(size=2), 1.0), 3), chart_bias(Euclidean(dim=3), 1.0)
     (0.00128, 0.077, 0.0)
     """
-    bounds, R = bounds_of(space), radius
+    bounds, R = bounds_of(space), BASIS * radius
     lower, upper = bounds.curvature
     if lower < 0 < upper or not bounds.mean_radius_limit > R:
         return float(np.inf)
@@ -110,7 +114,8 @@ def chart_bias(space: Space, radius: float, reach: float = np.inf) -> float:
     below, above = steps[:-1], steps[1:]  # of each cell: every factor is taken where it is largest
     moment = R * R - 2 / 3 * below**2
     if lower < 0:
-        return float((above * coth_excess(np.sqrt(-lower * moment))).max())
+        bent = above * coth_excess(np.sqrt(-lower * moment))
+        return float(np.minimum(bent, np.sqrt(steps[-1] ** 2 - below**2)).max())
     root = np.sqrt(upper)
     k = cot_defect(root * (R + above)) / (R + above) ** 2
     proven = k * above**2 < 1

@@ -202,7 +202,8 @@ class ManifoldPlan(Plan):
 
     def projected(self, point: Points) -> Points:
         """The nearest point of the ball, which is no farther from any point of the ball (proofs, Result 5) if that is within
-        π/(3√κ) of the centre, or the draw within 2π/√κ − 3r; for other draws the centre is."""
+        π/(3√κ) of the centre, or the draw within 2π/√κ − 3r.  For other draws the centre is, if they are 2r away; the rest, in
+        balls larger than 2π/(5√κ), stay where they are."""
         ball, kappa = self.ball, self.bounds.curvature[1]
         distance = float(ball.distances(point[None])[0])
         if distance <= ball.radius:
@@ -212,7 +213,7 @@ class ManifoldPlan(Plan):
             and np.sqrt(kappa) * ball.radius > np.pi / 3
             and distance > 2 * np.pi / np.sqrt(kappa) - 3 * ball.radius
         ):
-            return ball.center
+            return ball.center if distance >= 2 * ball.radius else point
         found: Points = ball.clip(self.space.present(point)[None])[0]
         return found
 

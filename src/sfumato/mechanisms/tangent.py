@@ -116,8 +116,7 @@ class TangentPlan(Plan):
     # -- the error ---------------------------------------------------------------------------------------------------------
     @cached_property
     def error_law(self) -> ChartError:
-        kept = self.chart.axes * self.factors
-        return chart_error(kept[kept > 0], self.scale.sigma)
+        return chart_error(self.chart.axes * self.factors, self.scale.sigma)
 
     def error_quantile(self, p: float) -> float:
         return self.error_law.quantile(p) + self.shortfall
@@ -146,9 +145,14 @@ class TangentPlan(Plan):
 
     @property
     def _stretch(self) -> float:
-        """How much exp stretches distances in the region: sinh(s)/s where the curvature is at least −κ, s = √κ·radius."""
-        s = np.sqrt(max(0.0, -bounds_of(self.space).curvature[0])) * self.chart.radius
-        return float(np.sinh(min(s, 300.0)) / s) if s > 0 else 1.0
+        """How much exp stretches distances: f = sinh(s)/s in the region where the curvature is at least −κ, s = √κ·radius.  A
+        draw that is not projected may lie beyond: then f as far as the error reaches, or √(1 + f²) (proofs, Result 5)."""
+        root = np.sqrt(max(0.0, -bounds_of(self.space).curvature[0]))
+        if root == 0:
+            return 1.0
+        s = np.minimum(root * (self.chart.radius + np.array([0.0, self.stated_error])), 300.0)
+        inside, beyond = (float(f) for f in np.sinh(s) / s)
+        return inside if isinstance(self.problem.region, Ball) else min(beyond, float(np.hypot(1, inside)))
 
     @property
     def to_beat(self) -> float:
@@ -156,19 +160,22 @@ class TangentPlan(Plan):
 
     @property
     def remedies(self) -> list[str]:
-        """Fewer directions, if some number of them is enough."""
+        """Fewer directions, if some number of them is enough: each more makes the noise longer, so halving finds it."""
         axes, sigma, radius = self.chart.axes, self.scale.sigma, self.chart.radius
-        fewer = [p for p in range(1, len(axes)) if chart_error(axes[:p], sigma).quantile(PREDICTED) < radius]
-        return [f"only the first {fewer[-1]} directions (--modes {fewer[-1]})"] if fewer else []
+        fewer, more = 0, len(axes)
+        while more - fewer > 1:
+            p = (fewer + more) // 2
+            fewer, more = (p, more) if chart_error(axes[:p], sigma).quantile(PREDICTED) < radius else (fewer, p)
+        return [f"only the first {fewer} directions (--modes {fewer})"] if fewer else []
 
     # -- draws -------------------------------------------------------------------------------------------------------------
     @cached_property
     def losses(self) -> Losses:
-        """δ: the noise, of mean length p·σ, has the relative error of its direction and sixteen roundings of its length.
+        """δ: the noise, of mean length p·σ, has the relative error of its direction and 24 roundings of both lengths.
         Nothing else is rounded: sums of records are sums of whole numbers."""
         p, sigma = len(self.chart.axes), self.scale.sigma
         self._point(np.zeros(self.space.dim))  # a space without a frame at the centre fails now, not after the charge
-        noise_error = (relative_error(p) + 16 * UNIT) * (p + 1) * sigma
+        noise_error = (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
         return Losses(self.both(crossing(p, self.spacing, noise_error) + SELECTION, 0.0))
 
     def mean(self, records: Records) -> list[Fraction]:

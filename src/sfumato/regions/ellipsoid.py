@@ -16,7 +16,7 @@ from .ball import INSIDE, Ball, admit
 if TYPE_CHECKING:
     from .sketch import ModelSketch, Prior, SampleSketch
 
-ORTHONORMAL = 1e-9  # how far products of the rows of a basis may be from 0 and 1
+ORTHONORMAL = 1e-9  # how far products of the rows of a basis may be from 0 and 1, in all (as a root of squares)
 
 
 @dataclass(frozen=True, eq=False)
@@ -265,8 +265,9 @@ def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Arra
     >>> shorten(np.array([[3.0, 4.0], [0.1, 0.0], [1e300, 1e300], [np.nan, 0.0]])).round(6).tolist()
     [[0.6, 0.8], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0]]
     """
-    made = vectors if in_place else vectors.copy()
-    if made.size >= MANY and (kernels := compiled()):
+    made = np.ascontiguousarray(vectors) if in_place else vectors.copy()
+    # rows of up to 16,000 numbers may be added in any order; NumPy adds longer ones in pairs, else they lose more than INSIDE
+    if made.size >= MANY and made.ndim == 2 and made.shape[1] <= 16_000 and (kernels := compiled()):
         kernels.shorten(made, INSIDE * radius)
         return made
     with np.errstate(over="ignore", invalid="ignore"):
@@ -354,6 +355,6 @@ def _basis(space: Space, basis: ArrayLike, p: int) -> Array:
     rows = np.array(as_numbers(basis), dtype=np.float64)
     if rows.shape != (p, space.dim):
         raise ValueError(f"the basis of the ellipsoid has shape {rows.shape}, expected ({p}, {space.dim})")
-    if not np.abs(rows @ rows.T - np.eye(p)).max() <= ORTHONORMAL:
+    if not np.linalg.norm(rows @ rows.T - np.eye(p)) <= ORTHONORMAL:
         raise ValueError("the rows of the ellipsoid's basis are not orthonormal; numpy.linalg.qr makes them so")
     return rows

@@ -36,6 +36,8 @@ class Look:
     def __post_init__(self) -> None:
         if not 0 < self.share < 1 - 1 / WORST:
             raise ValueError(f"a look takes between 0 and a sixth of epsilon, not {self.share!r} of it")
+        if self.chart.space != self.ball.space or not np.array_equal(self.chart.center, self.ball.center):
+            raise ValueError("a look compares a chart and a ball of the same space and centre")
 
     def lost(self, points: Points) -> Array:
         """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""

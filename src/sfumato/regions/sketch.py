@@ -117,7 +117,7 @@ class SampleSketch(_AboutBall):
                 bias = (1 / m + 1 / n + SHIFT**2) * lost + DRIFT**2 * variance * drift
                 cost = size**2 * _noise(n, epsilon, sums) + bias
                 p = self.modes or int(np.argmin(cost)) + 1
-                if cost[p - 1] < best:
+                if cost[p - 1] < best or best == np.inf:  # with next to no ε every noise is infinite
                     best, basis, axes = cost[p - 1], rows[:p], size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
                     source = f"from {m} public points, shrunk by {weight:g} to {WORDS[prior]}"
         spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * variance)

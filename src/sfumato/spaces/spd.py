@@ -108,7 +108,7 @@ class SPD(Space):
                 f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}, the largest entry "
                 f"being {largest[row]:.3g}; average the matrix with its transpose if that is what you mean",
             )
-        array = _symmetric(array)
+        array = np.where(array == _t(array), array, _symmetric(array))  # subnormal numbers have no halves
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
         diagonal = np.diagonal(array, axis1=1, axis2=2)
         scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
