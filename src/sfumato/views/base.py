@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..regions.ball import Ball
+from ..regions.ellipsoid import Ellipsoid
 from ..spaces.base import Array
 from .figures import figure
 
@@ -51,6 +53,10 @@ class View:
         """A distance in words that the space understands; empty where it needs none."""
         return ""
 
+    def shown(self, release: Release, p: float) -> str:
+        """What the soft part of the picture is, where its legend does not say all; for the caption."""
+        return ""
+
     def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         """The value as header and rows."""
         return (self.entry, "Value"), numbered(release.value.reshape(-1, 1))
@@ -71,8 +77,9 @@ def error_or_none(release: Release, p: float) -> float | None:
 
 
 def is_geodesic(release: Release) -> bool:
-    """Whether errors are distances along the space, not in the flat space around it."""
-    return release.predicted_error is None or release.predicted_error.distance == "geodesic distance"
+    """Whether errors are distances along the space, or lengths in a chart of it, not in the flat space around it."""
+    error = release.predicted_error
+    return error is None or release.chart is not None or error.distance == "geodesic distance"
 
 
 def public_ball(release: Release) -> Ball:
@@ -81,6 +88,66 @@ def public_ball(release: Release) -> Ball:
     if space is None:
         raise ValueError(f"the space {release.space.name!r} is not known here")
     return Ball(space, release.ball.center, release.ball.radius)
+
+
+def ellipsoid_of(release: Release) -> Ellipsoid | None:
+    """The public ellipsoid that records were clipped to; None where it was a ball."""
+    chart, space = release.chart, release.space.known
+    if chart is None or chart.basis is None or space is None:
+        return None
+    return Ellipsoid(space, release.ball.center, chart.axes, chart.basis)
+
+
+@dataclass(frozen=True)
+class Noise:
+    """The noise of a release by chart, σ·Gamma(p)·(a uniform direction), about the chart's coordinates w of the release.
+
+    That is σ·χ_{p+1}·g for a standard normal g in R^p.  So the image of the ball of radius ``reach(m)`` under any linear map of
+    rank m or less holds the image of the statistic with the probability: all of w for m = p, one landmark in the plane, by
+    itself, for m = 2.
+    """
+
+    chart: Ellipsoid
+    w: Array
+    sigma: float
+    probability: float
+
+    def reach(self, m: int) -> float:
+        """The quantile of σ·χ_{p+1}·χ_m.
+
+        >>> from sfumato import Euclidean
+        >>> noise = Noise(Ellipsoid(Euclidean(dim=1), [0.0], [1.0]), np.zeros(1), 2.0, 0.95)
+        >>> bool(abs(noise.reach(1) - 2 * np.log(20)) < 1e-3)  # a Laplace variable
+        True
+        """
+        from scipy.optimize import brentq
+        from scipy.special import chdtrc, chdtri
+
+        rest, shape = 1 - self.probability, len(self.w) + 1
+        v = chdtri(shape, (np.arange(1 << 14) + 0.5) / (1 << 14))
+        most = chdtri(shape, rest / 4) * chdtri(m, rest / 4)
+        return self.sigma * float(np.sqrt(brentq(lambda x: np.mean(chdtrc(m, x / v)) - rest, 0.0, most)))
+
+    def values(self, u: Array) -> Array:
+        """The values, as the space presents them, at coordinates w + u."""
+        return self.chart.space.present(self.chart.point(self.w + u))
+
+    def moves(self, m: int) -> Array:
+        """(size of a value, p): by what the value moves, to first order, along each axis of the ball of radius reach(m)."""
+        step = 1e-4 * np.eye(len(self.w))
+        slopes = (self.values(step) - self.values(-step)) / 2e-4
+        return self.reach(m) * slopes.reshape(len(step), -1).T
+
+
+def noise_of(release: Release, p: float) -> Noise | None:
+    """The noise of a release by chart; None for other laws, and where the draw was projected: then its length alone is known."""
+    chart, space = release.chart, release.space.known
+    known = release.mechanism.name == "tangent" and release.unprojected is None and release.predicted_error is not None
+    if chart is None or space is None or not known:
+        return None
+    region = Ellipsoid(space, release.ball.center, chart.axes, chart.basis)
+    tangent = space.coordinates(region.center, space.log(region.center, space.validate(release.value[None])))[0]
+    return Noise(region, region.basis @ tangent / region.axes, release.calibration.sigma, p)
 
 
 def numbered(rows: Any) -> list[tuple[str, ...]]:

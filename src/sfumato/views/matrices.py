@@ -31,7 +31,8 @@ class Matrices(View):
         return ("", *(str(j + 1) for j in range(len(release.value)))), numbered(release.value)
 
     def meaning(self, release: Release, error: float) -> str:
-        return f"every variance within a factor of {np.exp(min(error, 700.0)):.4g}" if is_geodesic(release) else ""
+        factor = np.exp(min(_distance(release, error), 700.0))
+        return f"every variance within a factor of {factor:.4g}" if is_geodesic(release) else ""
 
     def off_manifold(self, release: Release) -> str:
         return "the released matrix is not positive definite: it is no covariance matrix"
@@ -49,10 +50,22 @@ def matrix_bounds(release: Release, error: float) -> tuple[Array, Array]:
     """
     value = release.value
     if is_geodesic(release):
-        factor = float(np.exp(min(error, WIDEST)))
+        factor = float(np.exp(min(_distance(release, error), WIDEST)))
         return value / factor, value * factor
     shift = error if release.mechanism.options.get("project") else np.sqrt(2) * error
     return value - shift * np.eye(len(value)), value + shift * np.eye(len(value))
+
+
+def _distance(release: Release, error: float) -> float:
+    """A bound on the geodesic distance that an error leaves.  Of a chart it is a length e in the tangent space at the centre,
+    which exp stretches by at most sinh(s)/s, s = √½·(the larger of both distances from the centre): curvatures are at least −½.
+    """
+    if release.chart is None:
+        return error
+    ball = public_ball(release)
+    reach = float(ball.space.distance(ball.center, release.value))
+    s = np.sqrt(0.5) * max(reach, min(reach + error, ball.radius))
+    return float(error * np.sinh(min(s, WIDEST)) / s) if s > 0 else error
 
 
 def _draw_ellipses(release: Release, p: float) -> Figure:

@@ -11,6 +11,8 @@ from ..release import Release, write_atomically
 from . import view_of
 from .base import error_or_none
 from .figures import balanced
+from .outputs import PICTURE
+from .words import frozen
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -62,10 +64,14 @@ def plot_release(
     ['mean.svg']
     """
     path = Path(path)
-    form = path.suffix.lower().removeprefix(".")
-    if form not in ("png", "svg"):
+    if path.suffix.lower() not in PICTURE:
         raise ValueError(f"pictures are written as .png or .svg, not {path.suffix or 'without an ending'!r}: {path}")
-    write_atomically(path, _render(draw_release(release, title, p, outline), form))
+    write_figure(draw_release(release, title, p, outline), path)
+
+
+def write_figure(drawn: Figure, path: Path) -> None:
+    """A figure as PNG or SVG: whole or not at all."""
+    write_atomically(path, _render(drawn, path.suffix.lower().removeprefix(".")))
 
 
 def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None) -> Figure:
@@ -77,8 +83,14 @@ def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Se
         distance = release.predicted_error.distance
         known = f"with probability {p:g} {release.estimate} lies within {error:.3g} ({distance})"
     sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
+    sentences += list(filter(None, [view.shown(release, p), frozen(release)]))
     sentences += [] if release.on_manifold else [view.off_manifold(release)]
     sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
+    return captioned(drawn, sentences, title)
+
+
+def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
+    """A figure with sentences below it, each in lines of its own, and a title above."""
     columns = int(12.8 * drawn.get_figwidth())
     drawn.supxlabel("\n".join(line for s in sentences for line in balanced(s, columns)), fontsize=10)
     if title:

@@ -11,7 +11,7 @@ from ..outlines import crosses_itself
 from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
-from .base import View, error_or_none, is_geodesic, numbered
+from .base import View, error_or_none, is_geodesic, noise_of, numbered
 from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, top_legend
 
 if TYPE_CHECKING:
@@ -46,33 +46,79 @@ class Shapes(View):
     def meaning(self, release: Release, error: float) -> str:
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
 
+    def shown(self, release: Release, p: float) -> str:
+        if noise_of(release, p) is None:
+            return ""
+        return f"each landmark of that mean lies in the soft region about its own with probability {p:g}, taken by itself"
+
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
-        """The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were
-        off by as much."""
-        space = PlanarShapes(len(release.value))
-        center = Ball(space, release.ball.center, release.ball.radius).center
-        reference, released = space.present(center), _turned(space, release, center)
-        error = error_or_none(release, p)
-        share = 0.0 if error is None else error / np.sqrt(space.landmarks)
-        points = np.vstack([reference, released])
-        margin = max(1.15 * share, 0.015 * float(np.ptp(points, axis=0).max()))  # room for the markers of the outermost
-        low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-        height = 9 * (high[1] - low[1]) / max(high[0] - low[0], 1e-9)
-        drawn = figure(9, 1.0 + min(max(height, 2.0), 8.0))
-        axes = drawn.add_subplot()
-        label, name = f"its {p:.0%} error, shared evenly", name_of(release)
-        if outline is None and looks_like_an_outline(reference):
-            if share > 0:
-                _soft_band(axes, released, share, low, high, label)
-            _curves(axes, reference, released, name)
-        else:
-            if share > 0:
-                _discs(axes, released, share, label)
-            _landmarks(axes, reference, released, name, outline)
+        return draw_shapes([release], p, outline)
+
+
+def draw_shapes(
+    releases: Sequence[Release], p: float, outline: Sequence[int] | None = None, names: Sequence[str] = ()
+) -> Figure:
+    """Releases beside each other on one scale, each with its error about every landmark.
+
+    The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were off by as
+    much.  The noise of a chart has a shape: each landmark gets the ellipse that holds it with probability p, by itself; an
+    outline gets a band whose width is that of its points across it.
+    """
+    sides = [_Side(release, p) for release in releases]
+    points = np.vstack([side.points for side in sides])
+    margin = max(*(1.15 * float(side.halves.max()) for side in sides), 0.015 * float(np.ptp(points, axis=0).max()))
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin  # room for the markers of the outermost
+    width = 9 if len(sides) == 1 else 6.4 * len(sides)
+    height = width / len(sides) * (high[1] - low[1]) / max(high[0] - low[0], 1e-9)
+    drawn = figure(width, 1.0 + min(max(height, 2.0), 8.0))
+    for axes, side, title in zip(
+        drawn.subplots(1, len(sides), squeeze=False)[0], sides, names or [""] * len(sides), strict=True
+    ):
+        side.draw(axes, low, high, outline)
         axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.axis("off")
         top_legend(axes, 3)
-        return drawn
+        axes.set_title(title, fontsize=11, pad=26 if title else 6)
+    return drawn
+
+
+class _Side:
+    """One release as it is drawn: landmarks of centre and value, and for each landmark an ellipse, by its half-axes and turn."""
+
+    def __init__(self, release: Release, p: float) -> None:
+        space = PlanarShapes(len(release.value))
+        center = Ball(space, release.ball.center, release.ball.radius).center
+        self.name, self.reference = name_of(release), space.present(center)
+        self.released = _turned(space, release, center)
+        self.points = np.vstack([self.reference, self.released])
+        error, self.noise = error_or_none(release, p), noise_of(release, p)
+        self.halves = np.full((space.landmarks, 2), 0.0 if error is None else error / np.sqrt(space.landmarks))
+        self.turns, self.label = np.zeros(space.landmarks), f"its {p:.0%} error, shared evenly"
+        if self.noise is not None:
+            sides, halves, _ = np.linalg.svd(self.noise.moves(2).reshape(space.landmarks, 2, -1))
+            self.halves[:] = 0.0
+            self.halves[:, : halves.shape[1]] = halves
+            self.turns = np.degrees(np.arctan2(sides[:, 1, 0], sides[:, 0, 0]))
+            self.label = f"its {p:.0%} error, by landmark"
+
+    def draw(self, axes: Axes, low: Array, high: Array, outline: Sequence[int] | None) -> None:
+        soft = bool(self.halves.max() > 0)
+        if outline is None and looks_like_an_outline(self.reference):
+            if soft:
+                _soft_band(axes, self.released, self._widths(), low, high, self.label)
+            _curves(axes, self.reference, self.released, self.name)
+        else:
+            if soft:
+                _discs(axes, self.released, self.halves, self.turns, self.label)
+            _landmarks(axes, self.reference, self.released, self.name, outline)
+
+    def _widths(self) -> Array:
+        """How far the outline may be off at each landmark, across it."""
+        if self.noise is None:
+            return self.halves[:, 0]
+        along = np.roll(self.released, -1, axis=0) - np.roll(self.released, 1, axis=0)
+        across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1, keepdims=True)
+        return np.linalg.norm(np.einsum("ki,kip->kp", across, self.noise.moves(1).reshape(len(across), 2, -1)), axis=1)
 
 
 def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
@@ -95,13 +141,13 @@ def _landmarks(axes: Axes, reference: Array, released: Array, name: str, outline
         axes.annotate(str(i), (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7, color=SHARP)
 
 
-def _discs(axes: Axes, landmarks: Array, share: float, label: str) -> None:
-    from matplotlib.patches import Circle
+def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:
+    from matplotlib.patches import Ellipse
 
-    for i, (x, y) in enumerate(landmarks):
+    for i, (at, size, turn) in enumerate(zip(landmarks, 2 * halves, turns, strict=True)):
         for fraction in LAYERS:
-            axes.add_artist(Circle((x, y), share * fraction, **LAYER))  # add_patch would measure each for the limits
-        axes.add_patch(Circle((x, y), share, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
+            axes.add_artist(Ellipse(at, *(size * fraction), angle=turn, **LAYER))  # add_patch would measure each for the limits
+        axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
 
 
 def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
@@ -113,16 +159,17 @@ def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
     return space.present(z * (np.conj(c) / abs(c) if abs(c) > 0 else 1.0))
 
 
-def _soft_band(axes: Axes, ring: Array, width: float, low: Array, high: Array, label: str) -> None:
-    """All points within ``width`` of a closed polygon, darker towards it."""
+def _soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str) -> None:
+    """All points within ``widths``, of its corners, of a closed polygon, darker towards it."""
     x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
-    distance = np.full(grid.shape[:2], np.inf)
-    for a, b in zip(ring, np.roll(ring, -1, axis=0), strict=True):
+    distance = np.full(grid.shape[:2], np.inf)  # in widths
+    for a, b, v, w in zip(ring, np.roll(ring, -1, axis=0), widths, np.roll(widths, -1), strict=True):
         side = b - a
         along = np.clip((grid - a) @ side / max(float(side @ side), 1e-300), 0.0, 1.0)
-        distance = np.minimum(distance, np.linalg.norm(grid - a - along[..., None] * side, axis=-1))
+        off = np.linalg.norm(grid - a - along[..., None] * side, axis=-1)
+        distance = np.minimum(distance, off / np.maximum(v + (w - v) * along, 1e-300))
     for fraction in LAYERS:
-        axes.contourf(x, y, distance, levels=[-1.0, width * fraction], colors=[SOFT], alpha=ALPHA)
-    axes.contour(x, y, distance, levels=[width], colors=[SOFT], linewidths=0.6)
+        axes.contourf(x, y, distance, levels=[-1.0, fraction], colors=[SOFT], alpha=ALPHA)
+    axes.contour(x, y, distance, levels=[1.0], colors=[SOFT], linewidths=0.6)
     axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)

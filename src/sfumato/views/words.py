@@ -22,11 +22,12 @@ def describe(release: Release) -> str:
     sizes = ", ".join(f"{k} {v}" for k, v in r.space.parameters.items())
     space = "; ".join(filter(None, [sizes, f"metric: {r.space.metric}"]))
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
-    notes = "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
+    notes = "".join(f"{line}\n" for line in of_chart(release))
+    notes += "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
     notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
     return (
-        f"Released: {r.statistic} of {r.n} units ({g.unit}) in the space '{r.space.name}' ({space}). Every record was first "
-        f"clipped to the public ball of radius {r.ball.radius:g} about a public centre, so the released statistic is that of "
+        f"Released: {what(release, f'units ({g.unit})')} in the space '{r.space.name}' ({space}). Every record was first "
+        f"clipped to {region(release)} about a public centre, so the released statistic is that of "
         f"the clipped records.\n"
         f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
         f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
@@ -37,6 +38,56 @@ def describe(release: Release) -> str:
         f"of spacing {r.lattice_spacing:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
         f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {clock(g.clock_delta)}"
     )
+
+
+def what(release: Release, things: str) -> str:
+    """The statistic of so many things."""
+    statistic, chart, about = release.statistic.partition(" in a chart")
+    return f"{statistic} of {release.n} {things}" + (f",{chart}{about}," if chart else "")
+
+
+def region(release: Release) -> str:
+    """What records were clipped to."""
+    chart = release.chart
+    if chart is None or chart.basis is None:
+        return f"the public ball of radius {release.ball.radius:g}"
+    p = len(chart.axes)
+    lengths = f"semi-axes from {min(chart.axes):.3g} to {max(chart.axes):.3g} ({chart.source})"
+    return f"the public ellipsoid with {p} of {p + chart.frozen} directions and {lengths}"
+
+
+def frozen(release: Release) -> str:
+    """What a release by chart does not tell."""
+    chart = release.chart
+    if chart is None or not chart.frozen:
+        return ""
+    return f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions stay as in the public centre; nothing is learned about them"
+
+
+def of_chart(release: Release) -> list[str]:
+    """What a release by chart estimates, what it leaves out, and what was done before and after the draw."""
+    chart, lines = release.chart, []
+    if chart is not None:
+        near = "How close that is to their Fréchet mean is not known for this space."
+        if chart.bias == 0:
+            near = "Here that is their Fréchet mean."
+        elif chart.bias is not None or release.bias is not None:
+            ever = "" if chart.bias is None else f"at most {chart.bias:.3g} away, whatever the records are"
+            here = "" if release.bias is None else f"at most {release.bias:.3g} if the error is as stated above"
+            near = f"That is close to their Fréchet mean: {', and '.join(filter(None, [ever, here]))}."
+        lines.append(f"Estimated: the mean of the clipped records as they look from the public centre. {near}")
+        if chart.frozen:
+            lines.append(f"Left out: {frozen(release)}, and no error above counts them.")
+        if chart.look is not None:
+            found = "it does, and the ellipsoid was used"
+            if chart.look.get("fell_back"):
+                found = "it may not, and the ball was used in place of the ellipsoid"
+            share = f"{chart.look['share']:g} of epsilon was spent on a look at whether the public sample fits the records"
+            lines.append(f"Before: {share}: {found}. That answer is private too.")
+    if release.after:
+        kept = "which left the draw as it was" if release.unprojected is None else "release.raw is the draw before that"
+        lines.append(f"After: the draw was {release.after}, with public numbers alone; {kept}.")
+    return lines
 
 
 def _promise(release: Release) -> str:
