@@ -22,6 +22,7 @@ from .spaces.base import Array
 
 REFERENCE_ROW = 43
 EVERY = 5  # one wing in so many is public
+CLOSER = (1, 14)  # landmarks that the picture also shows closer
 
 
 def wings() -> tuple[Array, Array]:
@@ -63,22 +64,41 @@ def run(out: Path, epsilon: float) -> Release:
 
 def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
     """Both releases beside each other, on one scale."""
+    from .views.figures import FAINT, QUIET, figure, top_legend
     from .views.plots import captioned, write_figure
-    from .views.shapes import draw_shapes
+    from .views.shapes import Panel, limits
 
-    g, chart, limit = release.guarantee, release.chart, 0.95
+    epsilon, chart, p = release.guarantee.epsilon, release.chart, 0.95
     assert chart is not None
-    known = f"how {public} public wings differ: {len(chart.axes)} of {len(chart.axes) + chart.frozen} directions"
+    known, directions = f"how {public} public wings differ", len(chart.axes) + chart.frozen
     if chart.basis is None:
-        known = "the same: the look at the public wings fell back to the ball"
-    drawn = draw_shapes([by_ball, release], limit, range(12), ["Known before: a centre and a radius", f"Known before: {known}"])
-    sentences = [
-        f"Each landmark of the mean of the {release.n} private wings lies in the soft region about its own with probability "
-        f"{limit:.0%}, taken by itself, up to what clipping to the public region took from that mean. The public reference is "
-        f"the mean of the {public} public wings. Either release alone costs ε = {g.epsilon:g}; both panels have one scale."
-    ]
-    title = f"The private mean of {release.n} mosquito wings, ε = {g.epsilon:g}, made twice"
-    write_figure(captioned(drawn, sentences, title), path)
+        known = "the same, as a look at the records found that the public wings do not fit them"
+    names = ["Known before: a centre and a radius", f"Known before: {known}"]
+    drawn, panels = figure(12.8, 6.4), [Panel(by_ball, p), Panel(release, p)]
+    drawn.get_layout_engine().set(h_pad=0.1)
+    axes = drawn.subplots(2, 2, height_ratios=[4, 5])
+    for row, some in zip(axes, (None, CLOSER), strict=True):
+        low, high = limits(panels, some)
+        if some is not None:
+            low[0], high[0] = (low[0] + high[0]) / 2 + 1.25 * (high - low)[1] * np.array([-1, 1])
+        for at, panel, name in zip(row, panels, names, strict=True):
+            panel.draw(at, low, high, 6.4, range(12))
+            if some is None:
+                top_legend(at, 3)
+                at.get_legend().set_title(name, {"size": 11})
+            else:
+                at.axis("on")
+                at.set(xticks=[], yticks=[])
+                at.spines[:].set_color(FAINT)
+                at.set_title(f"closer: landmarks {' and '.join(str(i + 1) for i in some)}", fontsize=10, color=QUIET)
+    frozen = f" Right, {chart.frozen} of {directions} directions stay as in it, and nothing is learned about them."
+    caption = (
+        f"Each landmark of the mean of the {release.n} clipped private wings lies in its soft region with probability {p:.0%}, "
+        f"taken by itself. The public reference is the mean of {public} public wings.{frozen if chart.frozen else ''} Each "
+        f"release alone costs ε = {epsilon:g}."
+    )
+    title = f"The private mean of {release.n} mosquito wings, ε = {epsilon:g}: what is public need not be paid for with noise"
+    write_figure(captioned(drawn, [caption], title), path)
 
 
 def main() -> None:

@@ -90,10 +90,10 @@ def public_ball(release: Release) -> Ball:
     return Ball(space, release.ball.center, release.ball.radius)
 
 
-def ellipsoid_of(release: Release) -> Ellipsoid | None:
-    """The public ellipsoid that records were clipped to; None where it was a ball."""
+def chart_of(release: Release) -> Ellipsoid | None:
+    """The public ellipsoid that a release by chart was made in; a ball is one of equal axes."""
     chart, space = release.chart, release.space.known
-    if chart is None or chart.basis is None or space is None:
+    if chart is None or space is None:
         return None
     return Ellipsoid(space, release.ball.center, chart.axes, chart.basis)
 
@@ -103,8 +103,7 @@ class Noise:
     """The noise of a release by chart, σ·Gamma(p)·(a uniform direction), about the chart's coordinates w of the release.
 
     That is σ·χ_{p+1}·g for a standard normal g in R^p.  So the image of the ball of radius ``reach(m)`` under any linear map of
-    rank m or less holds the image of the statistic with the probability: all of w for m = p, one landmark in the plane, by
-    itself, for m = 2.
+    rank m holds the image of the statistic with the probability: all of w for m = p, one landmark by itself for m = 2.
     """
 
     chart: Ellipsoid
@@ -129,25 +128,23 @@ class Noise:
         return self.sigma * float(np.sqrt(brentq(lambda x: np.mean(chdtrc(m, x / v)) - rest, 0.0, most)))
 
     def values(self, u: Array) -> Array:
-        """The values, as the space presents them, at coordinates w + u."""
+        """The values at coordinates w + u."""
         return self.chart.space.present(self.chart.point(self.w + u))
 
     def moves(self, m: int) -> Array:
-        """(size of a value, p): by what the value moves, to first order, along each axis of the ball of radius reach(m)."""
+        """(size of a value, p): how the value moves, to first order, along each axis of the ball of radius reach(m)."""
         step = 1e-4 * np.eye(len(self.w))
-        slopes = (self.values(step) - self.values(-step)) / 2e-4
-        return self.reach(m) * slopes.reshape(len(step), -1).T
+        return self.reach(m) * ((self.values(step) - self.values(-step)) / 2e-4).reshape(len(step), -1).T
 
 
 def noise_of(release: Release, p: float) -> Noise | None:
     """The noise of a release by chart; None for other laws, and where the draw was projected: then its length alone is known."""
-    chart, space = release.chart, release.space.known
-    known = release.mechanism.name == "tangent" and release.unprojected is None and release.predicted_error is not None
-    if chart is None or space is None or not known:
+    chart = chart_of(release)
+    if chart is None or release.mechanism.name != "tangent" or release.unprojected is not None:
         return None
-    region = Ellipsoid(space, release.ball.center, chart.axes, chart.basis)
-    tangent = space.coordinates(region.center, space.log(region.center, space.validate(release.value[None])))[0]
-    return Noise(region, region.basis @ tangent / region.axes, release.calibration.sigma, p)
+    at, space = chart.center, chart.space
+    tangent = space.coordinates(at, space.log(at, space.validate(release.value[None])))[0]
+    return Noise(chart, chart.basis @ tangent / chart.axes, release.calibration.sigma, p)
 
 
 def numbered(rows: Any) -> list[tuple[str, ...]]:

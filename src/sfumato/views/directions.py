@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from ..spaces.sphere import degrees_of
-from .base import View, error_or_none, is_geodesic, length, public_ball
+from .base import View, chart_of, error_or_none, is_geodesic, length, noise_of, public_ball
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Directions(View):
 def cap_angle(release: Release, error: float) -> float:
     """The angle about the released direction within which the direction of the statistic lies, if the error holds.
 
-    Geodesic errors are arcs of radius 1/√κ.  An ambient error is a Euclidean distance: between points of the sphere a chord,
+    Geodesic errors are arcs of radius 1/√κ; those of a chart are no shorter, as exp stretches nothing here.  An ambient error is a Euclidean distance: between points of the sphere a chord,
     and about a vector v off the sphere a ball, which is seen from the origin under the angle arcsin(error/‖v‖).
     """
     q = np.sqrt(release.space.parameters["curvature"])
@@ -101,7 +101,10 @@ def _draw_circle(release: Release, p: float) -> Figure:
 
 def _draw_globe(release: Release, p: float) -> Figure:
     error = error_or_none(release, p)
+    edge = _noise_edge(release, p)
     angle = None if error is None else cap_angle(release, error)
+    if edge is not None:
+        angle = float(np.arccos(np.clip(edge @ release.value / length(release.value) ** 2, -1.0, 1.0)).max())
     closer = angle is not None and angle < 0.25
     drawn = figure(9.4 if closer else 6, 5.7 if closer else 6.9)
     panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
@@ -115,7 +118,7 @@ def _draw_globe(release: Release, p: float) -> Figure:
 
 def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: float) -> None:
     """The sphere from straight above the released direction; ``reach`` is how much of its radius is shown."""
-    from matplotlib.patches import Circle
+    from matplotlib.patches import Circle, Polygon
 
     view, whole = release.value / length(release.value), reach == 1.0
     axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
@@ -127,12 +130,14 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
     for line in _graticule(view, reach):
         _curve(axes, frame @ line.T, whole, color=FAINT, lw=0.7, zorder=1)
     if error is not None:
-        angle = cap_angle(release, error)
+        angle, shape = cap_angle(release, error), _noise_edge(release, p)
+        label, edge = _angle_label(release, error, p), np.sin(min(angle, np.pi / 2)) * _turns(2)
+        if shape is not None:
+            shape = shape @ frame.T / length(release.value)
+            label, edge = f"its {p:.0%} error", shape[:, :2]
         for fraction in LAYERS:
-            axes.add_artist(Circle((0, 0), np.sin(min(angle * fraction, np.pi / 2)), zorder=2, **LAYER))
-        edge = Circle((0, 0), np.sin(min(angle, np.pi / 2)), fill=False, ec=SOFT, lw=0.9, zorder=2)
-        edge.set_label(_angle_label(release, error, p))
-        axes.add_patch(edge)
+            axes.add_artist(Polygon(fraction * edge, zorder=2, **LAYER))
+        axes.plot(*edge.T, color=SOFT, lw=0.9, zorder=2, label=label)
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
     shown = 1.12 if whole else reach
@@ -146,16 +151,32 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
 
 def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:
     """The public centre and the edge of the public ball, on a globe."""
-    ball = public_ball(release)
-    q = 1 / length(ball.center)
+    ball, chart = public_ball(release), chart_of(release)
+    q, name = 1 / length(ball.center), "edge of the public ball"
     centre, reached = q * ball.center, min(q * ball.radius, np.pi)
     side = np.linalg.svd(centre[None])[2][1:]  # two directions across the centre
-    turn = np.linspace(0, 2 * np.pi, 361)
-    edge = np.cos(reached) * centre + np.sin(reached) * (np.stack([np.cos(turn), np.sin(turn)], axis=1) @ side)
-    _curve(axes, frame @ edge.T, whole, color=QUIET, lw=1.1, ls=":", zorder=3, label="edge of the public ball")
+    edge = np.cos(reached) * centre + np.sin(reached) * (_turns(2) @ side)
+    if chart is not None and release.chart is not None and release.chart.basis is not None:
+        edge, name = q * chart.point(_turns(len(chart.axes))), "edge of the public ellipse"
+    _curve(axes, frame @ edge.T, whole, color=QUIET, lw=1.1, ls=":", zorder=3, label=name)
     x, y, depth = frame @ centre
     seen = 1.0 if depth >= 0 else 0.4
     axes.plot(x, y, ls="", marker="o", ms=6, mfc="white", mec=QUIET, alpha=seen, zorder=4, label="public centre")
+
+
+def _noise_edge(release: Release, p: float) -> Array | None:
+    """Round what holds the direction of the statistic with probability p, if noise has a shape and leaves it on this side."""
+    noise = noise_of(release, p)
+    if noise is None:
+        return None
+    edge = noise.values(noise.reach(len(noise.w)) * _turns(len(noise.w)))
+    return edge if (edge @ release.value > 0).all() else None
+
+
+def _turns(p: int) -> Array:
+    """Once round the circle; of a line, forth and back."""
+    turn = np.linspace(0, 2 * np.pi, 361)
+    return np.stack([np.cos(turn), np.sin(turn)], axis=1)[:, :p]
 
 
 def _curve(axes: Axes, points: Array, whole: bool, **style: Any) -> None:

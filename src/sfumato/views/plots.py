@@ -92,7 +92,9 @@ def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Se
 def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
     """A figure with sentences below it, each in lines of its own, and a title above."""
     columns = int(12.8 * drawn.get_figwidth())
-    drawn.supxlabel("\n".join(line for s in sentences for line in balanced(s, columns)), fontsize=10)
+    lines = [line for s in sentences for line in balanced(s, columns)]
+    drawn.supxlabel("\n".join(lines), fontsize=10)
+    drawn.set_figheight(drawn.get_figheight() + 0.18 * max(0, len(lines) - 2))
     if title:
         drawn.suptitle(title, fontsize=12)
     return drawn

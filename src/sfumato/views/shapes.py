@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -52,65 +52,50 @@ class Shapes(View):
         return f"each landmark of that mean lies in the soft region about its own with probability {p:g}, taken by itself"
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
-        return draw_shapes([release], p, outline)
+        panel = Panel(release, p)
+        low, high = limits([panel])
+        drawn = figure(9, 1.0 + min(max(9 * (high - low)[1] / (high - low)[0], 2.0), 8.0))
+        axes = drawn.add_subplot()
+        panel.draw(axes, low, high, 9, outline)
+        top_legend(axes, 3)
+        return drawn
 
 
-def draw_shapes(
-    releases: Sequence[Release], p: float, outline: Sequence[int] | None = None, names: Sequence[str] = ()
-) -> Figure:
-    """Releases beside each other on one scale, each with its error about every landmark.
+class Panel:
+    """A release as it is drawn: the landmarks of the centre and the value, and an ellipse about each, by half-axes and turn.
 
     The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were off by as
     much.  The noise of a chart has a shape: each landmark gets the ellipse that holds it with probability p, by itself; an
-    outline gets a band whose width is that of its points across it.
+    outline gets a band as wide as its landmarks may be off across it.
     """
-    sides = [_Side(release, p) for release in releases]
-    points = np.vstack([side.points for side in sides])
-    margin = max(*(1.15 * float(side.halves.max()) for side in sides), 0.015 * float(np.ptp(points, axis=0).max()))
-    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin  # room for the markers of the outermost
-    width = 9 if len(sides) == 1 else 6.4 * len(sides)
-    height = width / len(sides) * (high[1] - low[1]) / max(high[0] - low[0], 1e-9)
-    drawn = figure(width, 1.0 + min(max(height, 2.0), 8.0))
-    for axes, side, title in zip(
-        drawn.subplots(1, len(sides), squeeze=False)[0], sides, names or [""] * len(sides), strict=True
-    ):
-        side.draw(axes, low, high, outline)
-        axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes.axis("off")
-        top_legend(axes, 3)
-        axes.set_title(title, fontsize=11, pad=26 if title else 6)
-    return drawn
-
-
-class _Side:
-    """One release as it is drawn: landmarks of centre and value, and for each landmark an ellipse, by its half-axes and turn."""
 
     def __init__(self, release: Release, p: float) -> None:
         space = PlanarShapes(len(release.value))
-        center = Ball(space, release.ball.center, release.ball.radius).center
-        self.name, self.reference = name_of(release), space.present(center)
-        self.released = _turned(space, release, center)
-        self.points = np.vstack([self.reference, self.released])
+        center, k = Ball(space, release.ball.center, release.ball.radius).center, space.landmarks
+        self.name, self.reference, self.released = name_of(release), space.present(center), _turned(space, release, center)
         error, self.noise = error_or_none(release, p), noise_of(release, p)
-        self.halves = np.full((space.landmarks, 2), 0.0 if error is None else error / np.sqrt(space.landmarks))
-        self.turns, self.label = np.zeros(space.landmarks), f"its {p:.0%} error, shared evenly"
+        self.halves, self.turns = np.full((k, 2), 0.0 if error is None else error / np.sqrt(k)), np.zeros(k)
+        self.label = f"its {p:.0%} error, shared evenly"
         if self.noise is not None:
-            sides, halves, _ = np.linalg.svd(self.noise.moves(2).reshape(space.landmarks, 2, -1))
-            self.halves[:] = 0.0
-            self.halves[:, : halves.shape[1]] = halves
+            sides, halves, _ = np.linalg.svd(self.noise.moves(2).reshape(k, 2, -1))
+            self.halves = np.pad(halves, ((0, 0), (0, 2 - halves.shape[1])))
             self.turns = np.degrees(np.arctan2(sides[:, 1, 0], sides[:, 0, 0]))
             self.label = f"its {p:.0%} error, by landmark"
 
-    def draw(self, axes: Axes, low: Array, high: Array, outline: Sequence[int] | None) -> None:
-        soft = bool(self.halves.max() > 0)
+    def draw(self, axes: Axes, low: Array, high: Array, width: float, outline: Sequence[int] | None) -> None:
+        """On axes of this width in inches, between two corners; no marker hides what is about it."""
+        axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        axes.axis("off")
+        seen = 72 * width / (high - low)[0] * float(np.median(self.halves[:, 0]))
         if outline is None and looks_like_an_outline(self.reference):
-            if soft:
+            if seen > 0:
                 _soft_band(axes, self.released, self._widths(), low, high, self.label)
             _curves(axes, self.reference, self.released, self.name)
         else:
-            if soft:
+            if seen > 0:
                 _discs(axes, self.released, self.halves, self.turns, self.label)
-            _landmarks(axes, self.reference, self.released, self.name, outline)
+            size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
+            _landmarks(axes, self.reference, self.released, self.name, outline, size)
 
     def _widths(self) -> Array:
         """How far the outline may be off at each landmark, across it."""
@@ -121,6 +106,15 @@ class _Side:
         return np.linalg.norm(np.einsum("ki,kip->kp", across, self.noise.moves(1).reshape(len(across), 2, -1)), axis=1)
 
 
+def limits(panels: Sequence[Panel], some: Sequence[int] | None = None) -> tuple[Array, Array]:
+    """The corners of what is drawn of some landmarks, with room for what is about the outermost, and their markers."""
+    rows = slice(None) if some is None else list(some)
+    points = np.concatenate([each[rows] for panel in panels for each in (panel.reference, panel.released)])
+    about = max(float(panel.halves[rows].max()) for panel in panels)
+    margin = max(1.15 * about, 0.015 * float(np.ptp(points, axis=0).max()), 1e-9)
+    return points.min(axis=0) - margin, points.max(axis=0) + margin
+
+
 def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
     """Both shapes as closed curves."""
     ring = [*range(len(reference)), 0]
@@ -128,17 +122,20 @@ def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
     axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
 
 
-def _landmarks(axes: Axes, reference: Array, released: Array, name: str, outline: Sequence[int] | None) -> None:
+def _landmarks(
+    axes: Axes, reference: Array, released: Array, name: str, outline: Sequence[int] | None, size: float
+) -> None:
     """Both shapes as numbered landmarks, each joined to where it was."""
     ring = [] if outline is None else [*outline, outline[0]]
     axes.plot(*reference[ring].T, color=QUIET, lw=0.8, ls=":", zorder=1)
     axes.plot(*released[ring].T, color=SHARP, lw=1.0, alpha=0.7, zorder=2)
     for a, b in zip(reference, released, strict=True):
         axes.plot(*zip(a, b, strict=True), color=QUIET, lw=0.7, zorder=1)
-    axes.plot(*reference.T, ls="", marker="o", ms=4.7, mfc="white", mec=QUIET, label="public reference", zorder=3)
-    axes.plot(*released.T, ls="", marker="o", ms=5, color=SHARP, label=name, zorder=4)
+    axes.plot(*reference.T, ls="", marker="o", ms=0.94 * size, mfc="white", mec=QUIET, mew=0.2 * size, label="public reference", zorder=3)
+    axes.plot(*released.T, ls="", marker="o", ms=size, color=SHARP, label=name, zorder=4)
     for i, (x, y) in enumerate(released, start=1):
-        axes.annotate(str(i), (x, y), xytext=(3, 3), textcoords="offset points", fontsize=7, color=SHARP)
+        style: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 7, "color": SHARP}
+        axes.annotate(str(i), (x, y), xytext=(3, 3), **style)
 
 
 def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import View, ellipsoid_of, error_or_none, noise_of
+from .base import View, chart_of, error_or_none, noise_of
 from .figures import intervals
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ class Vectors(View):
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         value, centre, r = release.value, np.asarray(release.ball.center, dtype=np.float64), release.ball.radius
-        error, noise, region = error_or_none(release, p), noise_of(release, p), ellipsoid_of(release)
+        error, noise, region = error_or_none(release, p), noise_of(release, p), chart_of(release)
         half = error if noise is None else np.linalg.norm(noise.moves(len(noise.w)), axis=1)
         bars = None if half is None else (value - half, value + half)
         reach = r if region is None else np.linalg.norm(region.axes[:, None] * region.basis, axis=0)
