@@ -86,12 +86,15 @@ def test_demo_writes_its_record_and_picture(tmp_path, capsys, monkeypatch):
         demo.main()
     assert done.value.code == 0
     record = json.loads((tmp_path / "out" / "mean.json").read_text())
-    assert record["n"] == 126
+    assert record["n"] == 100
+    assert record["chart"]["look"]["share"] == 0.1
+    assert json.loads((tmp_path / "out" / "ball.json").read_text())["chart"]["basis"] is None
     assert record["guarantee"]["epsilon"] == 2.0
     assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
     assert "2-differentially private" in capsys.readouterr().out
     data, reference = demo.wings()
-    assert np.array_equal(sf.read(tmp_path / "out" / "wings.tps").points, data)
+    for name, wings in zip(("wings.tps", "public.tps"), demo.shared(data), strict=True):
+        assert np.array_equal(sf.read(tmp_path / "out" / name).points, wings)
     assert np.array_equal(sf.read(tmp_path / "out" / "reference.tps").points, [reference])
 
 

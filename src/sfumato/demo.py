@@ -75,7 +75,7 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
         known = "the same, as a look at the records found that the public wings do not fit them"
     names = ["Known before: a centre and a radius", f"Known before: {known}"]
     drawn, panels = figure(12.8, 6.4), [Panel(by_ball, p), Panel(release, p)]
-    drawn.get_layout_engine().set(h_pad=0.1)
+    drawn.set_layout_engine("constrained", h_pad=0.1)
     axes = drawn.subplots(2, 2, height_ratios=[4, 5])
     for row, some in zip(axes, (None, CLOSER), strict=True):
         low, high = limits(panels, some)
@@ -85,7 +85,7 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
             panel.draw(at, low, high, 6.4, range(12))
             if some is None:
                 top_legend(at, 3)
-                at.get_legend().set_title(name, {"size": 11})
+                at.get_legend().set_title(name)
             else:
                 at.axis("on")
                 at.set(xticks=[], yticks=[])

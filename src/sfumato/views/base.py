@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..calibration.chart import chart_error
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..spaces.base import Array
@@ -93,9 +94,7 @@ def public_ball(release: Release) -> Ball:
 def chart_of(release: Release) -> Ellipsoid | None:
     """The public ellipsoid that a release by chart was made in; a ball is one of equal axes."""
     chart, space = release.chart, release.space.known
-    if chart is None or space is None:
-        return None
-    return Ellipsoid(space, release.ball.center, chart.axes, chart.basis)
+    return None if chart is None or space is None else Ellipsoid(space, release.ball.center, chart.axes, chart.basis)
 
 
 @dataclass(frozen=True)
@@ -103,29 +102,17 @@ class Noise:
     """The noise of a release by chart, σ·Gamma(p)·(a uniform direction), about the chart's coordinates w of the release.
 
     That is σ·χ_{p+1}·g for a standard normal g in R^p.  So the image of the ball of radius ``reach(m)`` under any linear map of
-    rank m holds the image of the statistic with the probability: all of w for m = p, one landmark by itself for m = 2.
+    rank m holds the image of the statistic with probability P at least: all of w for m = p, one landmark by itself for m = 2.
     """
 
     chart: Ellipsoid
     w: Array
     sigma: float
-    probability: float
+    P: float
 
     def reach(self, m: int) -> float:
-        """The quantile of σ·χ_{p+1}·χ_m.
-
-        >>> from sfumato import Euclidean
-        >>> noise = Noise(Ellipsoid(Euclidean(dim=1), [0.0], [1.0]), np.zeros(1), 2.0, 0.95)
-        >>> bool(abs(noise.reach(1) - 2 * np.log(20)) < 1e-3)  # a Laplace variable
-        True
-        """
-        from scipy.optimize import brentq
-        from scipy.special import chdtrc, chdtri
-
-        rest, shape = 1 - self.probability, len(self.w) + 1
-        v = chdtri(shape, (np.arange(1 << 14) + 0.5) / (1 << 14))
-        most = chdtri(shape, rest / 4) * chdtri(m, rest / 4)
-        return self.sigma * float(np.sqrt(brentq(lambda x: np.mean(chdtrc(m, x / v)) - rest, 0.0, most)))
+        """The quantile of σ·χ_{p+1}·χ_m, rounded up."""
+        return chart_error(np.where(np.arange(len(self.w)) < m, 1.0, 0.0), self.sigma).quantile(self.P)
 
     def values(self, u: Array) -> Array:
         """The values at coordinates w + u."""
@@ -138,7 +125,7 @@ class Noise:
 
 
 def noise_of(release: Release, p: float) -> Noise | None:
-    """The noise of a release by chart; None for other laws, and where the draw was projected: then its length alone is known."""
+    """The noise of a release by chart; None for other laws, and of a projected draw: of that the length alone is known."""
     chart = chart_of(release)
     if chart is None or release.mechanism.name != "tangent" or release.unprojected is not None:
         return None

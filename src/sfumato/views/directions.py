@@ -47,8 +47,9 @@ class Directions(View):
 def cap_angle(release: Release, error: float) -> float:
     """The angle about the released direction within which the direction of the statistic lies, if the error holds.
 
-    Geodesic errors are arcs of radius 1/√κ; those of a chart are no shorter, as exp stretches nothing here.  An ambient error is a Euclidean distance: between points of the sphere a chord,
-    and about a vector v off the sphere a ball, which is seen from the origin under the angle arcsin(error/‖v‖).
+    Geodesic errors are arcs of radius 1/√κ; those of a chart are no shorter, as exp stretches nothing here.  An ambient error
+    is a Euclidean distance: between points of the sphere a chord, and about a vector v off the sphere a ball, which is seen from
+    the origin under the angle arcsin(error/‖v‖).
     """
     q = np.sqrt(release.space.parameters["curvature"])
     if is_geodesic(release):

@@ -95,7 +95,9 @@ def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figur
     lines = [line for s in sentences for line in balanced(s, columns)]
     drawn.supxlabel("\n".join(lines), fontsize=10)
     drawn.set_figheight(drawn.get_figheight() + 0.18 * max(0, len(lines) - 2))
-    if title:
+    if drawn.legends:  # which a title of the figure would cover
+        drawn.legends[0].set_title(title)
+    elif title:
         drawn.suptitle(title, fontsize=12)
     return drawn
 

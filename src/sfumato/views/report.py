@@ -16,7 +16,7 @@ from ..release import FORMAT, Release, write_atomically
 from . import view_of
 from .page import Block, Code, Listing, Paragraph, Picture, Points, Section, Table, to_html, to_markdown
 from .plots import picture
-from .words import UNCHECKED, clock, in_degrees
+from .words import UNCHECKED, clock, in_degrees, of_chart, region, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
@@ -55,7 +55,7 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     if path.suffix.lower() not in (".html", ".md"):
         raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
     private = "private " if release.guarantee.private else ""
-    title = f"The {private}{release.statistic} of {release.n} {view_of(release).things(release)}"
+    title = f"The {private}{what(release, view_of(release).things(release)).removesuffix(',')}"
     if path.suffix.lower() == ".html":
         write_atomically(path, to_html(title, _sections(release), picture(release)))
     else:
@@ -123,14 +123,16 @@ def _promise(release: Release) -> list[Block]:
         ),
     ]
     clipped = (
-        f"Every record was first clipped to the public ball of radius {release.ball.radius:g}: one that lay outside was moved "
+        f"Every record was first clipped to {region(release)}: one that lay outside was moved "
         "to its edge. What is released is the statistic of the clipped records."
     )
-    public = "The centre and the radius must have been public before: a template, an atlas, an earlier study."
+    ball = release.chart is None or release.chart.basis is None
+    size, kind = ("radius", "ball") if ball else ("axes", "ellipsoid")
+    public = f"The centre and the {size} must have been public before: a template, an atlas, an earlier study."
     whole = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [
         ("The mean of the records as they were.", clipped),
-        ("Anything at all, if the ball came from the data.", public),
+        (f"Anything at all, if the {kind} came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", whole),
     ]
@@ -154,7 +156,11 @@ def _accuracy(release: Release) -> list[Block]:
     if release.mechanism.name in ("laplace", "staircase") and len(release.value) <= view.exact_up_to:
         end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     table = Table([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
+    if release.mechanism.name == "tangent":
+        end = "The law of this noise is known: these are its own quantiles, rounded up, plus what the lattice can move a point."
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
+    if lines := of_chart(release):
+        blocks.append(Points([(first + ":", rest) for first, _, rest in (line.partition(": ") for line in lines)]))
     if not release.on_manifold:
         blocks.append(Paragraph("The released value is not a point of the space: the noise has carried it off."))
     return blocks
@@ -211,7 +217,7 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
         (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
-        (Code("r"), f"{release.ball.radius:g}", "radius of the public ball"),
+        (Code("r"), f"{release.ball.radius:g}", "radius of the public ball, or the longest semi-axis of an ellipsoid"),
     ]
     if space is not None and ("κ" in c.formula or "h(" in c.formula):
         rows.append((Code("κ"), f"{bounds_of(space).curvature[1]:g}", "largest curvature of the space"))
@@ -241,6 +247,8 @@ def _by_hand(release: Release) -> str:
     if "coordinates" in v:
         v["2k"] = v["coordinates"]
     v |= {"n": str(release.n), "ε": f"{c.epsilon:.10g}"}
+    if release.chart is not None and release.chart.look is not None:
+        v["ε"] = f"{1 - release.chart.look['share']:.10g}·{c.epsilon:.10g}"
     expression = re.split(r", | \(| in ", c.formula)[0]
     symbols = r"A\(r,[rR]\)|2k|[^\W\d]+"
     if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
@@ -266,6 +274,8 @@ PAPERS = {
     "Neural Information Processing Systems 34.",
     "staircase": "Q. Geng, P. Kairouz, S. Oh and P. Viswanath (2015). The staircase mechanism in differential privacy. IEEE "
     "Journal of Selected Topics in Signal Processing 9(7).",
+    "tangent": "M. Hardt and K. Talwar (2010). On the geometry of differential privacy. 42nd ACM Symposium on Theory of "
+    "Computing.",
     "exponential": "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on "
     "Foundations of Computer Science.",
 }
@@ -281,7 +291,8 @@ def _citation(release: Release) -> list[Block]:
 
 KEYS = {
     "format": f"what the file is: {FORMAT!r}",
-    "value": "the released value, in full precision: the only entry that depends on the data beyond their number",
+    "value": "the released value, in full precision: the only entry that depends on the data beyond their number, with what is "
+    "computed from it and, where there was a look, its answer",
     "guarantee": "the promise",
     "guarantee.epsilon": "ε",
     "guarantee.unit": "what is protected, in words",
@@ -293,7 +304,19 @@ KEYS = {
     "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",
     "statistic": "what the value estimates",
     "space": "the space: its name, parameters and metric",
-    "ball": "the public ball: centre and radius",
+    "ball": "the public ball: centre and radius (of an ellipsoid: its longest semi-axis)",
+    "chart": "the public region that is the unit ball of the chart",
+    "chart.axes": "its semi-axes",
+    "chart.basis": "their directions, in the space's coordinates at the centre (null: a ball)",
+    "chart.source": "where they come from",
+    "chart.spread": "the typical distance of a mean from the centre, as far as is public: a release must beat it",
+    "chart.frozen": "in how many directions nothing is learned",
+    "chart.bias": "how far the mean in the chart can be from the Fréchet mean of the clipped records (null: not known)",
+    "chart.look": "the share of ε that was spent on whether the public sample fits, with what limit and noise; fell_back: "
+    "whether the ball was used instead (null: no look)",
+    "after": "what was done to the draw, with public numbers alone",
+    "bias": "the same as chart.bias, at this draw and if the error is as stated: computed from the draw alone",
+    "unprojected": "the draw itself, where the value was made from it as 'after' says",
     "n": "number of units: public",
     "mechanism": "the mechanism: its name and options",
     "calibration": "the noise scale σ, its formula, and every number in it",
@@ -310,7 +333,8 @@ KEYS = {
 
 
 def _keys(release: Release) -> list[Block]:
-    present = ["format", "value", "guarantee", *(key for key in KEYS if key.startswith("guarantee.")), *release.record]
+    parts = ["format", "value", "guarantee", *release.record]
+    present = [key for part in parts for key in (part, *(key for key in KEYS if key.startswith(f"{part}.")))]
     rows = [(Code(key), KEYS.get(key, "an addition to this record")) for key in present]
     return [
         Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),

@@ -47,9 +47,8 @@ class Shapes(View):
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
 
     def shown(self, release: Release, p: float) -> str:
-        if noise_of(release, p) is None:
-            return ""
-        return f"each landmark of that mean lies in the soft region about its own with probability {p:g}, taken by itself"
+        own = "each landmark of that mean lies in the soft region about its own"
+        return "" if noise_of(release, p) is None else f"{own} with probability {p:g}, taken by itself"
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         panel = Panel(release, p)
@@ -70,17 +69,17 @@ class Panel:
     """
 
     def __init__(self, release: Release, p: float) -> None:
-        space = PlanarShapes(len(release.value))
-        center, k = Ball(space, release.ball.center, release.ball.radius).center, space.landmarks
-        self.name, self.reference, self.released = name_of(release), space.present(center), _turned(space, release, center)
+        space, k = PlanarShapes(len(release.value)), len(release.value)
+        center = Ball(space, release.ball.center, release.ball.radius).center
+        self.name, self.reference = name_of(release), space.present(center)
+        self.released = _turned(space, release, center)
         error, self.noise = error_or_none(release, p), noise_of(release, p)
         self.halves, self.turns = np.full((k, 2), 0.0 if error is None else error / np.sqrt(k)), np.zeros(k)
-        self.label = f"its {p:.0%} error, shared evenly"
         if self.noise is not None:
             sides, halves, _ = np.linalg.svd(self.noise.moves(2).reshape(k, 2, -1))
             self.halves = np.pad(halves, ((0, 0), (0, 2 - halves.shape[1])))
             self.turns = np.degrees(np.arctan2(sides[:, 1, 0], sides[:, 0, 0]))
-            self.label = f"its {p:.0%} error, by landmark"
+        self.label = f"its {p:.0%} error, {'shared evenly' if self.noise is None else 'by landmark'}"
 
     def draw(self, axes: Axes, low: Array, high: Array, width: float, outline: Sequence[int] | None) -> None:
         """On axes of this width in inches, between two corners; no marker hides what is about it."""
@@ -103,7 +102,8 @@ class Panel:
             return self.halves[:, 0]
         along = np.roll(self.released, -1, axis=0) - np.roll(self.released, 1, axis=0)
         across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1, keepdims=True)
-        return np.linalg.norm(np.einsum("ki,kip->kp", across, self.noise.moves(1).reshape(len(across), 2, -1)), axis=1)
+        moves = self.noise.moves(1).reshape(len(across), 2, -1)
+        return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", across, moves), axis=1))
 
 
 def limits(panels: Sequence[Panel], some: Sequence[int] | None = None) -> tuple[Array, Array]:
@@ -131,19 +131,20 @@ def _landmarks(
     axes.plot(*released[ring].T, color=SHARP, lw=1.0, alpha=0.7, zorder=2)
     for a, b in zip(reference, released, strict=True):
         axes.plot(*zip(a, b, strict=True), color=QUIET, lw=0.7, zorder=1)
-    axes.plot(*reference.T, ls="", marker="o", ms=0.94 * size, mfc="white", mec=QUIET, mew=0.2 * size, label="public reference", zorder=3)
-    axes.plot(*released.T, ls="", marker="o", ms=size, color=SHARP, label=name, zorder=4)
-    for i, (x, y) in enumerate(released, start=1):
-        style: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 7, "color": SHARP}
-        axes.annotate(str(i), (x, y), xytext=(3, 3), **style)
+    dot: dict[str, Any] = {"ls": "", "marker": "o", "ms": size}
+    axes.plot(*reference.T, **dot, mfc="white", mec=QUIET, mew=0.2 * size, label="public reference", zorder=3)
+    axes.plot(*released.T, **dot, color=SHARP, label=name, zorder=4)
+    style: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 7, "color": SHARP}
+    for i, at in enumerate(released, start=1):
+        axes.annotate(str(i), at, xytext=(3, 3), **style)
 
 
 def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:
     from matplotlib.patches import Ellipse
 
     for i, (at, size, turn) in enumerate(zip(landmarks, 2 * halves, turns, strict=True)):
-        for fraction in LAYERS:
-            axes.add_artist(Ellipse(at, *(size * fraction), angle=turn, **LAYER))  # add_patch would measure each for the limits
+        for part in LAYERS:  # add_patch would measure each for the limits
+            axes.add_artist(Ellipse(at, *(size * part), angle=turn, **LAYER))
         axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
 
 

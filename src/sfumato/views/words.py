@@ -52,40 +52,40 @@ def region(release: Release) -> str:
     if chart is None or chart.basis is None:
         return f"the public ball of radius {release.ball.radius:g}"
     p = len(chart.axes)
+    directions = f"{p} of {p + chart.frozen}" if chart.frozen else f"all {p}"
     lengths = f"semi-axes from {min(chart.axes):.3g} to {max(chart.axes):.3g} ({chart.source})"
-    return f"the public ellipsoid with {p} of {p + chart.frozen} directions and {lengths}"
+    return f"the public ellipsoid with {directions} directions and {lengths}"
 
 
 def frozen(release: Release) -> str:
-    """What a release by chart does not tell."""
+    """What a release by chart does not tell; empty if there is no such thing."""
     chart = release.chart
     if chart is None or not chart.frozen:
         return ""
-    return f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions stay as in the public centre; nothing is learned about them"
+    stay, them = ("stays", "it") if chart.frozen == 1 else ("stay", "them")
+    count = f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions"
+    return f"{count} {stay} as in the public centre; nothing is learned about {them}"
 
 
 def of_chart(release: Release) -> list[str]:
     """What a release by chart estimates, what it leaves out, and what was done before and after the draw."""
     chart, lines = release.chart, []
     if chart is not None:
-        near = "How close that is to their Fréchet mean is not known for this space."
-        if chart.bias == 0:
-            near = "Here that is their Fréchet mean."
-        elif chart.bias is not None or release.bias is not None:
-            ever = "" if chart.bias is None else f"at most {chart.bias:.3g} away, whatever the records are"
-            here = "" if release.bias is None else f"at most {release.bias:.3g} if the error is as stated above"
-            near = f"That is close to their Fréchet mean: {', and '.join(filter(None, [ever, here]))}."
+        ever = "" if chart.bias is None else f"at most {chart.bias:.3g} away, whatever the records are"
+        here = "" if release.bias is None else f"at most {release.bias:.3g} if the error is as stated above"
+        near = f"That is close to their Fréchet mean: {', and '.join(filter(None, [ever, here]))}."
+        near = near if ever or here else "How close that is to their Fréchet mean is not known for this space."
+        near = "Here that is their Fréchet mean." if chart.bias == 0 else near
         lines.append(f"Estimated: the mean of the clipped records as they look from the public centre. {near}")
         if chart.frozen:
-            lines.append(f"Left out: {frozen(release)}, and no error above counts them.")
+            lines.append(f"Left out: {frozen(release)}, and no error above counts what is left out.")
         if chart.look is not None:
-            found = "it does, and the ellipsoid was used"
-            if chart.look.get("fell_back"):
-                found = "it may not, and the ball was used in place of the ellipsoid"
-            share = f"{chart.look['share']:g} of epsilon was spent on a look at whether the public sample fits the records"
-            lines.append(f"Before: {share}: {found}. That answer is private too.")
+            no, yes = "it may not, so the ball was used in place of the ellipsoid", "it does, so the ellipsoid was used"
+            spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent"
+            looked = f"{spent} on a look at whether the public sample fits the records"
+            lines.append(f"Before: {looked}: {no if chart.look.get('fell_back') else yes}. That answer is private too.")
     if release.after:
-        kept = "which left the draw as it was" if release.unprojected is None else "release.raw is the draw before that"
+        kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
         lines.append(f"After: the draw was {release.after}, with public numbers alone; {kept}.")
     return lines
 
