@@ -65,14 +65,14 @@ def run(out: Path, epsilon: float) -> Release:
 def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
     """Both releases beside each other, on one scale."""
     from .views.figures import FAINT, QUIET, figure, top_legend
-    from .views.plots import captioned, write_figure
+    from .views.plots import captioned, render
     from .views.shapes import Panel, limits
 
     epsilon, chart, p = release.guarantee.epsilon, release.chart, 0.95
     assert chart is not None
     known, directions = f"how {public} public wings differ", len(chart.axes) + chart.frozen
     if chart.basis is None:
-        known = "the same, as a look at the records found that the public wings do not fit them"
+        known = "the same, as the public wings did not fit"
     names = ["Known before: a centre and a radius", f"Known before: {known}"]
     drawn, panels = figure(12.8, 6.4), [Panel(by_ball, p), Panel(release, p)]
     drawn.set_layout_engine("constrained", h_pad=0.1)
@@ -98,7 +98,7 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
         f"release alone costs ε = {epsilon:g}."
     )
     title = f"The private mean of {release.n} mosquito wings, ε = {epsilon:g}: what is public need not be paid for with noise"
-    write_figure(captioned(drawn, [caption], title), path)
+    write_atomically(path, render(captioned(drawn, [caption], title)))
 
 
 def main() -> None:

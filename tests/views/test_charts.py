@@ -64,7 +64,7 @@ def test_a_chart_says_what_it_estimates_and_what_it_leaves_out():
     assert f"clipped to {ellipsoid} about a public centre" in words
     assert "public ball" not in words
     assert f"at most {release.chart.bias:.3g} away" in line(release, "Estimated")
-    assert f"at most {release.bias:.3g} if the error is as stated" in line(release, "Estimated")
+    assert f"at most {release.bias:.3g} away if the error is as stated" in line(release, "Estimated")
     assert "2 of 4 directions stay as in the public centre; nothing is learned about them" in line(release, "Left out")
     assert "(length in the tangent space at the public centre)" in line(release, "Accuracy")
     assert line(release, "Before") is line(release, "After") is None
@@ -121,7 +121,7 @@ def test_the_report_knows_every_entry(tmp_path):
     for key in ("axes", "basis", "source", "spread", "frozen", "bias", "look"):
         assert f"chart.{key}" in text
     assert text.startswith("# The private mean of 400 directions in 5 dimensions, in a chart about the public centre\n")
-    assert "if the ellipsoid came from the data" in text
+    assert "if the public region came from the data" in text
     assert "Left out:" in text
 
 

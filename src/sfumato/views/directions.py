@@ -47,9 +47,9 @@ class Directions(View):
 def cap_angle(release: Release, error: float) -> float:
     """The angle about the released direction within which the direction of the statistic lies, if the error holds.
 
-    Geodesic errors are arcs of radius 1/√κ; those of a chart are no shorter, as exp stretches nothing here.  An ambient error
-    is a Euclidean distance: between points of the sphere a chord, and about a vector v off the sphere a ball, which is seen from
-    the origin under the angle arcsin(error/‖v‖).
+    Geodesic errors are arcs of radius 1/√κ, and no longer than those of a chart.  An ambient error is a Euclidean distance:
+    between points of the sphere a chord, and about a vector v off the sphere a ball, which is seen from the origin under the
+    angle arcsin(error/‖v‖).
     """
     q = np.sqrt(release.space.parameters["curvature"])
     if is_geodesic(release):
@@ -134,11 +134,11 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
         angle, shape = cap_angle(release, error), _noise_edge(release, p)
         label, edge = _angle_label(release, error, p), np.sin(min(angle, np.pi / 2)) * _turns(2)
         if shape is not None:
-            shape = shape @ frame.T / length(release.value)
-            label, edge = f"its {p:.0%} error", shape[:, :2]
+            label, edge = f"its {p:.0%} error", shape @ frame[:2].T / length(release.value)
         for fraction in LAYERS:
             axes.add_artist(Polygon(fraction * edge, zorder=2, **LAYER))
-        axes.plot(*edge.T, color=SOFT, lw=0.9, zorder=2, label=label)
+        flat = shape is not None and np.linalg.matrix_rank(edge, 1e-6) < 2
+        axes.plot(*edge.T, color=SOFT, lw=3.0 if flat else 0.9, zorder=2, label=label)
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
     shown = 1.12 if whole else reach

@@ -11,7 +11,6 @@ from ..release import Release, write_atomically
 from . import view_of
 from .base import error_or_none
 from .figures import balanced
-from .outputs import PICTURE
 from .words import frozen
 
 if TYPE_CHECKING:
@@ -49,7 +48,8 @@ def plot_release(
     Notes
     -----
     The error of a shape is one distance for the whole shape.  Each landmark gets a disc (an outline, a band) of radius
-    error/√k, its share if all k landmarks were off by as much; one can be off by more when others are off by less.
+    error/√k, its share if all k landmarks were off by as much; one can be off by more when others are off by less.  The noise of
+    a chart has a shape: there each landmark gets the ellipse that holds it with probability p, taken by itself.
 
     Examples
     --------
@@ -64,14 +64,10 @@ def plot_release(
     ['mean.svg']
     """
     path = Path(path)
-    if path.suffix.lower() not in PICTURE:
+    form = path.suffix.lower().removeprefix(".")
+    if form not in ("png", "svg"):
         raise ValueError(f"pictures are written as .png or .svg, not {path.suffix or 'without an ending'!r}: {path}")
-    write_figure(draw_release(release, title, p, outline), path)
-
-
-def write_figure(drawn: Figure, path: Path) -> None:
-    """A figure as PNG or SVG: whole or not at all."""
-    write_atomically(path, _render(drawn, path.suffix.lower().removeprefix(".")))
+    write_atomically(path, render(draw_release(release, title, p, outline), form))
 
 
 def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None) -> Figure:
@@ -102,7 +98,7 @@ def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figur
     return drawn
 
 
-def _render(drawn: Figure, form: str = "png") -> bytes:
+def render(drawn: Figure, form: str = "png") -> bytes:
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
     drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
@@ -111,4 +107,4 @@ def _render(drawn: Figure, form: str = "png") -> bytes:
 
 def picture(release: Release, p: float = 0.95) -> bytes:
     """A release drawn as PNG, in memory."""
-    return _render(draw_release(release, p=p))
+    return render(draw_release(release, p=p))

@@ -126,13 +126,11 @@ def _promise(release: Release) -> list[Block]:
         f"Every record was first clipped to {region(release)}: one that lay outside was moved "
         "to its edge. What is released is the statistic of the clipped records."
     )
-    ball = release.chart is None or release.chart.basis is None
-    size, kind = ("radius", "ball") if ball else ("axes", "ellipsoid")
-    public = f"The centre and the {size} must have been public before: a template, an atlas, an earlier study."
+    public = "Its centre and its size must have been public before: a template, an atlas, an earlier study."
     whole = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [
         ("The mean of the records as they were.", clipped),
-        (f"Anything at all, if the {kind} came from the data.", public),
+        ("Anything at all, if the public region came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", whole),
     ]
@@ -146,7 +144,7 @@ def _accuracy(release: Release) -> list[Block]:
     start = (
         f"{release.estimate.capitalize()}, without noise, lies within these distances of the released value. They come from "
         f"public numbers only, so reading them costs no privacy; the distance is: {release.predicted_error.distance}. How far "
-        f"clipping itself moved the result is not among them: where many records lay outside the ball, it may be much more."
+        f"clipping itself moved the result is not among them: where many records lay outside the region, it may be much more."
     )
     errors = {p: release.error(p) for p in PROBABILITIES}
     rows = [[f"{p:.0%}", _digits(error), view.meaning(release, error)] for p, error in errors.items()]
@@ -157,7 +155,7 @@ def _accuracy(release: Release) -> list[Block]:
         end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     table = Table([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
     if release.mechanism.name == "tangent":
-        end = "The law of this noise is known: these are its own quantiles, rounded up, plus what the lattice can move a point."
+        end = "The law of this noise is known: these are its quantiles, rounded up, plus what the lattice can move a point."
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
     if lines := of_chart(release):
         blocks.append(Points([(first + ":", rest) for first, _, rest in (line.partition(": ") for line in lines)]))

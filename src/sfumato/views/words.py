@@ -71,10 +71,10 @@ def of_chart(release: Release) -> list[str]:
     """What a release by chart estimates, what it leaves out, and what was done before and after the draw."""
     chart, lines = release.chart, []
     if chart is not None:
-        ever = "" if chart.bias is None else f"at most {chart.bias:.3g} away, whatever the records are"
-        here = "" if release.bias is None else f"at most {release.bias:.3g} if the error is as stated above"
-        near = f"That is close to their Fréchet mean: {', and '.join(filter(None, [ever, here]))}."
-        near = near if ever or here else "How close that is to their Fréchet mean is not known for this space."
+        here = None if release.bias == chart.bias else release.bias
+        bounds = {"whatever the records are": chart.bias, "if the error is as stated above": here}
+        close = ", and ".join(f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if bound is not None)
+        near = f"That is close to their Fréchet mean: {close or 'how close is not known for this space'}."
         near = "Here that is their Fréchet mean." if chart.bias == 0 else near
         lines.append(f"Estimated: the mean of the clipped records as they look from the public centre. {near}")
         if chart.frozen:
