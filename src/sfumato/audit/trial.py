@@ -58,12 +58,12 @@ def clock_pairs(ball: Ball, n: int) -> list[Pair]:
 
 def save(verdict: Verdict, folder: Path) -> Path:
     """The picture of a verdict, named after the mechanism."""
-    from ..views.plots import _render
+    from ..views.plots import render
 
     folder.mkdir(parents=True, exist_ok=True)
     name = "".join(letter if letter.isalnum() else " " for letter in verdict.name.lower())
     path = folder / f"{'-'.join(name.split())}.png"
-    write_atomically(path, _render(verdict.plot()))
+    write_atomically(path, render(verdict.plot()))
     return path
 
 

@@ -48,8 +48,8 @@ def plot_release(
     Notes
     -----
     The error of a shape is one distance for the whole shape.  Each landmark gets a disc (an outline, a band) of radius
-    error/√k, its share if all k landmarks were off by as much; one can be off by more when others are off by less.  The noise of
-    a chart has a shape: there each landmark gets the ellipse that holds it with probability p, taken by itself.
+    error/√k, its share if all k landmarks were off by as much; one can be off by more when others are off by less.  The noise
+    of a chart has a shape: there each landmark gets the ellipse that holds it with probability p, taken by itself.
 
     Examples
     --------
