@@ -119,7 +119,7 @@ BROKEN = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_broken_ones_are_convicted(name):
     draw, n, words, draws = BROKEN[name]
-    verdict = audit(draw, EPSILON, pair(n, words), ball=BALL, draws=draws)
+    verdict = audit(draw, EPSILON, pair(n, words), region=BALL, draws=draws)
     assert verdict.convicted, str(verdict)
 
 
@@ -130,7 +130,7 @@ def test_broken_ones_are_convicted_on_other_spaces(space):
     variants = broken.broken_variants(ball, EPSILON)
     for name, words in {"Laplace without the volume element": ACROSS, "radius from the data": CENTRE}.items():
         data = pair(20, words, ball)
-        assert audit(variants[name], EPSILON, data, ball=ball, draws=8000).epsilon_lower > 2
+        assert audit(variants[name], EPSILON, data, region=ball, draws=8000).epsilon_lower > 2
         assert not audit(sf.ManifoldLaplace(ball, EPSILON), pairs=data, draws=8000).convicted
 
 
@@ -143,7 +143,7 @@ def test_the_mechanisms_of_a_space_are_those_that_can_be_made_on_it():
 
 
 def test_the_race_finds_the_pair_that_tells():
-    verdict = audit(broken.data_radius(BALL, EPSILON), EPSILON, neighbours(BALL, 5), ball=BALL, draws=20_000)
+    verdict = audit(broken.data_radius(BALL, EPSILON), EPSILON, neighbours(BALL, 5), region=BALL, draws=20_000)
     assert verdict.convicted
     assert "to the boundary" in verdict.pair
 
@@ -173,7 +173,7 @@ def coarse(data, size, rng):
 
 @pytest.mark.parametrize(("draw", "words"), [(leaky, ACROSS), (unclipped, "beyond"), (coarse, ACROSS)])
 def test_other_mistakes_are_convicted(draw, words):
-    assert audit(draw, EPSILON, pair(10, words), ball=BALL, draws=60_000).convicted
+    assert audit(draw, EPSILON, pair(10, words), region=BALL, draws=60_000).convicted
 
 
 def single_noise(ball, epsilon):
@@ -193,8 +193,8 @@ def single_noise(ball, epsilon):
 def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
     """By a mile with noise in single precision; what doubles tell depends on the processor (tests/attacks/test_bits.py)."""
     laplace, data, draw = sf.ManifoldLaplace(BALL, EPSILON), pair(2, ACROSS), single_noise(BALL, EPSILON)
-    assert audit(draw, EPSILON, data, ball=BALL, draws=20_000, bits=True).epsilon_lower > 4
-    assert not audit(draw, EPSILON, data, ball=BALL, draws=20_000).convicted
+    assert audit(draw, EPSILON, data, region=BALL, draws=20_000, bits=True).epsilon_lower > 4
+    assert not audit(draw, EPSILON, data, region=BALL, draws=20_000).convicted
 
     def rounded(points, size, rng):
         drawn = SPHERE.validate(draw(points, size, rng))
@@ -202,7 +202,7 @@ def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
         whole = np.rint(SPHERE.coordinates(BALL.center, SPHERE.log(BALL.center, drawn)) / spacing)
         return SPHERE.exp(BALL.center, SPHERE.from_coordinates(BALL.center, whole * spacing))
 
-    assert not audit(rounded, EPSILON, data, ball=BALL, draws=50_000, bits=True).convicted
+    assert not audit(rounded, EPSILON, data, region=BALL, draws=50_000, bits=True).convicted
 
 
 def test_true_releases_are_drawn_from_the_lattice(rng):
@@ -223,7 +223,7 @@ def test_a_seed_gives_the_same_verdict_again():
 
 
 def test_what_an_audit_cannot_be():
-    with pytest.raises(ValueError, match="needs the ball"):
+    with pytest.raises(ValueError, match="needs the region"):
         audit(leaky)
     with pytest.raises(ValueError, match="at least 1000 draws"):
         audit(sf.KNG(BALL, EPSILON), draws=10)

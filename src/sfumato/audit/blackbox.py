@@ -6,15 +6,17 @@ counted once among fresh ones: the bound holds whatever was tried before.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from ..mechanisms import TangentKNorm
 from ..mechanisms.base import Mechanism
 from ..mechanisms.manifold import ManifoldMechanism
-from ..regions.ball import Ball
+from ..regions import Ball, Ellipsoid, as_chart
 from ..spaces.base import Array
 from .exact import target_of
 from .features import Features, facing
@@ -42,6 +44,7 @@ def audit(
     epsilon: float | None = None,
     pairs: Pair | Sequence[Pair] | None = None,
     *,
+    region: Ball | Ellipsoid | None = None,
     ball: Ball | None = None,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
@@ -56,8 +59,8 @@ def audit(
     ----------
     mechanism : Mechanism or callable
         One of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs.
-    epsilon, ball : float and Ball, optional
-        The ε that is claimed and the ball that the data lie in; a function needs both.
+    epsilon, region : float and Ball or Ellipsoid, optional
+        The ε that is claimed and the region that the data lie in; a function needs both.
     pairs : Pair or sequence of Pair, optional
         Neighbouring data sets to try; by default those of :func:`neighbours`.  A pilot picks the worst.
     draws : int
@@ -68,6 +71,8 @@ def audit(
         Look at the last bits of the numbers too, which reveal the data if outputs are not on a lattice: for true releases.
     seed, name : int and str, optional
         The seed of all that is random; what the verdict calls the mechanism.
+    ball : Ball
+        The former name of ``region``.
 
     Returns
     -------
@@ -76,7 +81,8 @@ def audit(
     Raises
     ------
     ValueError
-        If a function comes without ``epsilon`` or ``ball``, or ``draws``, ``confidence`` or ``delta`` is out of range.
+        If a function comes without ``epsilon`` or ``region``, the axes of a chart are not settled, or ``draws``,
+        ``confidence`` or ``delta`` is out of range.
 
     Examples
     --------
@@ -86,15 +92,18 @@ def audit(
     >>> verdict.convicted, 0.3 < verdict.epsilon_lower < 1
     (False, True)
     """
+    if ball is not None:
+        warnings.warn("audit: say region=… in place of ball=…", DeprecationWarning, stacklevel=2)
+        region = ball
     if isinstance(mechanism, Mechanism):
-        ball, epsilon = mechanism.ball, float(mechanism.epsilon) if epsilon is None else epsilon
+        region, epsilon = region_of(mechanism), float(mechanism.epsilon) if epsilon is None else epsilon
         name = f"{mechanism.name} on {mechanism.space}" if name is None else name
-    elif ball is None or epsilon is None:
-        raise ValueError("a function needs the ball of its data and the epsilon that it claims: ball=, epsilon=")
+    elif region is None or epsilon is None:
+        raise ValueError("a function needs the region of its data and the epsilon that it claims: region=, epsilon=")
     if draws < 1000 or not 0 < confidence < 1 or not 0 <= delta < 1:
         raise ValueError("an audit needs at least 1000 draws, a confidence between 0 and 1 and a delta below 1")
-    candidates = [pairs] if isinstance(pairs, Pair) else list(pairs or neighbours(ball, admitted(mechanism)))
-    case = Case(mechanism, ball, epsilon, delta, bits, np.random.default_rng(seed))
+    candidates = [pairs] if isinstance(pairs, Pair) else list(pairs or neighbours(region, admitted(mechanism)))
+    case = Case(mechanism, region, epsilon, delta, bits, np.random.default_rng(seed))
     pair = case.race(candidates, max(100, int(PILOT * draws)))
     name = getattr(mechanism, "__name__", "mechanism") if name is None else name
     return case.examine(pair, draws, confidence, name=name, pairs=len(candidates))
@@ -105,7 +114,7 @@ class Case:
     """A mechanism and what it claims."""
 
     mechanism: Mechanism | Draw
-    ball: Ball
+    region: Ball | Ellipsoid
     claimed: float
     delta: float
     bits: bool
@@ -148,7 +157,7 @@ class Case:
         targets = []
         if isinstance(self.mechanism, ManifoldMechanism):
             targets = [target_of(self.mechanism, data) for data in (pair.first, pair.second)]
-        return Features(self.ball, pair, targets, self.bits)
+        return Features(self.region, pair, targets, self.bits)
 
     def _columns(self, data: Array, size: int, look: Callable[[Array], Array]) -> Array:
         draw = sampler(self.mechanism)
@@ -215,6 +224,16 @@ def boost(first: Array, second: Array) -> Any:
 
 
 # -- what is audited, and at which data sets ------------------------------------------------------------------------------
+def region_of(mechanism: Mechanism) -> Ball | Ellipsoid:
+    """Where the data of a mechanism lie: a chart for those that release in one, else a ball."""
+    region = mechanism.region
+    if not isinstance(region, Ball | Ellipsoid):
+        raise ValueError(
+            "the axes of this region depend on n and ε: audit the mechanism with region.settle(n, epsilon)"
+        )
+    return as_chart(region) if isinstance(mechanism, TangentKNorm) else region
+
+
 def sampler(mechanism: Mechanism | Draw) -> Draw:
     """Draws of a mechanism for study, seen from the public centre as a release is; a function is its own sampler."""
     if not isinstance(mechanism, Mechanism):

@@ -5,16 +5,17 @@ Each takes what a mechanism takes and gives a function ``draw(data, size, rng)``
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from ..mechanisms import KNG, ManifoldLaplace
-from ..mechanisms.manifold import ManifoldMechanism
+from ..mechanisms import KNG, ManifoldLaplace, Mechanism, TangentKNorm
 from ..records import Records
-from ..regions.ball import Ball
+from ..regions import Ball, Ellipsoid
+from ..regions.ellipsoid import shorten, tangent_coordinates
 from ..spaces.base import Array
-from .blackbox import Draw
+from .blackbox import Draw, region_of
 from .exact import target_of
 from .features import facing
 
@@ -29,13 +30,23 @@ def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
     }
 
 
-def small_scale(mechanism: ManifoldMechanism, factor: float = 0.8) -> Draw:
+def broken_charts(region: Ellipsoid, epsilon: float) -> dict[str, Draw]:
+    """Those by chart, in this ellipsoid."""
+    return {
+        "chart, scale 20% too small": small_scale(TangentKNorm(region, epsilon)),
+        "chart, clipped in the norm of the metric": wrong_norm(region, epsilon),
+        "chart, axes from the data": data_axes(region, epsilon),
+        "chart, size from the data": data_size(region, epsilon),
+    }
+
+
+def small_scale(mechanism: Mechanism, factor: float = 0.8) -> Draw:
     """The right density with a scale 20% too small."""
 
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        plan, records = mechanism.at(len(data)), Records(mechanism.space, mechanism.ball.clip(data))
-        target = replace(plan, scale=replace(plan.scale, sigma=factor * plan.scale.sigma)).target(records)
-        return facing(mechanism.ball, target.draw(size, rng).points)
+        plan, records = mechanism.at(len(data)), Records(mechanism.space, mechanism.region.admit(data))
+        small = replace(plan, scale=replace(plan.scale, sigma=factor * plan.scale.sigma))
+        return facing(region_of(mechanism), mechanism.space.validate(small.sample(records, size, rng)))
 
     return draw
 
@@ -61,5 +72,51 @@ def data_radius(ball: Ball, epsilon: float) -> Draw:
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
         own = Ball(space, space.present(ball.center), max(float(ball.distances(ball.clip(data)).max()), 1e-6))
         return facing(ball, space.validate(ManifoldLaplace(own, epsilon).sample(data, size, rng)))
+
+    return draw
+
+
+class _InMetric(Ellipsoid):
+    """Records are clipped to the longest axis in the norm of the metric: along the other axes ‖w‖ may be above 1."""
+
+    def of_tangents(self, tangents: Array) -> Array:
+        return np.asarray(shorten(tangents, self.radius) @ self.basis.T / self.axes)
+
+
+def wrong_norm(region: Ellipsoid, epsilon: float) -> Draw:
+    """A chart that clips in the wrong norm."""
+    chart = _InMetric(
+        region.space, **region.parameters() | {"source": "in the wrong norm"}
+    )  # not equal to the right one
+    return TangentKNorm(chart, epsilon).sample
+
+
+def data_axes(region: Ellipsoid, epsilon: float) -> Draw:
+    """A chart whose axes are the best for the second moment of the data themselves, about the public centre."""
+
+    def own(tangents: Array) -> tuple[Array, Array]:
+        values, rows = np.linalg.eigh(tangents.T @ tangents / len(tangents))
+        roots = np.sqrt(np.maximum(values, 1e-12 * region.radius**2))
+        return np.sqrt(roots * roots.sum()), rows.T
+
+    return _made_of_data(region, epsilon, own)
+
+
+def data_size(region: Ellipsoid, epsilon: float) -> Draw:
+    """A chart whose size holds 90% of the data themselves."""
+
+    def own(tangents: Array) -> tuple[Array, Array]:
+        size = np.quantile(np.linalg.norm(tangents @ region.basis.T / region.axes, axis=1), 0.9)
+        return max(float(size), 1e-6) * region.axes, region.basis
+
+    return _made_of_data(region, epsilon, own)
+
+
+def _made_of_data(region: Ellipsoid, epsilon: float, own: Callable[[Array], tuple[Array, Array]]) -> Draw:
+    space, center = region.space, region.space.present(region.center)
+
+    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
+        chart = Ellipsoid(space, center, *own(tangent_coordinates(space, region.center, region.admit(data))))
+        return TangentKNorm(chart, epsilon).sample(data, size, rng)
 
     return draw

@@ -1,20 +1,25 @@
 """The exact audit: the log density ratio of a mechanism at two data sets, normalisers by quadrature.
 
 Where the dimension is at most three this needs no draws: the largest loss over a grid of outputs is found to the accuracy of
-the quadrature, not of a sample.
+the quadrature, not of a sample.  For a chart, and for a look before it, the loss is a formula in any dimension.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.stats import laplace
 
 from ..bounds import bounds_of
-from ..mechanisms import ManifoldLaplace
+from ..mechanisms import LookPlan, ManifoldLaplace, TangentKNorm
 from ..mechanisms.laplace import LaplacePlan
 from ..mechanisms.manifold import ManifoldMechanism
+from ..mechanisms.tangent import TangentPlan
 from ..radial import gauss_legendre
 from ..records import Records
 from ..sampling import Target
@@ -100,13 +105,15 @@ def grid(target: Target, length: float, reach: float, count: int) -> tuple[Point
     return np.concatenate(points), np.concatenate(weights)
 
 
-def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike, count: int = 64) -> Loss:
+def exact_loss(
+    mechanism: ManifoldMechanism | TangentKNorm, first: ArrayLike, second: ArrayLike, count: int = 64
+) -> Loss:
     """The largest privacy loss over a fine grid of outputs, for two neighbouring data sets.
 
     Parameters
     ----------
-    mechanism : ManifoldMechanism
-        One with a density on the manifold: KNG, the manifold Laplace or staircase, or the exponential mechanism.
+    mechanism : ManifoldMechanism or TangentKNorm
+        One with a density on the manifold: KNG, the manifold Laplace or staircase, the exponential mechanism; or in a chart.
     first, second : array_like
         Data sets that differ in one record.
     count : int
@@ -119,7 +126,7 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
     Raises
     ------
     ValueError
-        If the mechanism has no density on the manifold, or the space has more than three dimensions.
+        If the mechanism has no density, or not in a chart and the space has more than three dimensions.
 
     Examples
     --------
@@ -129,6 +136,8 @@ def exact_loss(mechanism: ManifoldMechanism, first: ArrayLike, second: ArrayLike
     >>> round(found.loss, 3), found.broken
     (1.0, False)
     """
+    if isinstance(mechanism, TangentKNorm):
+        return chart_loss(mechanism, first, second)
     if not isinstance(mechanism, ManifoldMechanism):
         raise ValueError(f"the exact audit needs a density on the manifold, which {mechanism!r} does not have")
     targets = [target_of(mechanism, data) for data in (first, second)]
@@ -160,3 +169,36 @@ def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> fl
     plan = mechanism.at(len(first))
     assert isinstance(plan, LaplacePlan)
     return plan.loss(float(mechanism.space.distance(a, b)))
+
+
+def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> Loss:
+    """‖w̄ − w̄'‖/σ, the loss of the K-norm mechanism at all outputs beyond either mean in the direction from the other.
+
+    >>> import sfumato as sf
+    >>> region = sf.Ellipsoid(sf.Euclidean(dim=2), center=[0.0, 0.0], axes=[3.0, 0.5])
+    >>> round(chart_loss(TangentKNorm(region, epsilon=1.0), [[9.0, 0.0]], [[-9.0, 0.0]]).loss, 6)
+    1.0
+    """
+    data = [Records(mechanism.space, mechanism.region.admit(points)) for points in (first, second)]
+    plan = mechanism.at(data[0].n)
+    assert isinstance(plan, TangentPlan)
+    means = [plan.mean(records) for records in data]
+    where = plan.chart.point(np.array([float(x) for x in means[0]]))
+    return Loss(_far(*means) / plan.scale.sigma, mechanism.space.present(where), float(mechanism.epsilon))
+
+
+def look_loss(plan: LookPlan, first: ArrayLike, second: ArrayLike) -> float:
+    """The largest loss of a look and the release after it together: that of falling back or not, whose chances are those of a
+    Laplace variable, and then that of the chart or the ball."""
+    data = [Records(plan.space, plan.problem.region.admit(points)) for points in (first, second)]
+    means = [plan.means(records) for records in data]
+    room = [(plan.limit - plan.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
+    losses = []
+    for kept, made, side in ((True, plan.chart, 0), (False, plan.ball_plan, 1)):
+        one, other = (laplace.logcdf(x if kept else -x, scale=plan.width) for x in room)
+        losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / made.scale.sigma)
+    return float(max(losses))
+
+
+def _far(first: Sequence[Fraction], second: Sequence[Fraction]) -> float:
+    return math.sqrt(sum((a - b) ** 2 for a, b in zip(first, second, strict=True)))

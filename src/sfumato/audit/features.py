@@ -8,7 +8,7 @@ import numpy as np
 
 from ..frechet import solve
 from ..records import Records
-from ..regions.ball import Ball
+from ..regions import Ball, Ellipsoid
 from ..sampling import Target
 from ..spaces.base import Array, Points
 from .exact import energies
@@ -20,21 +20,29 @@ class Features:
 
     On the manifold: coordinates at the centre, distances to the centre, to both means and to both places of the moved record,
     the differences of these, and the log likelihood ratio where the density is known, the lengths of both gradients where
-    it is not.  In the numbers as released: the coordinates, distances in them, a fingerprint that is equal for equal outputs
-    only, and with ``bits`` the trailing zero bits.
+    it is not; for an ellipsoid, distances in its chart, and the means are those there.  In the numbers as released: the
+    coordinates, distances in them, a fingerprint that is equal for equal outputs only, and with ``bits`` the trailing zero
+    bits.
     """
 
-    def __init__(self, ball: Ball, pair: Pair, targets: Sequence[Target] = (), bits: bool = False) -> None:
-        self.ball, self.targets, self.bits, self.names = ball, targets, bits, [""]
-        self.clipped = [ball.clip(points) for points in (pair.first, pair.second)]
-        self.means = [solve(Records(ball.space, points)).point for points in self.clipped]
+    def __init__(
+        self, region: Ball | Ellipsoid, pair: Pair, targets: Sequence[Target] = (), bits: bool = False
+    ) -> None:
+        self.region, self.targets, self.bits, self.names = region, targets, bits, [""]
+        self.clipped = [region.admit(points) for points in (pair.first, pair.second)]
+        if isinstance(region, Ellipsoid):
+            self.places = [region.chart(points).mean(axis=0) for points in self.clipped]
+            self.means = [region.point(place) for place in self.places]
+            self.clipped = [region.clip(points) for points in self.clipped]
+        else:
+            self.means = [solve(Records(region.space, points)).point for points in self.clipped]
         self.record = [points[pair.moved] for points in self.clipped]
-        shown = [flat(facing(ball, points)) for points in self.clipped]
+        shown = [flat(facing(region, points)) for points in self.clipped]
         self.marks = {
             "the mean": [points.mean(axis=0) for points in shown],
             "the record": [points[pair.moved] for points in shown],
         }
-        self.grid = float(2.0 ** np.floor(np.log2(ball.radius) - 32))
+        self.grid = float(2.0 ** np.floor(np.log2(region.radius) - 32))
         self.fingerprint = np.random.default_rng(0).normal(size=shown[0].shape[1])
         self.on_manifold: bool | None = None  # the first outputs tell
 
@@ -43,7 +51,7 @@ class Features:
         if not self.bits:  # real numbers, not doubles: what the last bits tell is another matter
             outputs = np.asarray(np.rint(outputs / self.grid) * self.grid, dtype=np.float64)
         columns = dict(self._released(flat(outputs)))
-        space, center = self.ball.space, self.ball.center
+        space, center = self.region.space, self.region.center
         if outputs.shape[1:] == space.present(center).shape and self.on_manifold is not False:
             x, bad = space.diagnose(outputs)
             if self.on_manifold is None:
@@ -67,15 +75,20 @@ class Features:
             yield "trailing zero bits", np.min(np.log2(np.maximum(whole & -whole, 1)), axis=1)
 
     def _intrinsic(self, x: Points) -> Iterator[tuple[str, Array]]:
-        space, center = self.ball.space, self.ball.center
+        region, space, center = self.region, self.region.space, self.region.center
         yield "distance from the centre", space.distance(center, x)
-        for i, column in enumerate(space.coordinates(center, space.log(center, x)).T):
+        tangents = space.coordinates(center, space.log(center, x))
+        for i, column in enumerate(tangents.T):
             yield f"coordinate {i + 1} at the centre", column
         yield from _compared("distance from the mean", *(space.distance(mean, x) for mean in self.means))
         a, b = (space.distance(record, x) for record in self.record)
         yield from _compared("distance from the record", a, b)
         yield "squared distance from the record of D′ less that of D", b**2 - a**2
-        if self.targets:
+        if isinstance(region, Ellipsoid):
+            w = tangents @ region.basis.T / region.axes
+            a, b = (np.linalg.norm(w - place, axis=1) for place in self.places)
+            yield from _compared("distance in the chart from the mean", a, b)
+        elif self.targets:
             a, b = (energies(target, x) for target in self.targets)
             with np.errstate(invalid="ignore"):
                 yield "log likelihood ratio", b - a
@@ -97,6 +110,7 @@ def flat(outputs: Array) -> Array:
     return outputs.reshape(len(outputs), -1)
 
 
-def facing(ball: Ball, points: Points) -> Array:
+def facing(region: Ball | Ellipsoid, points: Points) -> Array:
     """Canonical points as a release would show them: seen from the public centre (shapes are turned towards it)."""
-    return ball.space.present(ball.space.exp(ball.center, ball.space.log(ball.center, points)))
+    space, center = region.space, region.center
+    return space.present(space.exp(center, space.log(center, points)))

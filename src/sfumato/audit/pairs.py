@@ -8,13 +8,14 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..bounds import bounds_of
+from ..errors import Refusal
 from ..frechet import solve
 from ..records import Records
-from ..regions.ball import Ball
-from ..spaces.base import Array, Points
+from ..regions import Ball, Ellipsoid, as_chart
+from ..spaces.base import Array, Space
 
 SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
-OUTSIDE = 3.0  # a record outside the ball lies this many radii from its centre, where the space is that large
+OUTSIDE = 3.0  # a record outside the region lies this many radii from its centre, where the space is that large
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,17 +52,18 @@ class Pair:
         return len(self.first)
 
 
-def neighbours(ball: Ball, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
-    """Pairs that stress a mechanism: one record crosses the ball, comes in from its boundary or lies beyond it, while the
+def neighbours(region: Ball | Ellipsoid, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
+    """Pairs that stress a mechanism: one record crosses the region, comes in from its boundary or lies beyond it, while the
     others sit at the centre, in a cluster at the boundary, at both ends of a diameter, or are spread.
 
-    Two diameters are tried, as the curvature may depend on the plane.  Data at both ends of one, with a record that moves
-    across, move the Fréchet mean the most where the curvature is positive (theory, Result 2).
+    Two diameters are tried, as the curvature may depend on the plane; of an ellipsoid the longest and the shortest.  Data at
+    both ends of one, with a record that moves across, move the Fréchet mean the most where the curvature is positive
+    (theory, Result 2).
 
     Parameters
     ----------
-    ball : Ball
-        The public ball.
+    region : Ball or Ellipsoid
+        The public region.
     sizes : int or sequence of int
         How many records the data sets have.
 
@@ -84,45 +86,52 @@ def neighbours(ball: Ball, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
     sizes = [sizes] if isinstance(sizes, int) else sizes
     if min(sizes, default=0) < 1:
         raise ValueError(f"a data set has at least one record; got {sizes} for the numbers of records")
-    return [pair for n in sizes for axis in range(min(2, ball.space.dim)) for pair in _along(ball, n, axis)]
+    chart = as_chart(region)
+    lengths = chart.axes
+    told = {int(np.argmax(lengths)), int(np.argmin(lengths))} if np.ptp(lengths) else set(range(min(2, len(lengths))))
+    return [pair for n in sizes for axis in sorted(told) for pair in _along(chart, n, axis)]
 
 
-def _along(ball: Ball, n: int, axis: int) -> list[Pair]:
+def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
     """The pairs of n records along one diameter."""
-    space, r, p0 = ball.space, ball.radius, ball.center
-    u = np.eye(space.dim)[axis]
-
-    def at(vector: Array) -> Points:
-        return space.exp(p0, space.from_coordinates(p0, np.asarray(vector, dtype=np.float64)))
+    space, p = chart.space, len(chart.axes)
+    u, at, what = np.eye(p)[axis], chart.point, "ellipsoid" if np.ptp(chart.axes) or chart.frozen else "ball"
 
     def mean_moves(w: Array) -> float:
-        means = [solve(Records(space, np.append(ends, [end], axis=0))).point for end in (at(r * w), at(-r * w))]
+        means = [solve(Records(space, np.append(ends, [end], axis=0))).point for end in (at(w), at(-w))]
         return float(space.distance(*means))
 
-    centre, east, west = at(0 * u), at(r * u), at(-r * u)
-    middle, cluster, inside = (np.repeat(point[None], n - 1, axis=0) for point in (centre, east, at(0.9 * r * u)))
+    centre, east, west = at(0 * u), at(u), at(-u)
+    middle, cluster, inside = (np.repeat(point[None], n - 1, axis=0) for point in (centre, east, at(0.9 * u)))
     ends = np.stack([east, west])[np.arange(n - 1) % 2]
     rng = np.random.default_rng(n)
-    lengths = (r * rng.random(n - 1)).reshape(-1, *(1,) * len(space.point_shape))
-    spread = space.exp(p0, lengths * space.random_directions(p0, n - 1, rng))
-    far = min(OUTSIDE * r, 0.9 * bounds_of(space).injectivity_radius)
+    lengths, directions = rng.random((n - 1, 1)), rng.standard_normal((n - 1, p))
+    spread = at(lengths * directions / np.linalg.norm(directions, axis=1, keepdims=True))
+    far = min(OUTSIDE * chart.radius, 0.9 * _injectivity_radius(space)) / chart.axes[axis]
     rows = [
-        ("others at the centre, one record across the ball", middle, east, west),
-        ("others at the boundary, one record across the ball", cluster, east, west),
-        ("others just inside the boundary, one record across the ball", inside, east, west),
-        ("others at both ends, one record across the ball", ends, east, west),
-        ("others spread, one record across the ball", spread, east, west),
+        (f"others at the centre, one record across the {what}", middle, east, west),
+        (f"others at the boundary, one record across the {what}", cluster, east, west),
+        (f"others just inside the boundary, one record across the {what}", inside, east, west),
+        (f"others at both ends, one record across the {what}", ends, east, west),
+        (f"others spread, one record across the {what}", spread, east, west),
         ("others at the centre, one record from there to the boundary", middle, centre, east),
-        ("others at the centre, one record beyond the ball", middle, at(far * u), at(-far * u)),
+        (f"others at the centre, one record beyond the {what}", middle, at(far * u), at(-far * u)),
     ]
-    if space.dim > 1:
-        v = max((w for i, w in enumerate(np.eye(space.dim)[:6]) if i != axis), key=mean_moves)
+    if p > 1:
+        v = max((w for i, w in enumerate(np.eye(p)[:6]) if i != axis), key=mean_moves)
         rows += [
-            ("others at both ends, one record across another diameter", ends, at(r * v), at(-r * v)),
-            ("others at the boundary, one record across another diameter", cluster, at(r * v), at(-r * v)),
+            ("others at both ends, one record across another diameter", ends, at(v), at(-v)),
+            ("others at the boundary, one record across another diameter", cluster, at(v), at(-v)),
         ]
     pairs = []
     for words, rest, *ends_of_record in rows:
         sides = (space.present(np.append(rest, [end], axis=0)) for end in ends_of_record)
         pairs.append(Pair(f"n = {n}: {words}, axis {axis + 1}", *sides))
     return pairs
+
+
+def _injectivity_radius(space: Space) -> float:
+    try:
+        return bounds_of(space).injectivity_radius
+    except Refusal:  # a space without bounds: a record with no logarithm is at the centre of a chart
+        return np.inf

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism
+from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
 from ..release import write_atomically
 from .blackbox import Draw, admitted, audit, releases
 from .broken import broken_variants
-from .exact import MOST, center_loss, exact_loss
+from .exact import MOST, center_loss, chart_loss, exact_loss
 from .pairs import SIZES, Pair, neighbours
 from .timing import timing_audit
 from .verdict import Verdict
@@ -37,12 +37,14 @@ def mechanisms(ball: Ball, epsilon: float, name: str = "all") -> list[Mechanism]
 
 
 def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
-    """The largest exact loss over the pairs, by the computed centres of the Laplace and by quadrature; None where neither the
-    mechanism nor the dimension allows it."""
+    """The largest exact loss over the pairs, by the computed centres of the Laplace, by the means in a chart and by quadrature;
+    None where neither the mechanism nor the dimension allows it."""
     losses = list[float]()
     for pair in pairs:
         if isinstance(mechanism, ManifoldLaplace):
             losses.append(center_loss(mechanism, mechanism.ball.clip(pair.first), mechanism.ball.clip(pair.second)))
+        if isinstance(mechanism, TangentKNorm):
+            losses.append(chart_loss(mechanism, pair.first, pair.second).loss)
         if isinstance(mechanism, ManifoldMechanism) and mechanism.space.dim <= MOST:
             losses.append(exact_loss(mechanism, pair.first, pair.second, COUNT[mechanism.space.dim]).loss)
     return max(losses, default=None)
@@ -90,9 +92,11 @@ def conduct(
             found = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
             verdict = max(found, key=lambda one: one.epsilon_lower)
         elif how == "releases" and isinstance(suspect, Mechanism):
-            verdict = audit(releases(suspect), epsilon, pairs, ball=ball, draws=draws, bits=True, seed=seed, name=label)
+            verdict = audit(
+                releases(suspect), epsilon, pairs, region=ball, draws=draws, bits=True, seed=seed, name=label
+            )
         else:
-            verdict = audit(suspect, epsilon, pairs, ball=ball, draws=draws, seed=seed, name=label)
+            verdict = audit(suspect, epsilon, pairs, region=ball, draws=draws, seed=seed, name=label)
             exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) else None
         rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
     write_atomically(out / "audit.json", json.dumps(rows, indent=2) + "\n")

@@ -18,6 +18,8 @@ from ..spaces.base import Array
 from .plan import Budget, Drawn, Losses, Plan, Problem
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
 
+Means = tuple[list[Fraction], list[Fraction], list[Fraction]]
+
 
 @dataclass(frozen=True, eq=False)
 class LookPlan(Plan):
@@ -90,17 +92,24 @@ class LookPlan(Plan):
 
     # -- the release -------------------------------------------------------------------------------------------------------
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        return self._drawn(records, rng)[1]
+        return self.drawn(self.means(records), rng)[1]
 
-    def _drawn(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
-        """One pass over the records gives all three means; the look decides which of the first two is released."""
+    def means(self, records: Records) -> Means:
+        """In one pass over the records: in the chart, in the ball, and of what the chart loses."""
         sums = records.reduce(partial(whole_sums, self.look.rows))
         means = [Fraction(int(total), records.n << BITS) for total in sums]
         p, d = len(self.look.chart.axes), self.space.dim
-        chart, ball, lost = means[:p], means[p : p + d], means[p + d :]
+        return means[:p], means[p : p + d], means[p + d :]
+
+    def falls_back(self, lost: list[Fraction], rng: np.random.Generator) -> bool:
+        """The look: whether the loss and its noise are above the limit."""
         room = Fraction(self.limit) - Fraction(float(rng.laplace(scale=self.width)))
-        falls_back = room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
-        plan, mean = (self.ball_plan, ball) if falls_back else (self.chart, chart)
+        return room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
+
+    def drawn(self, means: Means, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+        """The look, and one draw by what it decided."""
+        chart, ball, lost = means
+        plan, mean = (self.ball_plan, ball) if self.falls_back(lost, rng) else (self.chart, chart)
         return plan, plan.about(mean, rng)
 
     def release(
@@ -109,8 +118,9 @@ class LookPlan(Plan):
         asked = self.problem.privacy.epsilon
         paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
         with one_thread():
-            plan, drawn = self._drawn(records, secure_generator())
+            plan, drawn = self.drawn(self.means(records), secure_generator())
         return self.finish(self._record(plan, plan is self.ball_plan), drawn, unit, budget, paid, degrees)
 
     def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return np.stack([self.draw(records, rng).raw for _ in range(size)])
+        means = self.means(records)
+        return np.stack([self.drawn(means, rng)[1].raw for _ in range(size)])

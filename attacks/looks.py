@@ -1,0 +1,67 @@
+"""Attacks on a look and the release after it, together: whether it fell back is public, and so is what it then released."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from sfumato.audit import Pair
+from sfumato.mechanisms import LookPlan, Problem
+from sfumato.privacy import PureDP
+from sfumato.records import Records
+from sfumato.regions import Ball, Ellipsoid, Look
+from sfumato.spaces import Euclidean
+from sfumato.spaces.base import Array
+
+DIM = 10  # where looks begin
+
+
+class Certain(LookPlan):
+    """A broken one: the look is not noisy."""
+
+    def falls_back(self, lost: list[Fraction], rng: np.random.Generator) -> bool:
+        return float(sum(x * x for x in lost)) * self.look.ball.radius**2 > self.limit**2
+
+
+@dataclass(frozen=True)
+class Looked:
+    """A look before a chart with one axis in R^10, to be audited in R^11: each output is whether it fell back, then its value;
+    the first number of a record is not used."""
+
+    epsilon: float
+    kind: type[LookPlan] = LookPlan
+    look = Look(
+        Ellipsoid(Euclidean(dim=DIM), np.zeros(DIM), [0.3], source="an axis"),
+        Ball(Euclidean(dim=DIM), np.zeros(DIM), 1.0),
+    )
+    region = Ellipsoid(Euclidean(dim=DIM + 1), np.zeros(DIM + 1), [0.3], np.eye(DIM + 1)[1:2])
+
+    def plan(self, n: int) -> LookPlan:
+        return self.kind.of(Problem(self.look.chart, n, PureDP(self.epsilon)), self.look)
+
+    def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Array:
+        plan, records = self.plan(len(data)), Records(self.look.chart.space, data[:, 1:])
+        lost = plan.means(records)[2]
+        output = np.array([[float(plan.falls_back(lost, rng))] + [0.0] * DIM for _ in range(size)])
+        for way, made in enumerate((plan.chart, plan.ball_plan)):
+            rows = np.flatnonzero(output[:, 0] == way)
+            if len(rows):
+                output[rows, 1:] = made.sample(records, len(rows), rng)
+        return output
+
+
+def pairs(sizes: Sequence[int] = (1, 2, 10)) -> list[Pair]:
+    """k of the others where the chart loses a whole radius of them, the rest at the centre; one record crosses both the chart
+    and what it loses: the look and the release move the same way."""
+    lost = np.eye(DIM + 1)[2]
+    crossing = 0.3 * np.eye(DIM + 1)[1] + np.sqrt(1 - 0.3**2) * lost
+    found = []
+    for n in sizes:
+        for k in sorted({0, (n - 1) // 2, n - 1}):
+            others = np.repeat([lost, 0 * lost], [k, n - 1 - k], axis=0)
+            sides = (np.append(others, [end], axis=0) for end in (crossing, -crossing))
+            found.append(Pair(f"n = {n}: {k} lost to the chart, others at the centre, one record across", *sides))
+    return found
