@@ -1,12 +1,15 @@
 """Attacks on the bits of releases: they break what is not rounded, or rounded about the data, and not what is released."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
 import sfumato as sf
-from attacks.bits import attack, audit_bits, features, textbook_laplace
+from attacks.bits import attack, audit_bits, features, region_for, textbook_laplace
 from sfumato.audit import epsilon_bound
 from sfumato.mechanisms.laplace import LaplacePlan
+from sfumato.mechanisms.tangent import TangentPlan
 from sfumato.sampling import round_to_lattice
 
 ATTACKED = [
@@ -16,6 +19,7 @@ ATTACKED = [
     (sf.ManifoldLaplace, sf.PlanarShapes(landmarks=5), 0.2, 50, 4.0),
     (sf.KNG, sf.Euclidean(dim=3), 1.0, 50, 3.5),
     (sf.AmbientLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 2.0),
+    (sf.TangentKNorm, sf.Euclidean(dim=3), 1.0, 50, 2.0),
 ]
 
 
@@ -24,7 +28,7 @@ ATTACKED = [
 )
 def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, broken, rng):
     """`python -m attacks.bits` does this at full strength."""
-    mechanism = kind(sf.Ball(space, space.present(space.origin()), radius), epsilon=1.0)
+    mechanism = kind(region_for(kind, space, radius), epsilon=1.0)
     assert audit_bits(mechanism, n, 8000, rng, released=False).epsilon > broken
     assert audit_bits(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
 
@@ -44,6 +48,24 @@ def test_a_lattice_that_depends_on_the_data_is_found(rng):
     """As few releases as above are enough to break one."""
     broken = LatticeAboutTheMean(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], np.pi / 8), epsilon=1.0)
     assert audit_bits(broken, 50, 400, rng, released=True, secure=False).epsilon > 2
+
+
+class ChartAboutTheMean(TangentPlan):
+    def lattice_point(self, mean, rng):
+        return np.array([float(x) for x in mean]) + super().lattice_point([Fraction(0)] * len(mean), rng)
+
+
+class LatticeOfTheChartsMean(sf.TangentKNorm):
+    """The same mistake in a chart."""
+
+    kind = ChartAboutTheMean
+
+
+@pytest.mark.parametrize("space", [sf.Sphere(dim=2), sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=3)], ids=str)
+def test_charts_have_a_public_lattice(space, rng):
+    region = region_for(sf.TangentKNorm, space, 0.2)
+    assert audit_bits(sf.TangentKNorm(region, 1.0), 50, 400, rng, released=True, secure=False).epsilon < 1.0
+    assert audit_bits(LatticeOfTheChartsMean(region, 1.0), 50, 400, rng, released=True, secure=False).epsilon > 2
 
 
 def test_a_textbook_laplace_is_broken(rng):
