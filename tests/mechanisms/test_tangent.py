@@ -11,6 +11,7 @@ import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.mechanisms import LookPlan, Problem, choose
 from sfumato.mechanisms.tangent import BITS, whole_sums
+from sfumato.privacy import PureDP
 from sfumato.records import Records
 from sfumato.regions import Look
 
@@ -307,3 +308,13 @@ def test_a_plan_says_what_there_is_to_beat(rng):
     assert 0 < row.median_error < row.error_95
     assert row.to_beat < sketch.ball.radius
     assert sf.plan(sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.3), n=100, epsilon=1.0)[0].to_beat == 0.3
+
+
+def test_a_ball_in_place_of_a_look_clips_too(rng):
+    """Where a look would tell nothing the sample's ball is used, and a sketch has clipped no record by then."""
+    sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=12), rng.normal(size=(20, 12)))
+    points = rng.normal(size=(1000, 12))
+    points[0] = 1e6
+    assert isinstance(choose(Problem(sketch, 1000, PureDP(1.0))).problem.region, sf.Ball)
+    release = sf.private_mean(points, sketch, 1.0)
+    assert np.linalg.norm(release.raw) < 2 * sketch.radius

@@ -94,7 +94,8 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
         if isinstance(decided, Look):
             return [(TangentKNorm.name, LookPlan.of(problem, decided))]
         region = decided
-    for kind in INTRINSIC if isinstance(region, Ball) else (TangentKNorm,):
+    # records were clipped by the region that was asked for: only charts clip what a sketch let through
+    for kind in INTRINSIC if isinstance(problem.region, Ball) else (TangentKNorm,):
         if epsilon < kind.worth_from[problem.space.dim > 3]:
             continue
         try:
