@@ -1,4 +1,4 @@
-"""``sfumato reproduce``: the paper's figures, as run and as proven."""
+"""``sfumato reproduce``: the paper's figures, as run and as proven; and what public knowledge is worth."""
 
 from __future__ import annotations
 
@@ -17,8 +17,10 @@ from ..spaces.base import Array
 from . import callosa, rates
 from .curves import spd_curves, sphere_curves
 from .store import Store, progress
+from .structure import Structure
 
-STUDIES = ("sphere", "spd", "shapes", "rates")
+PAPER = ("sphere", "spd", "shapes", "rates")
+STUDIES = (*PAPER, "structure")
 REPLICATES = 40_000
 
 
@@ -32,12 +34,12 @@ def reproduce(
     outlines: Array | None = None,
     source: str = "",
 ) -> Path:
-    """Run a study (or "all"), write its figures, results.csv and REPORT.md into ``out``, and return the report's path.
+    """Run a study (or "all" of the paper's), write its figures, results.csv and REPORT.md into ``out``; the report's path.
 
     ``quick`` runs a tenth of the replicates at fewer sample sizes.  An interrupted run continues where it stopped when it is
     called again with the same settings.
     """
-    chosen = STUDIES if what == "all" else (what,)
+    chosen = PAPER if what == "all" else (what,)
     if unknown := set(chosen) - set(STUDIES):
         raise ValueError(f"unknown study {unknown.pop()!r}; known: {', '.join(STUDIES)}, all")
     if replicates < 100:
@@ -53,6 +55,7 @@ def reproduce(
         "spd": lambda: spd_curves(quick),
         "shapes": lambda: callosa.synthetic(seed) if outlines is None else callosa.from_outlines(outlines, source),
         "rates": lambda: rates,
+        "structure": lambda: Structure(quick),
     }
     for name in chosen:
         study = studies[name]()
@@ -67,13 +70,18 @@ def reproduce(
 
 
 def _heading(what: str, settings: dict[str, object], seconds: float) -> str:
-    lines = [
+    papers = what in ("all", *PAPER)
+    draws = " (400 draws for each data set)" if papers else ""
+    paper = [
         "# The paper, reproduced",
         "Soto, Bharath, Reimherr and Slavković, *Shape and Structure Preserving Differential Privacy* (NeurIPS 2022). "
         "**As run**: the scales of its experiments. **As proven**: sfumato's certified scales. **Theorem**: the paper's "
         "theorems 1 and 2 (KNG) and Remark 1 (Laplace) as printed. Draws are exact.",
+    ]
+    lines = [
+        *(paper if papers else ["# What public knowledge is worth"]),
         f"Made by `sfumato reproduce {what}` of sfumato {settings['version']} with seed {settings['seed']} and "
-        f"{settings['replicates']} replicates (400 draws for each data set){', quick' if settings['quick'] else ''}, "
+        f"{settings['replicates']} replicates{draws}{', quick' if settings['quick'] else ''}, "
         f"in {seconds:.0f} s of this call, {datetime.now(UTC):%Y-%m-%d}. All means and standard errors: results.csv.",
     ]
     return "\n\n".join(lines)
