@@ -110,7 +110,7 @@ class Structure:
 
     def run(self, store: Store, replicates: int) -> None:
         for point in (point for points in self.grids().values() for point in points):
-            store.cell(f"structure/{point}", partial(self._cell, point, max(2, replicates // 10_000)))
+            store.cell(f"structure/{point}", partial(self._cell, point, max(2, replicates // 5000)))
 
     def _cell(self, point: Point, repeats: int, rng: np.random.Generator) -> list[Row]:
         found: dict[str, list[Array]] = {}
