@@ -14,7 +14,7 @@ from ..mechanisms import KNG, ManifoldLaplace, Mechanism, TangentKNorm
 from ..records import Records
 from ..regions import Ball, Ellipsoid
 from ..regions.ellipsoid import shorten, tangent_coordinates
-from ..spaces.base import Array
+from ..spaces.base import Array, Points
 from .blackbox import Draw, region_of
 from .exact import target_of
 from .features import facing
@@ -79,8 +79,9 @@ def data_radius(ball: Ball, epsilon: float) -> Draw:
 class _InMetric(Ellipsoid):
     """Records are clipped to the longest axis in the norm of the metric: along the other axes ‖w‖ may be above 1."""
 
-    def of_tangents(self, tangents: Array) -> Array:
-        return np.asarray(shorten(tangents, self.radius) @ self.basis.T / self.axes)
+    def chart(self, points: Points) -> Array:
+        tangents = shorten(tangent_coordinates(self.space, self.center, points), self.radius)
+        return np.asarray(tangents @ self.basis.T / self.axes)
 
 
 def wrong_norm(region: Ellipsoid, epsilon: float) -> Draw:
