@@ -130,7 +130,7 @@ class Structure:
         chart, words = figure(4 * len(grids), 5.2), {"n": "records n", "k": "landmarks k", "m": "public sample m"}
         panels: Any = chart.subplots(1, len(grids), sharey=True)
         for axes, ((data, variable), points) in zip(panels, grids.items(), strict=True):
-            x = [point["nkm".index(variable) + 1] for point in points]
+            x = [point[1:]["nkm".index(variable)] for point in points]
             for name, means in _means(store, points).items():
                 axes.plot(x, means, "o-" if name in RIGHT else "o--", ms=3, label=name, color=(RIGHT | WRONG)[name])
             axes.set(xscale="log", yscale="log", xlabel=words[variable], title=data)
