@@ -70,12 +70,13 @@ class ModelSketch(_AboutBall):
     source: str
     roots: Array = field(repr=False)  # √lⱼ, falling
     basis: Array = field(repr=False)
+    modes: int | None = None  # p, where it is given
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """The ellipsoid for n records and this ε."""
         sums, spread = np.cumsum(self.roots), OFFSET * self.ball.radius
         frozen = 1 - np.cumsum(self.roots**2) / np.sum(self.roots**2)
-        p = int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
+        p = self.modes or int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
         axes = np.sqrt(self.roots[:p] * sums[p - 1])
         return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
 

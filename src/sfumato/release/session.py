@@ -10,7 +10,7 @@ from typing import Any
 
 from ..errors import BudgetExceeded, UnsavedError
 from ..interruption import Interruption
-from ..regions.ball import Ball
+from ..regions import Region
 from .ledger import Entry, Ledger
 from .record import Release
 
@@ -56,7 +56,7 @@ class Session:
     def release(
         self,
         points: Any,
-        ball: Ball,
+        region: Region,
         epsilon: float,
         mechanism: str = "auto",
         *,
@@ -65,6 +65,9 @@ class Session:
     ) -> Release:
         """The Fréchet mean, released as by :func:`sfumato.private_mean`, paid for, written and noted in the ledger.
 
+        The region is a Ball, an Ellipsoid or what its makers give; ``options`` are those of ``private_mean``, such as ``unit``,
+        ``check`` and ``allow_useless``.
+
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
         from .. import private_mean
@@ -72,7 +75,7 @@ class Session:
 
         self.entry = None
         self.afford(epsilon)
-        release = private_mean(points, ball, epsilon, mechanism, budget=self, **options)
+        release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
         release = release if degrees is None else release.in_degrees(degrees)
         with self.ctrl_c.held_back():
             try:
