@@ -177,7 +177,7 @@ def release(
     from .views.curator import of_clipping, region_used
     from .views.outputs import check_outputs, write_outputs
 
-    known.complete()
+    known.complete(mechanism)
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
     check_outputs(outputs, [*files, *known.inputs, *([ledger] if ledger else [])], force)
     PureDP(epsilon)

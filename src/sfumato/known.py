@@ -4,6 +4,7 @@ is missing."""
 from __future__ import annotations
 
 import inspect
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
@@ -106,8 +107,13 @@ class Known:
         """The files that no output may replace."""
         return [Path(name) for name in (self.public, self.center) if name is not None]
 
-    def complete(self) -> None:
-        """A ValueError if no region can be made of this."""
+    def complete(self, mechanism: str = "auto") -> None:
+        """A ValueError if no region can be made of this, or not one that the mechanism takes."""
+        if mechanism not in ("auto", "tangent", "TangentKNorm") and (self.public is not None or self.prior is not None):
+            raise ValueError(
+                f"--mechanism {mechanism}: takes a ball, which --center and --radius alone give; for other regions leave "
+                "--mechanism out"
+            )
         if self.public is None and (self.center is None or self.radius is None):
             missing = NOTHING_KNOWN
             if self.center is not None:
@@ -161,8 +167,8 @@ def read_sample(file: Path, kind: type[Space], sizes: dict[str, int | None], **c
     data = read(file, kind.sized(**sizes) or kind, **choice)
     if len(data) < 2:
         raise ValueError(
-            f"--public {file}: holds {len(data)} specimen{'s' * (len(data) != 1)}, which say nothing of how far specimens "
-            "differ: give two or more, or --center and --radius"
+            f"--public {file}: holds {len(data)} specimen{'s' * (len(data) != 1)}, and how far specimens differ is seen from "
+            "two or more: give more, or --center and --radius"
         )
     bad = kind.shaped(data.points.shape[1:]).diagnose(data.points)[1]
     for row in sorted(bad):
@@ -191,6 +197,9 @@ def sample_beside(file: Path, records: Dataset, files: list[Path], kind: type[Sp
     shared = int(np.isin(_rows(records), _rows(sample)).sum())
     if shared == len(records):
         raise ValueError(f"--public {file}: holds the records of {files[0]} themselves, so it is not public; {OTHERS}")
+    if shared:
+        words = f"{shared} of the records are in {file} too, and public already: leave them out of the records"
+        warnings.warn(f"for the curator only, not part of the release: {words}", stacklevel=2)
     return sample
 
 

@@ -94,12 +94,19 @@ def aim(
 def _least(
     function: Callable[[float], float], wanted: float | None, low: float, high: float, tolerance: float
 ) -> float | None:
-    """The smallest argument at which a decreasing function reaches ``wanted``, or is finite.  The search starts at the small
-    end, because a mechanism may be refused again at the large end, where rounding matters."""
+    """The smallest argument from which on a function stays at ``wanted`` or below, or finite.
+
+    It falls but for steps up, where more directions of a chart become worth their noise; and a mechanism may be refused again
+    at the large end, where rounding matters: that does not count.
+    """
     wanted = np.finfo(float).max if wanted is None else wanted
     grid = np.linspace(low, high, round(high - low) + 1)
-    reached = next((i for i, x in enumerate(grid) if function(float(x)) <= wanted), None)
-    if reached is None:
+    values = [function(float(x)) for x in grid]
+    while values and np.isinf(values[-1]):
+        values.pop()
+    above = [i for i, value in enumerate(values) if value > wanted]
+    reached = above[-1] + 1 if above else 0
+    if reached == len(values):
         return None
     low, high = float(grid[max(reached - 1, 0)]), float(grid[reached])
     while high - low > tolerance:

@@ -31,25 +31,27 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
     """What the best row means."""
     if best.error_95 is None or best.to_beat is None:
         return ["\nNothing can be released so: no mechanism can be used."]
+    ball = best.to_beat == region.radius
+    distance = f"within {best.to_beat:.3g} of" if ball else f"some {best.to_beat:.3g} from"
+    known = f"The mean is known beforehand to be {distance} the public centre"
     if best.useless:
         words = "This release would be useless, and is refused: its error is not below the size of the region."
     elif best.error_95 >= best.to_beat:
-        words = f"{_distance(best.to_beat)}: this release may say little beyond the public centre."
+        words = f"{known}: this release may say little beyond the public centre."
     else:
-        words = f"{_distance(best.to_beat)}: this release says more, with an error up to {best.error_95:.3g}."
+        words = f"{known}: this release says more, with an error up to {best.error_95:.3g}."
     if best.directions is None or best.directions == region.space.dim:
         return [f"\n{words}"]
+    counted = (
+        f"It is made in {best.directions} of {region.space.dim} directions; nothing is learned about the others, and "
+    )
+    counted += "their part of the mean is not in the error."
     less_more = "; ".join(
-        f"with {n} records {row.directions or 'all'}, with an error up to {row.error_95:.3g}"
+        f"with {n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}"
         for n, row in others
         if row.error_95 is not None
     )
-    counted = f"{best.directions} of {region.space.dim} directions would be released"
-    return [f"\n{words}", f"{counted}{': ' * bool(less_more)}{less_more}."]
-
-
-def _distance(to_beat: float) -> str:
-    return f"The mean is known beforehand to be about {to_beat:.3g} from the public centre"
+    return [f"\n{words}", counted, *([f"{less_more[0].upper()}{less_more[1:]}."] if less_more else [])]
 
 
 def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) -> str:
