@@ -40,21 +40,27 @@ class Known:
     ] = None
     center: Annotated[
         str | None,
-        typer.Option(help="File with one public record; or 'identity' for spd, 'origin' for euclidean."),
+        typer.Option(
+            metavar="FILE", help="File with one public record; or 'identity' for spd, 'origin' for euclidean."
+        ),
     ] = None
     radius: Annotated[
         float | None,
         typer.Option(help="How far from the centre records lie, as is publicly known; never computed from the data."),
     ] = None
     smooth: Annotated[
-        bool, typer.Option("--smooth", help="Landmarks along a closed outline: less noise in its ripples.")
+        bool, typer.Option("--smooth", help="The landmarks run along a closed outline: less noise in fine ripples.")
     ] = False
-    open: Annotated[bool, typer.Option("--open", help="The same along an open curve.")] = False
+    open: Annotated[bool, typer.Option("--open", help="The landmarks run along an open curve: the same.")] = False
     bending: Annotated[
-        bool, typer.Option("--bending", help="Separate landmarks: less noise in what bends the shape sharply.")
+        bool,
+        typer.Option("--bending", help="The landmarks stand anywhere: less noise in what bends the shape sharply."),
     ] = False
     modes: Annotated[
-        int | None, typer.Option(help="How many directions to release (default: what n and epsilon are worth).")
+        int | None,
+        typer.Option(
+            help="How many directions to release, the most important first (default: all that are worth their noise)."
+        ),
     ] = None
     check: Annotated[
         float | None,
