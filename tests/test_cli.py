@@ -783,8 +783,11 @@ def test_a_public_file_that_is_not_public_or_does_not_fit(sfumato, atlas, tmp_pa
         ("specimens.tps", "is the file of the records itself, so it is not public"),
         ("copy.tps", "holds the records of specimens.tps themselves, so it is not public"),
         ("copy.npy", "holds the records of specimens.tps themselves, so it is not public"),
-        ("twelve.tps", "--public twelve.tps holds 26 records of 12 landmarks, but specimens.tps 100 records of 18"),
-        ("matrices.npy", "It must hold specimens like the records: specimens.tps 100 records of 18 landmarks"),
+        (
+            "twelve.tps",
+            "--public twelve.tps holds 26 records of 12 landmarks, but specimens.tps holds 100 records of 18",
+        ),
+        ("matrices.npy", "It must hold specimens like the records: specimens.tps holds 100 records of 18 landmarks"),
         ("one.tps", "--public one.tps: holds 1 specimen, and how far specimens differ is seen from two or more"),
         ("gap.tps", "--public gap.tps: record 3 (line 61; ID '3'): holds NaN"),
         ("none.tps", "none.tps: no such file"),
@@ -792,6 +795,9 @@ def test_a_public_file_that_is_not_public_or_does_not_fit(sfumato, atlas, tmp_pa
         code, _, err = sfumato(*atlas, "--public", name)
         assert (code, words in err) == (2, True), err
     assert not (tmp_path / "mean.json").exists()
+    flat = shapes.reshape(26, -1)
+    np.savetxt(tmp_path / "flat.csv", flat, delimiter=",", header=",".join(f"v{i}" for i in range(36)), comments="")
+    assert sfumato(*atlas, "--public", "flat.csv", "--out", "flat.json", "--landmarks", "18")[0] == 0
     write_tps(tmp_path / "some.tps", np.concatenate([shapes, sf.read(tmp_path / "specimens.tps").points[:5]]))
     code, out, err = sfumato(*atlas, "--public", "some.tps")
     assert (code, "5 of the records are in some.tps too" in err, "some.tps" in out) == (0, True, False), err

@@ -171,7 +171,6 @@ def release(
 
     Example: sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
-    from .privacy import PureDP
     from .records.parts import in_parts, memory_bytes, open_parts
     from .release.session import Session
     from .views.curator import of_clipping, region_used
@@ -180,14 +179,14 @@ def release(
     known.complete(mechanism)
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
     check_outputs(outputs, [*files, *known.inputs, *([ledger] if ledger else [])], force)
-    PureDP(epsilon)
     session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
     session.afford(epsilon)  # before any record is read
     limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing}
     parts = in_parts(files, limit, unit_column is not None, scheduler, any(choice.values()))
-    data, manifold = load(files, space, {"landmarks": landmarks, "size": size, "dim": dim}, head=parts, **choice)
+    sizes = {"landmarks": landmarks, "size": size, "dim": dim}
+    data, manifold = load(files, space, sizes, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
-    region = region_beside(known, data, manifold, files, **choice)
+    region = region_beside(known, data, manifold, files, sizes, **choice)
     how = unit_of(data, unit_column, unit, parts) | {"invalid": invalid, "force": force, "workers": workers}
     how |= {"check": known.share, "allow_useless": even_if_useless, "memory": limit}
     with ExitStack() as stack, rows_named(files, data, parts):
@@ -199,11 +198,13 @@ def release(
     typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
 
 
-def region_beside(known: Known, data: Dataset, space: Space, files: list[Path], **choice: Any) -> Region:
+def region_beside(
+    known: Known, data: Dataset, space: Space, files: list[Path], sizes: dict[str, int | None], **choice: Any
+) -> Region:
     """The public region that the options describe, for these records."""
     if known.public is None:
         return known.region(space, None, load_center(str(known.center), space))
-    return known.region(space, sample_beside(known.public, data, files, type(space), **choice))
+    return known.region(space, sample_beside(known.public, data, files, type(space), sizes, **choice))
 
 
 @contextmanager

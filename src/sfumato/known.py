@@ -182,7 +182,9 @@ def read_sample(file: Path, kind: type[Space], sizes: dict[str, int | None], **c
     return data
 
 
-def sample_beside(file: Path, records: Dataset, files: list[Path], kind: type[Space], **choice: Any) -> Dataset:
+def sample_beside(
+    file: Path, records: Dataset, files: list[Path], kind: type[Space], sizes: dict[str, int | None], **choice: Any
+) -> Dataset:
     """The public specimens beside the records: other ones, and of the same kind."""
     from .errors import FileError
 
@@ -193,9 +195,9 @@ def sample_beside(file: Path, records: Dataset, files: list[Path], kind: type[Sp
         if inside:
             raise ValueError(f"--public {file}: is the file of the records itself, so it is not public; {OTHERS}")
     same = file.suffix.lower() == files[0].suffix.lower()
-    held = f"{files[0]} {_contents(records)}"
+    held = f"{files[0]} holds {_contents(records)}"
     try:
-        sample = read_sample(file, kind, {}, **(choice if same else {"missing": choice.get("missing")}))
+        sample = read_sample(file, kind, sizes, **(choice if same else {"missing": choice.get("missing")}))
     except FileError as error:
         raise ValueError(f"--public {error}. It must hold specimens like the records: {held}") from None
     if sample.points.shape[1:] != records.points.shape[1:]:

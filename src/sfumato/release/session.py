@@ -10,6 +10,7 @@ from typing import Any
 
 from ..errors import BudgetExceeded, UnsavedError
 from ..interruption import Interruption
+from ..privacy import PureDP
 from ..regions import Region
 from .ledger import Entry, Ledger
 from .record import Release
@@ -38,6 +39,7 @@ class Session:
 
     def afford(self, epsilon: float) -> None:
         """A BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
+        PureDP(epsilon)  # which names a wrong one
         if self.ledger is not None and Decimal(repr(epsilon)) > self.ledger.left:
             raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
 
