@@ -35,7 +35,7 @@ docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 tutorials: $(VENV)/installed
-	for t in morphometrics covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
+	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
 # first what is statistical or reads bits, as an older processor would run it; then everything
 BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/sampling/test_precise.py tests/sampling/test_sampling.py tests/test_frechet.py

@@ -107,7 +107,7 @@ def test_budget_is_kept_and_refused_with_3(sfumato, wings, tmp_path):
 
 def test_processes_that_race_never_overspend(sfumato, wings, tmp_path):
     sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
-    command = [sys.executable, "-m", "sfumato.cli", *wings, "--ledger", "study.ledger"]
+    command = [sys.executable, "-m", "sfumato.cli", *wings, "--ledger", "study.ledger", "--even-if-useless"]
     racers = [
         subprocess.Popen(
             [*command, "--out", f"{i}.json"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -575,8 +575,10 @@ def test_a_plan_that_cannot_be_carried_out_says_so_and_ends_with_1(sfumato, tmp_
     assert "no picture" in err
     assert not (tmp_path / "p.png").exists()
     code, out, _ = sfumato("plan", "--space", "spd", "--size", "40", "--n", "3", "--radius", "1.5", "--epsilon", "0.5")
-    assert code == 1
-    assert re.search("For a release at all: no ε up to 100 with 3 records, or [67][0-9][0-9] records", out), out
+    assert (code, "This release would be useless, and is refused" in out) == (1, True), out
+    assert re.search(
+        "For a release of use: no ε up to 100 with 3 records, or 3[45][0-9][0-9] records with ε = 0.5", out
+    ), out
 
 
 def test_a_plan_names_the_cure_that_helps(sfumato):
@@ -671,3 +673,177 @@ def test_a_data_set_that_looks_like_another_is_warned_of(sfumato):
     assert (code, "looks like 'wings', which has a budget here already" in err) == (0, True), err
     code, _, err = sfumato("ledger", "init", "study.ledger", "--epsilon", "1", "--dataset", "\uff57ings")  # wide w
     assert (code, "already holds a budget of 1 for 'wings'" in err) == (2, True), err
+
+
+# -- regions from public knowledge ---------------------------------------------------------------------------------------
+def write_tps(path, shapes):
+    rows = ("".join(f"{x!r} {y!r}\n" for x, y in shape) for shape in shapes.tolist())
+    path.write_text("".join(f"LM={shapes.shape[1]}\n{lines}ID={i}\n" for i, lines in enumerate(rows)))
+
+
+@pytest.fixture
+def atlas(tmp_path):
+    """Mosquito wings: 26 of them public, 100 private; and one reference."""
+    from sfumato import demo
+
+    data, reference = demo.wings()
+    order = np.random.default_rng(7).permutation(len(data))
+    for name, shapes in (
+        ("atlas.tps", data[order[:26]]),
+        ("specimens.tps", data[order[26:]]),
+        ("reference.tps", reference[None]),
+    ):
+        write_tps(tmp_path / name, shapes)
+    return ("release", "specimens.tps", "--epsilon", "1")
+
+
+def test_one_command_from_two_tps_files(atlas, tmp_path):
+    """As a new user types it: no space, centre, radius; record, picture and report are written."""
+    command = [sys.executable, "-m", "sfumato", *atlas, "--public", "atlas.tps", "--plot", "mean.png"]
+    done = subprocess.run([*command, "--report", "mean.html"], capture_output=True, text=True, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "Written: mean.json, mean.png, mean.html" in done.stdout
+    release = sf.Release.load(tmp_path / "mean.json")
+    chart = release.record["chart"]
+    assert (release.record["n"], release.guarantee.epsilon, chart["look"]["share"]) == (100, 1.0, 0.1)
+    assert "from 26 public points" in chart["source"]
+    ball = sf.plan(sf.PlanarShapes(18), 0.15, 100, 1.0)[0]
+    assert chart["look"]["fell_back"] or release.error(0.95) < ball.error_95 / 4
+    assert (tmp_path / "mean.png").read_bytes()[:4] == b"\x89PNG"
+    assert "<html" in (tmp_path / "mean.html").read_text(encoding="utf-8")[:200]
+    assert "lay outside the public" in done.stderr
+    assert "curator" not in done.stdout + (tmp_path / "mean.json").read_text(encoding="utf-8")
+
+
+def test_a_useless_release_is_refused_with_what_helps(atlas, tmp_path):
+    """Before anything is spent; and it is made if that is wanted."""
+    sf.Ledger.create(tmp_path / "study.ledger", "2")
+    command = [sys.executable, "-m", "sfumato", *atlas[:-1], "0.3", "--ledger", "study.ledger"]
+    command += ["--center", "reference.tps", "--radius", "0.15"]
+    refused = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path)
+    assert refused.returncode == 2
+    for words in ("this release would be useless", "an epsilon of 0.", "00 records", "--public", "Nothing was spent"):
+        assert words in refused.stderr
+    assert not (tmp_path / "mean.json").exists()
+    assert sf.Ledger(tmp_path / "study.ledger").left == 2
+    wanted = subprocess.run([*command, "--even-if-useless"], capture_output=True, text=True, cwd=tmp_path)
+    assert wanted.returncode == 0, wanted.stderr
+    assert sf.Release.load(tmp_path / "mean.json").record["n"] == 100
+
+
+def test_smoothness_bending_modes_and_the_look(sfumato, atlas):
+    about = ("--center", "reference.tps", "--radius", "0.15")
+    for i, (options, source, directions, look) in enumerate(
+        [
+            ((*about, "--smooth"), "smoothness along the closed outline", None, False),
+            ((*about, "--open", "--modes", "4"), "smoothness along the open curve", 4, False),
+            ((*about, "--bending", "--modes", "7"), "the bending energy", 7, False),
+            (("--public", "atlas.tps", "--check", "0"), "26 public points", None, False),
+            (("--public", "atlas.tps", "--modes", "3"), "26 public points", 3, True),
+            (("--public", "atlas.tps", "--bending", "--check", "0"), "to the bending energy", None, False),
+        ]
+    ):
+        code, _, err = sfumato(*atlas, *options, "--out", f"{i}.json")
+        assert code == 0, err
+        chart = sf.Release.load(f"{i}.json").record["chart"]
+        assert (chart["look"] is not None) == look, options
+        if not (look and chart["look"]["fell_back"]):
+            assert source in chart["source"]
+            assert directions in (None, len(chart["axes"]))
+
+
+def test_what_is_said_twice_or_not_at_all_is_named(sfumato, atlas, tmp_path):
+    about = ("--center", "reference.tps", "--radius", "0.15")
+    for options, words in [
+        ((), "say what is publicly known of where the records lie: --public FILE"),
+        (("--center", "reference.tps"), "--center needs --radius too"),
+        (("--radius", "0.15"), "--radius needs --center too"),
+        (("--public", "atlas.tps", "--radius", "0.15"), "leave out --center and --radius, or leave out --public"),
+        (("--public", "atlas.tps", "--mechanism", "kng"), "--mechanism kng: takes a ball"),
+        (("--public", "atlas.tps", "--modes", "33"), "--modes must be from 1 to 32"),
+        (("--public", "atlas.tps", "--check", "0.2"), "--check 0.2 must be a share of epsilon"),
+        ((*about, "--check", "0.1"), "it goes with --public"),
+        ((*about, "--modes", "3"), "--modes counts directions"),
+        ((*about, "--smooth", "--bending"), "--smooth and --bending say different things"),
+    ]:
+        code, _, err = sfumato(*atlas, *options)
+        assert (code, words in err) == (2, True), err
+    assert not (tmp_path / "mean.json").exists()
+
+
+def test_a_public_file_that_is_not_public_or_does_not_fit(sfumato, atlas, tmp_path):
+    shapes = sf.read(tmp_path / "atlas.tps").points
+    (tmp_path / "copy.tps").write_bytes((tmp_path / "specimens.tps").read_bytes())
+    np.save(tmp_path / "copy.npy", sf.read(tmp_path / "specimens.tps").points[::-1])
+    write_tps(tmp_path / "twelve.tps", shapes[:, :12])
+    write_tps(tmp_path / "one.tps", shapes[:1])
+    write_tps(tmp_path / "gap.tps", np.where(np.arange(26)[:, None, None] == 3, np.nan, shapes))
+    np.save(tmp_path / "matrices.npy", np.array([np.eye(5)] * 3))
+    for name, words in [
+        ("specimens.tps", "is the file of the records itself, so it is not public"),
+        ("copy.tps", "holds the records of specimens.tps themselves, so it is not public"),
+        ("copy.npy", "holds the records of specimens.tps themselves, so it is not public"),
+        (
+            "twelve.tps",
+            "--public twelve.tps holds 26 records of 12 landmarks, but specimens.tps holds 100 records of 18",
+        ),
+        ("matrices.npy", "It must hold specimens like the records: specimens.tps holds 100 records of 18 landmarks"),
+        ("one.tps", "--public one.tps: holds 1 specimen, and how far specimens differ is seen from two or more"),
+        ("gap.tps", "--public gap.tps: record 3 (line 61; ID '3'): holds NaN"),
+        ("none.tps", "none.tps: no such file"),
+    ]:
+        code, _, err = sfumato(*atlas, "--public", name)
+        assert (code, words in err) == (2, True), err
+    assert not (tmp_path / "mean.json").exists()
+    flat = shapes.reshape(26, -1)
+    np.savetxt(tmp_path / "flat.csv", flat, delimiter=",", header=",".join(f"v{i}" for i in range(36)), comments="")
+    assert sfumato(*atlas, "--public", "flat.csv", "--out", "flat.json", "--landmarks", "18")[0] == 0
+    write_tps(tmp_path / "some.tps", np.concatenate([shapes, sf.read(tmp_path / "specimens.tps").points[:5]]))
+    code, out, err = sfumato(*atlas, "--public", "some.tps")
+    assert (code, "5 of the records are in some.tps too" in err, "some.tps" in out) == (0, True, False), err
+
+
+def test_what_vectors_are_must_be_said(sfumato, tmp_path):
+    np.savetxt(
+        tmp_path / "plain.csv", np.random.default_rng(0).normal(size=(9, 3)), delimiter=",", header="a,b,c", comments=""
+    )
+    code, _, err = sfumato("release", "plain.csv", "--center", "origin", "--radius", "9", "--epsilon", "1")
+    assert (code, "say which, --space euclidean or --space sphere" in err) == (2, True), err
+
+
+def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
+    public = ("plan", "--public", "atlas.tps", "--n", "100", "--epsilon", "1")
+    code, out, _ = sfumato(*public, "--plot", "plan.png", "--simulate", "such.png")
+    assert code == 0
+    assert "to beat" in out
+    assert re.search("It is made in [0-9]+ of 32 directions; nothing is learned about the others", out), out
+    assert re.search("With 50 records in [0-9]+, error up to .*; with 200 records in [0-9]+, error up to", out), out
+    assert re.search("known beforehand to be some 0.0[0-9]+ from the public centre: this release says more", out), out
+    for name in ("plan.png", "such.png"):
+        assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"
+    found = json.loads(sfumato(*public, "--modes", "3", "--check", "0", "--json")[1])["mechanisms"]
+    assert [(row["directions"], row["useless"]) for row in found] == [(3, False)]
+    looked = json.loads(sfumato(*public, "--modes", "3", "--json")[1])["mechanisms"][0]
+    assert looked["error_95"] > found[0]["error_95"]  # a tenth of ε is spent on the look
+    region = sf.Ellipsoid.from_sample(sf.PlanarShapes(18), sf.read("atlas.tps").points)
+    enough = sf.needed_n(region, 1.0, 0.008)  # from there on, though more records let more directions in
+    assert sf.plan(region, n=round(0.97 * enough), epsilon=1.0)[0].error_95 > 0.008
+    assert all(sf.plan(region, n=round(f * enough), epsilon=1.0)[0].error_95 <= 0.008 for f in (1.01, 1.3, 3, 30))
+    about = ("plan", "--center", "reference.tps", "--radius", "0.15", "--n", "100", "--epsilon", "1")
+    assert "It is made in 5 of 32 directions" in sfumato(*about, "--smooth", "--modes", "5")[1]
+    assert "known beforehand to be within 0.15 of the public centre" in sfumato(*about)[1]
+    code, _, err = sfumato("plan", "--radius", "0.15", "--smooth", "--n", "100", "--epsilon", "1")
+    assert (code, "--radius needs --center too" in err) == (2, True), err
+
+
+def test_plan_marks_what_would_be_useless(sfumato):
+    code, out, _ = sfumato(
+        "plan", "--space", "shapes", "--landmarks", "18", "--radius", "0.15", "--n", "20", "--epsilon", "1"
+    )
+    assert code == 1
+    assert re.search("laplace .* 0.15   useless", out), out
+    needed = re.search("For a release of use: ε = ([0-9.]+) with 20 records, or ([0-9]+) records with ε = 1", out)
+    for n, epsilon in ((20, float(needed[1]) * 1.02), (int(needed[2]) * 1.02, 1.0)):
+        assert not sf.plan(sf.PlanarShapes(18), 0.15, round(n), epsilon)[0].useless
+    for n, epsilon in ((20, float(needed[1]) * 0.97), (int(needed[2]) * 0.97, 1.0)):
+        assert sf.plan(sf.PlanarShapes(18), 0.15, round(n), epsilon)[0].useless

@@ -258,3 +258,23 @@ def test_feature_names_and_pandas_output(rng):
     frame = tangent.fit_transform(matrices)
     assert frame.shape == (80, 6)
     assert frame.columns.tolist() == tangent.get_feature_names_out().tolist()
+
+
+def test_any_region_takes_the_place_of_a_ball():
+    """Also in clones, with the very same region."""
+    rng = np.random.default_rng(4)
+    space = sf.Euclidean(dim=12)
+    public, private = (rng.normal(size=(n, 12)) / np.arange(1, 13) ** 2 for n in (40, 300))
+    sketch = sf.Ellipsoid.from_sample(space, public)
+    regions = [sf.Ball(space, np.zeros(12), 3.0), sf.Ellipsoid(space, np.zeros(12), np.ones(4)), sketch]
+    for region in regions:
+        copy = clone(sf.PrivateFrechetMean(region=region, epsilon=1.0))
+        assert copy.fit(private).mean_.shape == (12,)
+    assert copy.get_params()["region"].radius == sketch.radius
+    assert copy.release_.record["chart"]["look"]["share"] == 0.1
+    with pytest.raises(ValueError, match="leave out radius"):
+        sf.PrivateFrechetMean(region=sketch, radius=1.0, epsilon=1.0).fit(private)
+    with pytest.raises(ValueError, match="needs space and center and radius and epsilon"):
+        sf.PrivateFrechetMean().fit(private)
+    with pytest.raises(TypeError, match=r"such as a sfumato\.Ball"):
+        sf.PrivateFrechetMean(region=3.0, epsilon=1.0).fit(private)

@@ -1,4 +1,4 @@
-"""The tables of the page on choosing a ball and ε: python docs/tutorials/choosing.py prints them."""
+"""The tables of the page on choosing a region and ε: python docs/tutorials/choosing.py prints them."""
 
 from __future__ import annotations
 

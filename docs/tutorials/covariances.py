@@ -45,7 +45,7 @@ def main() -> None:
     by_month = sf.private_mean(matrices[private], ball, EPSILON, unit=(100 * year + month)[private])
     print(f"unit a month: n = {by_month.record['n']}, error(0.95) = {by_month.error(0.95):.2f}")
     try:
-        by_year = sf.private_mean(matrices[private], ball, EPSILON, unit=year[private])
+        by_year = sf.private_mean(matrices[private], ball, EPSILON, unit=year[private], allow_useless=True)
         print(f"unit a year: n = {by_year.record['n']}, error(0.95) = {by_year.error(0.95):.2f}")
     except ValueError as error:
         print(f"unit a year: {error}")

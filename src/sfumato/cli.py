@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .interruption import Interruption, Stopped
+from .known import Known, knowing, read_sample, sample_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .files import Dataset
     from .ledger import Ledger
     from .records import Progress
-    from .regions.ball import Ball
+    from .regions import Region
     from .release import Release
     from .spaces import Space
 
@@ -47,7 +48,17 @@ SpaceOption = Annotated[
         help="What the records are: shapes, sphere for directions, spd for covariance matrices, euclidean; or module:Class.",
     ),
 ]
-RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball; never computed from the data.")]
+UsualSpaceOption = Annotated[
+    str,
+    typer.Option(
+        "--space",
+        metavar="NAME",
+        help="What the records are: shapes, sphere for directions, spd for covariance matrices, euclidean; or module:Class. "
+        "Landmarks are shapes unless you say otherwise.",
+        show_default=False,
+    ),
+]
+RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball.")]
 EpsilonOption = Annotated[
     float, typer.Option(help="Privacy budget of the release: the smaller, the more private; 1 is common.")
 ]
@@ -105,11 +116,11 @@ SchedulerOption = Annotated[
         "see the records, noise and ledger stay here."
     ),
 ]
-CenterOption = Annotated[
-    str, typer.Option(help="File with one public record; or 'identity' for spd, 'origin' for euclidean.")
-]
 OutOption = Annotated[Path, typer.Option(help="Where the release's JSON record goes.")]
-MechanismOption = Annotated[str, typer.Option(help="auto, kng, laplace, staircase, exponential, …")]
+MechanismOption = Annotated[str, typer.Option(help="auto, kng, laplace, staircase, exponential, tangent, …")]
+UselessOption = Annotated[
+    bool, typer.Option("--even-if-useless", help="Release even if the noise is as large as the region.")
+]
 PlotOption = Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")]
 ReportOption = Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")]
 ValueOption = Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")]
@@ -125,13 +136,13 @@ MemoryOption = Annotated[str, typer.Option(help="Parquet larger than this is rea
 
 
 @app.command()
+@knowing
 def release(
     files: FilesArgument,
-    space: SpaceOption,
-    center: CenterOption,
-    radius: RadiusOption,
     epsilon: EpsilonOption,
-    out: OutOption,
+    known: Known,
+    space: UsualSpaceOption = "",
+    out: OutOption = Path("mean.json"),
     mechanism: MechanismOption = "auto",
     plot: PlotOption = None,
     report: ReportOption = None,
@@ -147,6 +158,7 @@ def release(
     columns: ColumnsOption = None,
     array: ArrayOption = None,
     missing: MissingOption = None,
+    even_if_useless: UselessOption = False,
     force: ForceOption = False,
     workers: WorkersOption = 1,
     memory: MemoryOption = "256MiB",
@@ -155,34 +167,44 @@ def release(
 ) -> None:
     """Release the private Fréchet mean of a file, or of several Parquet files.
 
-    Example: sfumato release wings.tps --space shapes --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
+    Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --out mean.json --plot mean.png
+
+    Example: sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
     """
-    from . import Ball
-    from .privacy import PureDP
     from .records.parts import in_parts, memory_bytes, open_parts
     from .release.session import Session
-    from .views.curator import of_clipping
+    from .views.curator import of_clipping, region_used
     from .views.outputs import check_outputs, write_outputs
 
-    inputs = [*files, Path(center), *([ledger] if ledger else [])]
+    known.complete(mechanism)
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
-    check_outputs(outputs, inputs, force)
-    PureDP(epsilon)
+    check_outputs(outputs, [*files, *known.inputs, *([ledger] if ledger else [])], force)
     session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
     session.afford(epsilon)  # before any record is read
     limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing}
     parts = in_parts(files, limit, unit_column is not None, scheduler, any(choice.values()))
-    data, manifold = load(files, space, {"landmarks": landmarks, "size": size, "dim": dim}, head=parts, **choice)
+    sizes = {"landmarks": landmarks, "size": size, "dim": dim}
+    data, manifold = load(files, space, sizes, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
-    ball = Ball(manifold, load_center(center, manifold), radius)
+    region = region_beside(known, data, manifold, files, sizes, **choice)
     how = unit_of(data, unit_column, unit, parts) | {"invalid": invalid, "force": force, "workers": workers}
+    how |= {"check": known.share, "allow_useless": even_if_useless, "memory": limit}
     with ExitStack() as stack, rows_named(files, data, parts):
         points = open_parts(stack, files, manifold, limit, workers, scheduler) if parts else data.points
         how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
-        done = session.release(points, ball, epsilon, mechanism, degrees=data.degrees, memory=limit, **how)
+        done = session.release(points, region, epsilon, mechanism, degrees=data.degrees, **how)
     write_outputs(done, outputs, data.kind)
     show(done, outputs.values(), as_json)
-    typer.echo("\n" + of_clipping(ball, data.points, first=parts), err=True)
+    typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
+
+
+def region_beside(
+    known: Known, data: Dataset, space: Space, files: list[Path], sizes: dict[str, int | None], **choice: Any
+) -> Region:
+    """The public region that the options describe, for these records."""
+    if known.public is None:
+        return known.region(space, None, load_center(str(known.center), space))
+    return known.region(space, sample_beside(known.public, data, files, type(space), sizes, **choice))
 
 
 @contextmanager
@@ -264,10 +286,25 @@ def load(
     from .files import read
     from .files.parquet import read_first
 
-    kind = space_of_name(name)
+    kind = space_of_name(name) if name else only_space(files, head, **choice)
     wanted = kind.sized(**sizes) or kind
     data = read_first(files[0], wanted) if head else read(files[0] if len(files) == 1 else files, wanted, **choice)
     return data, kind.shaped(data.points.shape[1:])
+
+
+def only_space(files: list[Path], head: bool, **choice: Any) -> type[Space]:
+    """What the records of a file are, where they can be one thing only."""
+    from .files import read
+    from .spaces import SPACES, usual_space
+
+    if head:
+        raise ValueError(f"{files[0]}: is read in parts, so say what its records are: --space NAME")
+    found = read(files[0], **choice)
+    kinds = [kind for kind in SPACES.values() if kind.kind == found.kind]
+    if len(kinds) > 1 and found.degrees is None:
+        names = " or ".join(f"--space {kind.name}" for kind in kinds)
+        raise ValueError(f"{files[0]}: holds {found.kind}, which may be several things: say which, {names}")
+    return usual_space(found.kind, found.degrees is not None)
 
 
 def space_of_name(name: str) -> type[Space]:
@@ -279,15 +316,15 @@ def space_of_name(name: str) -> type[Space]:
     return space_named(name, typed=True)
 
 
-def named_ball(name: str, radius: float, **sizes: int | None) -> Ball:
-    """A ball about the origin of the space that the options describe: plans and audits are the same about any point."""
-    from . import Ball
-
+def named_space(name: str, sizes: dict[str, int | None]) -> Space:
+    """The space that the options describe."""
+    if not name:
+        raise ValueError("say what the records are: --space shapes, sphere, spd or euclidean; or give --public FILE")
     kind = space_of_name(name)
     space = kind.sized(**sizes) or kind.sized(**{str(kind.size_option): kind.usual_size})
     if space is None:
         raise ValueError(f"--space {name} needs --{kind.size_option}")
-    return Ball(space, space.present(space.origin()), radius)
+    return space
 
 
 def load_center(text: str, space: Space) -> Any:
@@ -315,11 +352,12 @@ def load_center(text: str, space: Space) -> Any:
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------
 @app.command()
+@knowing
 def plan(
-    space: SpaceOption,
     n: Annotated[int, typer.Option(help="Number of records (people).")],
-    radius: RadiusOption,
     epsilon: EpsilonOption,
+    known: Known,
+    space: UsualSpaceOption = "",
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
@@ -330,52 +368,66 @@ def plan(
 ) -> None:
     """Predict errors before spending anything; touches no data.
 
-    Example: sfumato plan --space shapes --landmarks 50 --n 409 --radius 0.125 --epsilon 1
+    Example: sfumato plan --public atlas.tps --n 409 --epsilon 1
+
+    Example: sfumato plan --space shapes --landmarks 50 --radius 0.125 --n 409 --epsilon 1
     """
     from .mechanisms import forecast
-    from .planning import needed_epsilon, needed_n, plot_plan
+    from .planning import aim, plot_plan
     from .privacy import PureDP
     from .views.forecasts import needs_in_words, plan_in_words
     from .views.outputs import check_outputs
 
-    ball = named_ball(space, radius, landmarks=landmarks, size=size, dim=dim)
     if error is not None and not 0 < error < float("inf"):
         raise ValueError(f"--error must be a positive number, not {error}")
-    check_outputs({"--plot": plot, "--simulate": simulate}, [])
+    check_outputs({"--plot": plot, "--simulate": simulate}, known.inputs)
+    region = region_alone(known, space, {"landmarks": landmarks, "size": size, "dim": dim})
     PureDP(epsilon).check(force=True)
-    rows = forecast(ball, n, epsilon)
+    rows = forecast(region, n, epsilon, known.share)
     usable = rows[0].refusal is None
-    half = rows[0].error_95 / 2 if rows[0].error_95 else sys.float_info.max  # any error at all
-    wanted = half if error is None else error
-    enough_epsilon, enough_n = needed_epsilon(ball, n, wanted), needed_n(ball, epsilon, wanted)
+    needs = aim(region, n, epsilon, rows[0], error, known.share)
     if not usable and (plot is not None or simulate is not None):
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
         plot = simulate = None
     if plot is not None:
-        plot_plan(ball, n, epsilon, plot)
+        plot_plan(region, n, epsilon, plot, known.share)
     if simulate is not None:
-        draw_simulated(ball, n, epsilon, simulate)
-    stated = wanted if usable or error is not None else None
+        draw_simulated(region, n, epsilon, simulate, known.share)
     if as_json:
-        needs = {"error_95": stated, "epsilon_at_n": enough_epsilon, "n_at_epsilon": enough_n}
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs})
     else:
-        goal = "For a release at all" if stated is None else f"For a 95% error of {stated:.3g}"
-        typer.echo(plan_in_words(ball, n, epsilon, rows))
-        typer.echo(f"\n{needs_in_words(goal, n, epsilon, enough_epsilon, enough_n)}")
-    if not usable:
+        fewer_more = [(m, forecast(region, m, epsilon, known.share)[0]) for m in (max(1, n // 2), 2 * n)]
+        typer.echo(plan_in_words(region, n, epsilon, rows, fewer_more))
+        typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")
+    if not usable or rows[0].useless:
         raise SystemExit(UNUSABLE)
 
 
-def draw_simulated(ball: Ball, n: int, epsilon: float, path: Path) -> None:
-    """The picture of a release of synthetic records that fill half of the ball."""
+def region_alone(known: Known, name: str, sizes: dict[str, int | None]) -> Region:
+    """The public region that the options describe, where there are no records; plans of a ball need no centre, as they are
+    the same about any."""
+    if known.public is not None:
+        kind = space_of_name(name) if name else only_space([known.public], head=False)
+        sample = read_sample(known.public, kind, sizes)
+        return known.region(kind.shaped(sample.points.shape[1:]), sample)
+    if known.radius is None or known.prior:
+        known.complete()
+    if known.center is None:
+        return known.region((space := named_space(name, sizes)), None, space.present(space.origin()))
+    file = Path(known.center)
+    space = load([file], name, sizes)[1] if file.exists() else named_space(name, sizes)
+    return known.region(space, None, load_center(known.center, space))
+
+
+def draw_simulated(region: Region, n: int, epsilon: float, path: Path, check: float) -> None:
+    """The picture of a release of synthetic records that fill half of the region."""
     import numpy as np
 
     from . import private_mean
     from .views.plots import plot_release
 
-    points = ball.space.random_points(ball.center, ball.radius / 2, n, np.random.default_rng())
-    done = private_mean(ball.space.present(points), ball, epsilon)
+    points = region.space.random_points(region.center, region.radius / 2, n, np.random.default_rng())
+    done = private_mean(region.space.present(points), region, epsilon, check=check, allow_useless=True)
     plot_release(done, path, title="Simulated: synthetic records")
 
 
@@ -566,9 +618,11 @@ def audit(
 
     Example: sfumato audit --mechanism kng --space sphere --radius 0.4 --epsilon 1
     """
+    from . import Ball
     from .audit.trial import conduct, table
 
-    ball = named_ball(space, radius, landmarks=landmarks, size=size, dim=dim)
+    manifold = named_space(space, {"landmarks": landmarks, "size": size, "dim": dim})
+    ball = Ball(manifold, manifold.present(manifold.origin()), radius)  # audits are the same about any point
     if out.exists() and not out.is_dir():
         raise ValueError(f"--out {out}: is not a folder; choose another name")
     how = "timing" if timing else "releases" if releases else "draws"

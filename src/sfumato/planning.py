@@ -8,28 +8,31 @@ from pathlib import Path
 
 import numpy as np
 
-from .mechanisms.choice import forecast
-from .regions.ball import Ball
+from .mechanisms.choice import Forecast, forecast
+from .regions import Ball, Region
+from .regions.look import SHARE
 from .release import write_atomically
 
 
-def best_error(ball: Ball, n: int, epsilon: float) -> float:
-    """The smallest predicted 95% error of any mechanism; infinite if none can be used."""
-    error = forecast(ball, n, epsilon)[0].error_95
-    return np.inf if error is None else error
+def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False) -> float:
+    """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
+    best = forecast(region, n, epsilon, check)[0]
+    return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
 
-def needed_epsilon(ball: Ball, n: int, error: float) -> float | None:
+def needed_epsilon(region: Region, n: int, error: float | None = None, check: float = SHARE) -> float | None:
     """The smallest ε at which n records give this 95% error.  Touches no data.
 
     Parameters
     ----------
-    ball : Ball
-        The public ball.
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        The public region.
     n : int
         The number of records.
-    error : float
-        The 95% error that you want, as a distance.
+    error : float, optional
+        The 95% error that you want, as a distance; any that is below the size of the region unless given.
+    check : float
+        The share of ε for a look, as of :func:`sfumato.private_mean`.
 
     Returns
     -------
@@ -43,21 +46,21 @@ def needed_epsilon(ball: Ball, n: int, error: float) -> float | None:
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda exponent: best_error(ball, n, 10.0**exponent), error, -4.0, 2.0, 3e-3)
+    found = _least(lambda x: best_error(region, n, 10.0**x, check, error is None), error, -4.0, 2.0, 3e-3)
     return None if found is None else 10.0**found
 
 
-def needed_n(ball: Ball, epsilon: float, error: float) -> int | None:
+def needed_n(region: Region, epsilon: float, error: float | None = None, check: float = SHARE) -> int | None:
     """The smallest number of records that gives this 95% error.  Touches no data.
 
     Parameters
     ----------
-    ball : Ball
-        The public ball.
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        The public region.
     epsilon : float
         The privacy loss.
-    error : float
-        The 95% error that you want, as a distance.
+    error, check
+        As of :func:`needed_epsilon`.
 
     Returns
     -------
@@ -71,18 +74,39 @@ def needed_n(ball: Ball, epsilon: float, error: float) -> int | None:
     >>> needed_n(ball, epsilon=1.0, error=0.004) > 900
     True
     """
-    found = _least(lambda exponent: best_error(ball, round(10.0**exponent), epsilon), error, 0.0, 9.0, 3e-3)
+    found = _least(lambda x: best_error(region, round(10.0**x), epsilon, check, error is None), error, 0.0, 9.0, 3e-3)
     return None if found is None else round(10.0**found)
 
 
+def aim(
+    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE
+) -> dict[str, float | None]:
+    """What an error needs: the one that is wanted, or half of the best; where that is of no use, any that is."""
+    if error is None and best.error_95 is not None and not best.useless:
+        error = best.error_95 / 2
+    enough = {
+        "epsilon_at_n": needed_epsilon(region, n, error, check),
+        "n_at_epsilon": needed_n(region, epsilon, error, check),
+    }
+    return {"error_95": error, **enough}
+
+
 def _least(
-    function: Callable[[float], float], wanted: float, low: float, high: float, tolerance: float
+    function: Callable[[float], float], wanted: float | None, low: float, high: float, tolerance: float
 ) -> float | None:
-    """The smallest argument at which a decreasing function reaches ``wanted``.  The search starts at the small end, because a
-    mechanism may be refused again at the large end, where rounding matters."""
+    """The smallest argument from which on a function stays at ``wanted`` or below, or finite.
+
+    It falls but for steps up, where more directions of a chart become worth their noise; and a mechanism may be refused again
+    at the large end, where rounding matters: that does not count.
+    """
+    wanted = np.finfo(float).max if wanted is None else wanted
     grid = np.linspace(low, high, round(high - low) + 1)
-    reached = next((i for i, x in enumerate(grid) if function(float(x)) <= wanted), None)
-    if reached is None:
+    values = [function(float(x)) for x in grid]
+    while values and np.isinf(values[-1]):
+        values.pop()
+    above = [i for i, value in enumerate(values) if value > wanted]
+    reached = above[-1] + 1 if above else 0
+    if reached == len(values):
         return None
     low, high = float(grid[max(reached - 1, 0)]), float(grid[reached])
     while high - low > tolerance:
@@ -91,14 +115,14 @@ def _least(
     return high
 
 
-def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
+def plot_plan(region: Region, n: int, epsilon: float, path: Path, check: float = SHARE) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
     from .views.figures import figure
 
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
     curves: dict[str, list[tuple[int, float]]] = {}
     for size in sizes:
-        for row in forecast(ball, int(size), epsilon):
+        for row in forecast(region, int(size), epsilon, check):
             if row.error_95 is not None:
                 curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
     drawn = figure(7, 4.4)
@@ -106,8 +130,15 @@ def plot_plan(ball: Ball, n: int, epsilon: float, path: Path) -> None:
     for name, points in sorted(curves.items()):
         axes.loglog(*zip(*points, strict=True), label=name)
     axes.axvline(n, color="grey", lw=0.8, ls=":")
-    axes.axhline(ball.radius, color="grey", lw=0.8, ls="--", label="radius of the ball")
-    axes.set(xlabel="records n", ylabel="error at 95%", title=f"{ball.space}, radius {ball.radius:g}, ε = {epsilon:g}")
+    if isinstance(region, Ball):
+        axes.axhline(region.radius, color="grey", lw=0.8, ls="--", label="radius of the ball")
+    elif (beat := forecast(region, n, epsilon, check)[0].to_beat) is not None:
+        axes.axhline(
+            beat, color="grey", lw=0.8, ls="--", label="known beforehand: distance of the mean from the centre"
+        )
+    axes.set(
+        xlabel="records n", ylabel="error at 95%", title=f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"
+    )
     axes.legend(frameon=False)
     image = io.BytesIO()
     drawn.savefig(image, dpi=150, format=path.suffix.lower().lstrip(".") or "png")

@@ -64,6 +64,10 @@ class Forecast:
     to_beat : float or None
         The distance of the mean from the public centre that is known beforehand.  A release with a larger error says nothing
         new.
+    directions : int or None
+        In how many directions it learns anything, where it is made in a chart.
+    useless : bool
+        Whether the error at 95% is not below the size of the region: such a release is refused unless wanted.
 
     Examples
     --------
@@ -79,6 +83,17 @@ class Forecast:
     error_95: float | None
     refusal: str | None = None
     to_beat: float | None = None
+    directions: int | None = None
+    useless: bool = False
+
+    @classmethod
+    def of(cls, name: str, found: Plan | Refusal) -> Forecast:
+        """What a plan says."""
+        if isinstance(found, Refusal):
+            return cls(name, None, None, None, str(found))
+        chart = found.record.chart
+        numbers = (found.scale.sigma, found.release_error(0.5), found.likely_error, None, found.to_beat)
+        return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless)
 
 
 def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
@@ -111,14 +126,9 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
     return sorted(found, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error)
 
 
-def forecast(region: Region, n: int, epsilon: float) -> list[Forecast]:
+def forecast(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[Forecast]:
     """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
-    return [
-        Forecast(name, None, None, None, str(found))
-        if isinstance(found, Refusal)
-        else Forecast(name, found.scale.sigma, found.release_error(0.5), found.likely_error, None, found.to_beat)
-        for name, found in plans(Problem(region, n, PureDP(epsilon)))
-    ]
+    return [Forecast.of(name, found) for name, found in plans(Problem(region, n, PureDP(epsilon)), check)]
 
 
 def plan(

@@ -220,6 +220,11 @@ class Plan(ABC):
         return self.problem.region.radius
 
     @property
+    def useless(self) -> bool:
+        """Whether the noise is as large as what is known beforehand."""
+        return self.error is not None and self.comparable and not self.likely_error < self.problem.region.radius
+
+    @property
     def remedies(self) -> list[str]:
         """What else than a larger ε and more records makes the noise smaller, where it is too large to be of use."""
         return []
@@ -230,7 +235,7 @@ class Plan(ABC):
         ``again(n, epsilon)`` plans the same for other numbers: those that would help are looked for among them.
         """
         radius = self.problem.region.radius
-        if allow or self.error is None or not self.comparable or self.likely_error < radius:
+        if allow or not self.useless:
             return
 
         def helps(n: int, epsilon: float) -> bool:

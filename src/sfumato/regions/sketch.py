@@ -4,7 +4,7 @@ noise, and so the axes: ``settle(n, epsilon)`` of a sketch gives the :class:`Ell
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from numbers import Real
 from typing import Literal
 
@@ -70,12 +70,13 @@ class ModelSketch(_AboutBall):
     source: str
     roots: Array = field(repr=False)  # √lⱼ, falling
     basis: Array = field(repr=False)
+    modes: int | None = None  # p, where it is given
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """The ellipsoid for n records and this ε."""
         sums, spread = np.cumsum(self.roots), OFFSET * self.ball.radius
         frozen = 1 - np.cumsum(self.roots**2) / np.sum(self.roots**2)
-        p = int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
+        p = self.modes or int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
         axes = np.sqrt(self.roots[:p] * sums[p - 1])
         return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
 
@@ -103,9 +104,28 @@ class SampleSketch(_AboutBall):
         return _settled(self, n, float(epsilon))
 
     def _settle(self, n: int, epsilon: float) -> Ellipsoid:
-        m, variance = len(self.tangents), float(np.mean(np.sum(self.tangents**2, axis=1)))
+        m, best = len(self.tangents), np.inf
+        for source, size, lost, drift, roots, rows in self._candidates:
+            sums = np.cumsum(roots)
+            bias = (1 / m + 1 / n + SHIFT**2) * lost + DRIFT**2 * self._variance * drift
+            cost = size**2 * _noise(n, epsilon, sums) + bias
+            p = self.modes or int(np.argmin(cost)) + 1
+            if cost[p - 1] < best or best == np.inf:  # with next to no ε every noise is infinite
+                best, words, basis = cost[p - 1], source, rows[:p]
+                axes = size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
+        spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * self._variance)
+        return _ellipsoid(self.ball, axes, basis, words, float(spread))
+
+    @property
+    def _variance(self) -> float:
+        return float(np.mean(np.sum(self.tangents**2, axis=1)))
+
+    @cached_property
+    def _candidates(self) -> list[tuple[str, Array, Array, Array, Array, Array]]:
+        """For each prior and weight what does not depend on n and ε: its words; for p = 1 … d the size, what held-out points
+        lose and the frozen part of a difference of means; roots of the eigenvalues and their directions."""
+        m, found = len(self.tangents), []
         targets = [_unit_moment(self.space, self.center, prior) for prior in self.priors]
-        best = np.inf
         for prior, target in zip(self.priors, targets, strict=True):
             for weight in self.weights:
                 gauge, inside, total = self._held_out(weight, target)
@@ -113,15 +133,10 @@ class SampleSketch(_AboutBall):
                 clipped = np.maximum(0.0, 1 - size / np.maximum(gauge, 1e-300)) ** 2
                 lost = np.mean(total - inside + inside * clipped, axis=0)
                 roots, rows = _shrunk(self.tangents, weight, target)
-                sums, drift = np.cumsum(roots), 1 - np.cumsum(np.sum(rows @ targets[-1] * rows, axis=1))
-                bias = (1 / m + 1 / n + SHIFT**2) * lost + DRIFT**2 * variance * drift
-                cost = size**2 * _noise(n, epsilon, sums) + bias
-                p = self.modes or int(np.argmin(cost)) + 1
-                if cost[p - 1] < best or best == np.inf:  # with next to no ε every noise is infinite
-                    best, basis, axes = cost[p - 1], rows[:p], size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
-                    source = f"from {m} public points, shrunk by {weight:g} to {WORDS[prior]}"
-        spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * variance)
-        return _ellipsoid(self.ball, axes, basis, source, float(spread))
+                drift = 1 - np.cumsum(np.sum(rows @ targets[-1] * rows, axis=1))
+                source = f"from {m} public points, shrunk by {weight:g} to {WORDS[prior]}"
+                found.append((source, size, lost, drift, roots, rows))
+        return found
 
     def _held_out(self, weight: float, target: Array) -> tuple[Array, Array, Array]:
         """For held-out points and p = 1 … d: ‖w‖ in the chart of size 1, the squared length in its directions, and in all."""

@@ -10,7 +10,8 @@ from typing import Any
 
 from ..errors import BudgetExceeded, UnsavedError
 from ..interruption import Interruption
-from ..regions.ball import Ball
+from ..privacy import PureDP
+from ..regions import Region
 from .ledger import Entry, Ledger
 from .record import Release
 
@@ -38,6 +39,7 @@ class Session:
 
     def afford(self, epsilon: float) -> None:
         """A BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
+        PureDP(epsilon)  # which names a wrong one
         if self.ledger is not None and Decimal(repr(epsilon)) > self.ledger.left:
             raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
 
@@ -56,7 +58,7 @@ class Session:
     def release(
         self,
         points: Any,
-        ball: Ball,
+        region: Region,
         epsilon: float,
         mechanism: str = "auto",
         *,
@@ -65,6 +67,9 @@ class Session:
     ) -> Release:
         """The Fréchet mean, released as by :func:`sfumato.private_mean`, paid for, written and noted in the ledger.
 
+        The region is a Ball, an Ellipsoid or what its makers give; ``options`` are those of ``private_mean``, such as ``unit``,
+        ``check`` and ``allow_useless``.
+
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
         from .. import private_mean
@@ -72,7 +77,7 @@ class Session:
 
         self.entry = None
         self.afford(epsilon)
-        release = private_mean(points, ball, epsilon, mechanism, budget=self, **options)
+        release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
         release = release if degrees is None else release.in_degrees(degrees)
         with self.ctrl_c.held_back():
             try:

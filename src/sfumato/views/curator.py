@@ -8,7 +8,10 @@ import numpy as np
 
 from ..files import Dataset
 from ..files.missing import remarks
-from ..regions.ball import INSIDE, Ball
+from ..regions import Ball, Ellipsoid, Region
+from ..regions.ball import INSIDE
+from ..regions.ellipsoid import tangent_coordinates
+from ..release import Release
 from ..spaces.base import Points, Space
 from ..units import RECORD, repeated_labels
 
@@ -25,14 +28,28 @@ def some(words: list[str], most: int = 5) -> list[str]:
     return words[:most] + ([f"and {len(words) - most} more"] if len(words) > most else [])
 
 
-def of_clipping(ball: Ball, points: Points, first: bool) -> str:
+def region_used(region: Region, release: Release) -> Ball | Ellipsoid:
+    """The region that a release was made in: that which was given, or what was settled for its n and ε."""
+    chart = release.record.get("chart")
+    if chart is None or chart["basis"] is None:
+        return Ball(region.space, region.space.present(region.center), release.record["ball"]["radius"])
+    return Ellipsoid(region.space, region.space.present(region.center), chart["axes"], chart["basis"])
+
+
+def of_clipping(region: Ball | Ellipsoid, points: Points, first: bool) -> str:
     """How many records were clipped, or how many of the ``first`` ones."""
-    canonical, bad = ball.space.diagnose(points)
+    space, center = region.space, region.center
+    canonical, bad = space.diagnose(points)
     canonical = canonical.copy()
-    canonical[list(bad)] = ball.center
+    canonical[list(bad)] = center
     with np.errstate(over="ignore", invalid="ignore"):  # as when they were clipped
-        n, outside = len(canonical), int(ball.space.outside(ball.center, canonical, INSIDE * ball.radius).sum())
-    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the public ball and "
+        if isinstance(region, Ball):
+            name, beyond = "ball", space.outside(center, canonical, INSIDE * region.radius)
+        else:
+            w = tangent_coordinates(space, center, canonical) @ region.basis.T / region.axes
+            name, beyond = "ellipsoid", ~(np.linalg.norm(w, axis=1) <= INSIDE)
+    n, outside = len(canonical), int(beyond.sum())
+    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the public {name} and "
     words += f"{'were' if outside != 1 else 'was'} moved to its edge"
     words += f"; {len(bad)} could not be read as points and became the centre" if bad else ""
     if outside < NEARLY_ALL * n:

@@ -2,37 +2,66 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
-    from ..regions.ball import Ball
+    from ..regions import Region
 
 
-def plan_in_words(ball: Ball, n: int, epsilon: float, rows: list[Forecast]) -> str:
-    """What each mechanism would do, as a table."""
+def plan_in_words(
+    region: Region, n: int, epsilon: float, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
+) -> str:
+    """What each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
     lines = [
-        f"{ball.space}, n = {n}, radius {ball.radius:g}, ε = {epsilon:g}\n",
-        f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}",
+        f"{region.space}, n = {n}, radius {region.radius:.4g}, ε = {epsilon:g}\n",
+        f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}{'to beat':>10s}",
     ]
     for row in rows:
         mark = "   <- auto takes this one" if row is rows[0] else ""
-        numbers = f"{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}{mark}" if row.refusal is None else ""
-        lines.append(f"{row.mechanism:14s}" + (numbers or f"  cannot be used: {row.refusal}"))
-    best = rows[0].error_95
-    if best is None:
-        lines.append("\nNothing can be released so: no mechanism can be used.")
-    elif best >= ball.radius:
-        lines.append("\nAn error as large as the radius says little beyond the public centre.")
-    return "\n".join(lines)
+        mark = "   useless" if row.useless else mark
+        numbers = "" if row.refusal is not None else f"{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}"
+        numbers += f"{row.to_beat:10.4g}{mark}" if numbers else f"  cannot be used: {row.refusal}"
+        lines.append(f"{row.mechanism:14s}{numbers}")
+    return "\n".join([*lines, *_judged(region, rows[0], others)])
 
 
-def needs_in_words(goal: str, n: int, epsilon: float, enough_epsilon: float | None, enough_n: int | None) -> str:
-    """The ε, or the number of records, that a goal needs.
+def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast]]) -> list[str]:
+    """What the best row means."""
+    if best.error_95 is None or best.to_beat is None:
+        return ["\nNothing can be released so: no mechanism can be used."]
+    ball = best.to_beat == region.radius
+    distance = f"within {best.to_beat:.3g} of" if ball else f"some {best.to_beat:.3g} from"
+    known = f"The mean is known beforehand to be {distance} the public centre"
+    if best.useless:
+        words = "This release would be useless, and is refused: its error is not below the size of the region."
+    elif best.error_95 >= best.to_beat:
+        words = f"{known}: this release may say little beyond the public centre."
+    else:
+        words = f"{known}: this release says more, with an error up to {best.error_95:.3g}."
+    if best.directions is None or best.directions == region.space.dim:
+        return [f"\n{words}"]
+    counted = (
+        f"It is made in {best.directions} of {region.space.dim} directions; nothing is learned about the others, and "
+    )
+    counted += "their part of the mean is not in the error."
+    less_more = "; ".join(
+        f"with {n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}"
+        for n, row in others
+        if row.error_95 is not None
+    )
+    return [f"\n{words}", counted, *([f"{less_more[0].upper()}{less_more[1:]}."] if less_more else [])]
 
-    >>> needs_in_words("For an error of 0.1", 50, 1.0, 2.0, None)
-    'For an error of 0.1: ε = 2 with 50 records, and no n with ε = 1.'
+
+def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) -> str:
+    """The ε, or the number of records, that a 95% error needs.
+
+    >>> needs_in_words(50, 1.0, {"error_95": 0.1, "epsilon_at_n": 2.0, "n_at_epsilon": None})
+    'For a 95% error of 0.1: ε = 2 with 50 records, and no n with ε = 1.'
     """
-    first = f"ε = {enough_epsilon:.3g}" if enough_epsilon else "no ε up to 100"
-    second = f"or {enough_n} records" if enough_n else "and no n"
+    error, epsilon_at_n, n_at_epsilon = needs["error_95"], needs["epsilon_at_n"], needs["n_at_epsilon"]
+    goal = f"For a 95% error of {error:.3g}" if error else "For a release of use"
+    first = f"ε = {epsilon_at_n:.3g}" if epsilon_at_n else "no ε up to 100"
+    second = f"or {n_at_epsilon} records" if n_at_epsilon else "and no n"
     return f"{goal}: {first} with {n} records, {second} with ε = {epsilon:g}."

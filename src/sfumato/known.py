@@ -1,0 +1,232 @@
+"""What is publicly known of where the records lie, as the options of the command line say it: a region, or words about what
+is missing."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import numpy as np
+import typer
+
+if TYPE_CHECKING:
+    from .files import Dataset
+    from .regions import Region
+    from .regions.sketch import Prior
+    from .spaces import Space
+
+NOTHING_KNOWN = (
+    "say what is publicly known of where the records lie: --public FILE with public specimens, such as an atlas or an "
+    "earlier study; or --center FILE with one public record, and --radius"
+)
+
+
+@dataclass(frozen=True)
+class Known:
+    """The options about the region, which ``release`` and ``plan`` share."""
+
+    public: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="FILE",
+            help="Public specimens (an atlas, an earlier study): they give centre, directions and size of the region, and "
+            "most often far less noise. Read like the records.",
+        ),
+    ] = None
+    center: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE", help="File with one public record; or 'identity' for spd, 'origin' for euclidean."
+        ),
+    ] = None
+    radius: Annotated[
+        float | None,
+        typer.Option(help="How far from the centre records lie, as is publicly known; never computed from the data."),
+    ] = None
+    smooth: Annotated[
+        bool, typer.Option("--smooth", help="The landmarks run along a closed outline: less noise in fine ripples.")
+    ] = False
+    open: Annotated[bool, typer.Option("--open", help="The landmarks run along an open curve: the same.")] = False
+    bending: Annotated[
+        bool,
+        typer.Option("--bending", help="The landmarks stand anywhere: less noise in what bends the shape sharply."),
+    ] = False
+    modes: Annotated[
+        int | None,
+        typer.Option(
+            help="How many directions to release, the most important first (default: all that are worth their noise)."
+        ),
+    ] = None
+    check: Annotated[
+        float | None,
+        typer.Option(
+            help="Share of epsilon for a private look at whether the public specimens fit; 0: no look (default: 0.1)."
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        directions = [f"--{name}" for name in ("smooth", "open", "bending") if getattr(self, name)]
+        for wrong, words in (
+            (
+                self.public is not None and (self.center is not None or self.radius is not None),
+                "--public gives the centre and the size too: leave out --center and --radius, or leave out --public",
+            ),
+            (
+                len(directions) > 1,
+                f"{' and '.join(directions)} say different things of the same landmarks: give one of them",
+            ),
+            (
+                self.modes is not None and self.public is None and not directions,
+                "--modes counts directions, the most important first: give --public, --smooth, --open or --bending too",
+            ),
+            (
+                self.check is not None and self.public is None,
+                "--check is a look at whether public specimens fit: it goes with --public",
+            ),
+            (
+                self.check is not None and not 0 <= self.check < 1 / 6,
+                f"--check {self.check} must be a share of epsilon: 0 for no look, or up to 0.16",
+            ),
+        ):
+            if wrong:
+                raise ValueError(words)
+
+    @property
+    def prior(self) -> Prior | None:
+        """What is known of the directions beside a sample."""
+        return "smooth" if self.smooth else "open" if self.open else "bending" if self.bending else None
+
+    @property
+    def share(self) -> float:
+        """Of ε, for the look."""
+        from .regions.look import SHARE
+
+        return SHARE if self.check is None else self.check
+
+    @property
+    def inputs(self) -> list[Path]:
+        """The files that no output may replace."""
+        return [Path(name) for name in (self.public, self.center) if name is not None]
+
+    def complete(self, mechanism: str = "auto") -> None:
+        """A ValueError if no region can be made of this, or not one that the mechanism takes."""
+        if mechanism not in ("auto", "tangent", "TangentKNorm") and (self.public is not None or self.prior is not None):
+            raise ValueError(
+                f"--mechanism {mechanism}: takes a ball, which --center and --radius alone give; for other regions leave "
+                "--mechanism out"
+            )
+        if self.public is None and (self.center is None or self.radius is None):
+            missing = NOTHING_KNOWN
+            if self.center is not None:
+                missing = "--center needs --radius too: how far from it records lie, as is publicly known"
+            elif self.radius is not None:
+                missing = "--radius needs --center too: a file with one public record; or give --public FILE instead"
+            raise ValueError(missing)
+
+    def region(self, space: Space, sample: Dataset | None, center: Any = None) -> Region:
+        """The region in a space, from the public sample or the public centre."""
+        from .regions import Ball, Ellipsoid
+        from .regions.sketch import from_landmarks
+
+        if self.modes is not None and not 1 <= self.modes <= space.dim:
+            raise ValueError(f"--modes must be from 1 to {space.dim}, the dimension of {space}, not {self.modes}")
+        if sample is not None:
+            return Ellipsoid.from_sample(space, sample.points, modes=self.modes or "auto", prior=self.prior or "auto")
+        assert self.radius is not None
+        if self.prior is None:
+            return Ball(space, center, self.radius)
+        return replace(from_landmarks(space, center, self.radius, self.prior), modes=self.modes)
+
+
+def knowing(command: Callable[..., None]) -> Callable[..., None]:
+    """A command with the options of :class:`Known`, which it takes as one argument ``known``."""
+    shared = get_type_hints(Known, include_extras=True)
+    own = inspect.signature(command, eval_str=True).parameters
+    options = [
+        inspect.Parameter(
+            field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=shared[field.name]
+        )
+        for field in fields(Known)
+    ]
+    every: list[inspect.Parameter] = []
+    for name, parameter in own.items():
+        every += options if name == "known" else [parameter.replace(kind=inspect.Parameter.KEYWORD_ONLY)]
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(known=Known(**{field.name: given.pop(field.name) for field in fields(Known)}), **given)
+
+    run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}
+    return run
+
+
+def read_sample(file: Path, kind: type[Space], sizes: dict[str, int | None], **choice: Any) -> Dataset:
+    """The public specimens, each of them a point of its space."""
+    from .files import read
+
+    data = read(file, kind.sized(**sizes) or kind, **choice)
+    if len(data) < 2:
+        raise ValueError(
+            f"--public {file}: holds {len(data)} specimen{'s' * (len(data) != 1)}, and how far specimens differ is seen from "
+            "two or more: give more, or --center and --radius"
+        )
+    bad = kind.shaped(data.points.shape[1:]).diagnose(data.points)[1]
+    for row in sorted(bad):
+        raise ValueError(f"--public {file}: {data.where(row)}: {bad[row]}. Mend this specimen, or leave it out")
+    return data
+
+
+def sample_beside(
+    file: Path, records: Dataset, files: list[Path], kind: type[Space], sizes: dict[str, int | None], **choice: Any
+) -> Dataset:
+    """The public specimens beside the records: other ones, and of the same kind."""
+    from .errors import FileError
+
+    for private in files:
+        inside = (
+            file.resolve().parent == private.resolve() if private.is_dir() else file.exists() and file.samefile(private)
+        )
+        if inside:
+            raise ValueError(f"--public {file}: is the file of the records itself, so it is not public; {OTHERS}")
+    same = file.suffix.lower() == files[0].suffix.lower()
+    held = f"{files[0]} holds {_contents(records)}"
+    try:
+        sample = read_sample(file, kind, sizes, **(choice if same else {"missing": choice.get("missing")}))
+    except FileError as error:
+        raise ValueError(f"--public {error}. It must hold specimens like the records: {held}") from None
+    if sample.points.shape[1:] != records.points.shape[1:]:
+        raise ValueError(f"--public {file} holds {_contents(sample)}, but {held}: both must be of the same kind")
+    shared = int(np.isin(_rows(records), _rows(sample)).sum())
+    if shared == len(records):
+        raise ValueError(f"--public {file}: holds the records of {files[0]} themselves, so it is not public; {OTHERS}")
+    if shared:
+        words = f"{shared} of the records are in {file} too, and public already: leave them out of the records"
+        warnings.warn(f"for the curator only, not part of the release: {words}", stacklevel=2)
+    return sample
+
+
+OTHERS = "give specimens of others, which anyone may see"
+
+
+def _rows(data: Dataset) -> Any:
+    """Each record as one string of bytes."""
+    flat = np.ascontiguousarray(data.points.reshape(len(data), -1) + 0.0)
+    return flat.view(f"V{flat.itemsize * flat.shape[1]}").ravel()
+
+
+def _contents(data: Dataset) -> str:
+    """What the records of a file are.
+
+    >>> from .files import Dataset
+    >>> _contents(Dataset(np.zeros((4, 5, 2)), "landmarks", "TPS", {}, Path("wings.tps")))
+    '4 records of 5 landmarks'
+    """
+    shape = data.points.shape[1:]
+    sizes = f"{shape[0]} {data.kind}" if data.kind == "landmarks" else f"{data.kind} of {' x '.join(map(str, shape))}"
+    return f"{len(data)} records of {sizes}" if data.kind == "landmarks" else f"{len(data)} {sizes}"
