@@ -168,6 +168,20 @@ def test_with_an_ellipsoid_only_charts_apply():
     assert choose(Problem(region, 50, sf.PureDP(1.0))).name == "tangent"
 
 
+def test_in_too_wide_a_ball_a_chart_is_released_if_asked_for_by_name(rng):
+    """Nothing is proven of the Fréchet mean there, and the record says so; an ellipsoid asks for a chart."""
+    points = SPHERE.present(cloud(SPHERE, SPHERE.origin(), 0.3, 500, rng))
+    wide = sf.Ball(SPHERE, [0.0, 0.0, 1.0], 2.0)
+    with pytest.raises(sf.Refusal, match="asked for by name: mechanism='tangent'"):
+        sf.private_mean(points, wide, 1.0)
+    for release in (
+        sf.private_mean(points, wide, 1.0, "tangent"),
+        sf.private_mean(points, sf.Ellipsoid(SPHERE, [0.0, 0.0, 1.0], [2.0, 2.0]), 1.0),
+    ):
+        assert release.chart.bias is None
+        assert release.bias is None
+
+
 # -- public samples and the look ----------------------------------------------------------------------------------------------
 def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, monkeypatch):
     monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)

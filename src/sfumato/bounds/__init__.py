@@ -18,6 +18,11 @@ def register(kind: type[Space], make: Callable[..., Bounds]) -> None:
     _MAKERS[kind] = make
 
 
+def has_bounds(space: Space) -> bool:
+    """Whether something is proven of a space."""
+    return any(kind in _MAKERS for kind in type(space).__mro__)
+
+
 @lru_cache(maxsize=256)
 def bounds_of(space: Space) -> Bounds:
     """The bounds of a space.
@@ -39,4 +44,4 @@ register(Sphere, lambda space: constant_curvature(space, space.curvature))
 register(PlanarShapes, ProjectiveSpace)
 register(SPD, PositiveDefinite)
 
-__all__ = ["Bounds", "bounds_of", "constant_curvature", "register"]
+__all__ = ["Bounds", "bounds_of", "constant_curvature", "has_bounds", "register"]

@@ -29,7 +29,7 @@ from .plan import Budget, Plan, Problem
 from .pointwise import PointwiseLaplace
 from .staircase import ManifoldStaircase
 from .steps import StepsPlan
-from .tangent import TangentKNorm
+from .tangent import TangentKNorm, TangentPlan
 
 MECHANISMS: dict[str, type[Mechanism]] = {
     m.name: m
@@ -115,7 +115,7 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
             continue
         try:
             plan = kind(region, epsilon).plan(n)
-            if np.isinf(plan.likely_error):
+            if isinstance(problem.region, Ball) and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     f"is released if asked for by name: mechanism={kind.name!r}"

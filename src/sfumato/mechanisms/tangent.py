@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..bounds import bounds_of
+from ..bounds import bounds_of, has_bounds
 from ..calibration.chart import ChartError, chart_bias, chart_error
 from ..calibration.rounding import SELECTION, UNIT, crossing, relative_error
 from ..calibration.scale import Scale, check_records
@@ -136,12 +136,14 @@ class TangentPlan(Plan):
 
     @cached_property
     def likely_error(self) -> float:
-        """To the Fréchet mean, where that can be bounded."""
-        try:
-            bias = chart_bias(self.space, self.chart.radius)
-        except Refusal:  # a space without bounds: nothing but charts
-            return self.stated_error
-        return self._stretch * (self.stated_error + bias)
+        """To the Fréchet mean, where that can be bounded; else to the chart's own mean."""
+        bias = self.bias()
+        return self.stated_error if bias is None else self._stretch * (self.stated_error + bias)
+
+    @property
+    def is_far_from_the_mean(self) -> bool:
+        """Whether the region is so wide that nothing is proven of the Fréchet mean, on a space of which something is known."""
+        return self.bias() is None and has_bounds(self.space)
 
     @property
     def _stretch(self) -> float:
