@@ -4,7 +4,6 @@ import re
 import shlex
 import sys
 
-import numpy as np
 import pytest
 
 import sfumato as sf
@@ -37,11 +36,6 @@ def test_the_commands_of_the_readme_run(blocks, tmp_path, monkeypatch, capsys):
     """Where the demo has written its wings."""
     monkeypatch.chdir(tmp_path)
     demo.run(tmp_path, 1.0)
-    every, _ = demo.wings()
-    public = np.arange(len(every)) % 5 == 0
-    for name, shapes in (("wings.tps", every[~public]), ("public.tps", every[public])):
-        rows = ("".join(f"{x!r} {y!r}\n" for x, y in shape) for shape in shapes.tolist())
-        (tmp_path / name).write_text("".join(f"LM=18\n{lines}ID={i}\n" for i, lines in enumerate(rows)))
     text = "".join(text for language, text in blocks if not language).replace("\\\n", " ")
     commands = [line for line in text.splitlines() if line.startswith("sfumato ")]
     assert len(commands) >= 5
