@@ -185,7 +185,7 @@ def test_in_too_wide_a_ball_a_chart_is_released_if_asked_for_by_name(rng):
 # -- public samples and the look ----------------------------------------------------------------------------------------------
 def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, monkeypatch):
     monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
-    monkeypatch.setattr("sfumato.mechanisms.look.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.composed.secure_generator", lambda: rng)
     public, private = public_and_private(60, 10_000, rng, dim=100)
     space = sf.Euclidean(dim=100)
     sketch = sf.Ellipsoid.from_sample(space, public)
@@ -228,6 +228,9 @@ def test_the_look_can_be_left_out_and_is_where_there_are_few_dimensions(rng):
     assert not isinstance(choose(Problem(sketch, 3000, sf.PureDP(1.0)), check=0), LookPlan)
     low = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), public[:, :3])
     assert not isinstance(choose(Problem(low, 3000, sf.PureDP(1.0))), LookPlan)
+    for wrong in (0.5, -0.1, "0.1"):
+        with pytest.raises(ValueError, match="between 0 and a sixth"):
+            choose(Problem(low, 3000, sf.PureDP(1.0)), check=wrong)
 
 
 def test_the_losses_of_a_look_are_told_by_their_records(rng):
@@ -244,7 +247,7 @@ def test_the_losses_of_a_look_are_told_by_their_records(rng):
 
 def test_two_steps_move_the_chart_to_the_mean(space, rng, monkeypatch):
     """With a centre at the edge of the records a second chart clips fewer of them."""
-    monkeypatch.setattr("sfumato.mechanisms.steps.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.composed.secure_generator", lambda: rng)
     monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
     spread, n = typical_radius(space) / 4, 100_000
     away = space.exp(space.origin(), 2.5 * spread * space.random_directions(space.origin(), 1, rng))[0]

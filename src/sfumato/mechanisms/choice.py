@@ -16,7 +16,7 @@ from ..files import Dataset, as_data
 from ..privacy import PureDP
 from ..records import MEMORY, Progress
 from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch, as_chart
-from ..regions.look import SHARE, with_look
+from ..regions.look import MOST_SHARE, SHARE, with_look
 from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
@@ -173,6 +173,8 @@ def plan(
 
 def choose(problem: Problem, mechanism: str = "auto", check: float = SHARE, steps: int = 1) -> Plan:
     """The plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
+    if not (isinstance(check, int | float) and (check == 0 or 0 < check < MOST_SHARE)):
+        raise ValueError(f"a look takes between 0 and a sixth of epsilon, or none with check=0, not {check!r}")
     if steps not in (1, 2):
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
     if steps == 2 and mechanism in ("auto", TangentKNorm.name, TangentKNorm.__name__):

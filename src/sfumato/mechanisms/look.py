@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -10,26 +10,25 @@ from typing import Any
 import numpy as np
 
 from ..calibration.rounding import UNIT
-from ..records import Records, one_thread
+from ..records import Records
 from ..regions import Look
-from ..release.record import Record, Release
-from ..sampling import secure_generator
+from ..release.record import Record
 from ..spaces.base import Array
-from .plan import Budget, Drawn, Losses, Plan, Problem
+from .composed import ComposedPlan
+from .plan import Drawn, Losses, Problem
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
 
 Means = tuple[list[Fraction], list[Fraction], list[Fraction]]
 
 
 @dataclass(frozen=True, eq=False)
-class LookPlan(Plan):
+class LookPlan(ComposedPlan):
     """Two plans with the rest of ε, by the chart and by the ball, and the look that decides between them.
 
     Its own numbers are those of the chart: what is expected if the sample fits.
     """
 
     look: Look
-    chart: TangentPlan
     ball_plan: TangentPlan
 
     @classmethod
@@ -39,7 +38,7 @@ class LookPlan(Plan):
         chart, ball = (TangentKNorm(region, rest).plan(problem.n) for region in (look.chart, look.ball))
         assert isinstance(chart, TangentPlan)
         assert isinstance(ball, TangentPlan)
-        return cls(problem, chart.name, chart.calibration, {}, chart.epsilon, chart.scale, look, chart, ball)
+        return cls(problem, chart.name, chart.calibration, {}, chart.epsilon, chart.scale, chart, look, ball)
 
     @property
     def limit(self) -> float:
@@ -51,48 +50,23 @@ class LookPlan(Plan):
         """Scale of the Laplace noise of the look."""
         return self.look.scale(self.n, self.problem.privacy.epsilon)
 
-    def error_quantile(self, p: float) -> float:
-        return self.chart.error_quantile(p)
-
-    def release_error(self, p: float) -> float:
-        return self.chart.release_error(p)
-
-    @property
-    def likely_error(self) -> float:
-        return self.chart.likely_error
-
-    @property
-    def to_beat(self) -> float:
-        return self.chart.to_beat
-
-    @property
-    def remedies(self) -> list[str]:
-        return self.chart.remedies
-
     @property
     def losses(self) -> Losses:
         """Those of a draw, and the chance that the noise of the look is as close to the limit as its rounding."""
         near = self.both(80 * UNIT, 0.0)
         return Losses(max(self.chart.losses.numerical_delta, self.ball_plan.losses.numerical_delta) + near)
 
-    @property
-    def record(self) -> Record:
-        return self._record(self.chart)
-
-    def _record(self, plan: TangentPlan, fell_back: bool | None = None) -> Record:
-        """The record of a plan, with the whole ε and what was spent on the look."""
-        found, asked = plan.record, self.problem.privacy.epsilon
-        spent = f", ε here {1 - self.look.share:g} of the whole: {self.look.share:g} of it was spent on the look"
-        calibration = replace(found.calibration, epsilon=asked, formula=found.calibration.formula + spent)
-        look: dict[str, Any] = {"share": self.look.share, "limit": self.limit, "noise": self.width}
-        if fell_back is not None:
-            look["fell_back"] = fell_back
-        assert found.chart is not None
-        return replace(found, calibration=calibration, chart=replace(found.chart, look=look))
+    def noted(self, plan: TangentPlan, done: bool) -> Record:
+        share = self.look.share
+        look: dict[str, Any] = {"share": share, "limit": self.limit, "noise": self.width}
+        if done:
+            look["fell_back"] = plan is self.ball_plan
+        spent = f"ε here {1 - share:g} of the whole: {share:g} of it was spent on the look"
+        return self._whole(plan, spent, look=look)
 
     # -- the release -------------------------------------------------------------------------------------------------------
-    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        return self.drawn(self.means(records), rng)[1]
+    def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+        return self.drawn(self.means(records), rng)
 
     def means(self, records: Records) -> Means:
         """In one pass over the records: in the chart, in the ball, and of what the chart loses."""
@@ -111,15 +85,6 @@ class LookPlan(Plan):
         chart, ball, lost = means
         plan, mean = (self.ball_plan, ball) if self.falls_back(lost, rng) else (self.chart, chart)
         return plan, plan.about(mean, rng)
-
-    def release(
-        self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
-    ) -> Release:
-        asked = self.problem.privacy.epsilon
-        paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
-        with one_thread():
-            plan, drawn = self.drawn(self.means(records), secure_generator())
-        return self.finish(self._record(plan, plan is self.ball_plan), drawn, unit, budget, paid, degrees)
 
     def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
         means = self.means(records)

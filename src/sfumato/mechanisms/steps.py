@@ -8,27 +8,26 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import Refusal
-from ..records import Records, one_thread
+from ..records import Records
 from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import shorten
-from ..release.record import Record, Release
-from ..sampling import secure_generator
-from ..spaces.base import Array, Points
-from .plan import Budget, Drawn, Losses, Plan, Problem
+from ..release.record import Record
+from ..spaces.base import Points
+from .composed import ComposedPlan
+from .plan import Drawn, Losses, Problem
 from .tangent import TangentKNorm, TangentPlan
 
 FIRST = 0.25  # of ε, for the first step
 
 
 @dataclass(frozen=True, eq=False)
-class StepsPlan(Plan):
+class StepsPlan(ComposedPlan):
     """The region of the second step is that of the first, moved to what the first gave out; so ε adds up.
 
     It pays where the public centre is far from the mean, so that many records are clipped, and is of no use elsewhere.
     """
 
     first: TangentPlan
-    second: TangentPlan
 
     @classmethod
     def of(cls, problem: Problem) -> StepsPlan:
@@ -42,60 +41,23 @@ class StepsPlan(Plan):
             _moved(settled, first.chart.point(np.full(len(first.chart.axes), 1e-3)))
         except Exception as error:
             raise Refusal(f"{problem.space} has no chart but the one about its centre: use steps=1 ({error})") from None
-        return cls(problem, second.name, second.calibration, {}, second.epsilon, second.scale, first, second)
-
-    def error_quantile(self, p: float) -> float:
-        return self.second.error_quantile(p)
-
-    def release_error(self, p: float) -> float:
-        return self.second.release_error(p)
-
-    @property
-    def likely_error(self) -> float:
-        return self.second.likely_error
+        return cls(problem, second.name, second.calibration, {}, second.epsilon, second.scale, second, first)
 
     @property
     def losses(self) -> Losses:
-        return Losses(self.first.losses.numerical_delta + self.second.losses.numerical_delta)
+        return Losses(self.first.losses.numerical_delta + self.chart.losses.numerical_delta)
 
-    @property
-    def record(self) -> Record:
-        return self._record(self.second)
+    def noted(self, plan: TangentPlan, done: bool) -> Record:
+        spent = f"ε here {1 - FIRST:g} of the whole: {FIRST:g} of it was spent on a first release, which is the centre"
+        return self._whole(plan, spent, source=f"{plan.chart.source}, moved to a first release")
 
-    def _record(self, plan: TangentPlan) -> Record:
-        found, asked = plan.record, self.problem.privacy.epsilon
-        spent = (
-            f", ε here {1 - FIRST:g} of the whole: {FIRST:g} of it was spent on a first release, which is the centre"
-        )
-        assert found.chart is not None
-        chart = replace(found.chart, source=f"{found.chart.source}, moved to a first release")
-        calibration = replace(found.calibration, epsilon=asked, formula=found.calibration.formula + spent)
-        return replace(found, calibration=calibration, chart=chart)
-
-    def _drawn(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+    def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
         place = shorten(self.first.lattice_point(self.first.mean(records), rng))  # a point of the region
-        region = self.second.problem.region
-        with suppress(
-            Exception
-        ):  # where a user's space has no chart the second stays, which the first release alone decides
+        region = self.chart.problem.region
+        with suppress(Exception):  # a user's space may have no chart there; then the second stays, as the first decided
             region = _moved(region, self.first.chart.point(place))
-        plan = replace(self.second, problem=replace(self.second.problem, region=region))
+        plan = replace(self.chart, problem=replace(self.chart.problem, region=region))
         return plan, plan.draw(records, rng)
-
-    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        return self._drawn(records, rng)[1]
-
-    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return np.stack([self.draw(records, rng).raw for _ in range(size)])
-
-    def release(
-        self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
-    ) -> Release:
-        asked = self.problem.privacy.epsilon
-        paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
-        with one_thread():
-            plan, drawn = self._drawn(records, secure_generator())
-        return self.finish(self._record(plan), drawn, unit, budget, paid, degrees)
 
 
 def _moved(region: object, center: Points) -> Ball | Ellipsoid:

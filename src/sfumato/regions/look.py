@@ -14,6 +14,7 @@ from .sketch import Sketch
 
 SHARE = 0.1  # of ε, for the look
 WORST = 1.2  # how many times the ball's error a wrong public sample may cost
+MOST_SHARE = 1 - 1 / WORST  # of ε: with more the rest could not keep within WORST
 BLIND = 0.7  # a limit above this much of the radius would never be passed: no loss is longer than the radius
 DULL = 0.3  # and one below this much of the ball's error would be passed by chance
 
@@ -34,7 +35,7 @@ class Look:
     share: float = SHARE
 
     def __post_init__(self) -> None:
-        if not 0 < self.share < 1 - 1 / WORST:
+        if not 0 < self.share < MOST_SHARE:
             raise ValueError(f"a look takes between 0 and a sixth of epsilon, not {self.share!r} of it")
         if self.chart.space != self.ball.space or not np.array_equal(self.chart.center, self.ball.center):
             raise ValueError("a look compares a chart and a ball of the same space and centre")
