@@ -521,7 +521,7 @@ def test_the_curator_alone_hears_what_was_clipped(sfumato, wings, tmp_path):
         assert code == 0, err  # whatever was clipped
         said.append(err)
         written = out + (tmp_path / f"{name}.json").read_text() + (tmp_path / f"{name}.md").read_text()
-        assert "lay outside" not in written.replace("where many records lay outside the ball", "").replace(
+        assert "lay outside" not in written.replace("where many records lay outside the region", "").replace(
             "one that lay outside was moved to its edge", ""
         )
         assert "curator" not in written
