@@ -173,7 +173,8 @@ class Record:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release(Record):
-    """A private statistic with its record.  Nothing in it but ``value`` depends on the data beyond their number.
+    """A private statistic with its record.  Nothing in it depends on the data, beyond their number, but the private draw and
+    what follows from it: ``value``, ``unprojected``, ``bias``, ``degrees``, and what a look found.
 
     ``additions`` are entries of a file that this version does not know; they are kept.
     """
