@@ -55,7 +55,7 @@ def forbidden() -> list[str]:
     done = []
     with without_numpy_random():
         for name, mechanism, points in releasing():
-            mechanism.release(points)
+            mechanism.release(points, allow_useless=True)
             done.append(name)
     return done
 

@@ -65,7 +65,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 
     def _release(self, X: ArrayLike, region: Region, epsilon: float, **options: Any) -> Array:
         records = self._records(X, region.space, reset=True)
-        options |= {"unit": self.unit, "budget": self.budget}
+        options |= {"unit": self.unit, "budget": self.budget, "allow_useless": self.allow_useless}
         self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
         return self.release_.value
 
@@ -107,6 +107,8 @@ class PrivateFrechetMean(_PrivateEstimator):
         What to do with a row that is not a point of the space: raise an error, or replace it by the public centre.
     budget : Ledger, optional
         Charged before the data are used.
+    allow_useless : bool
+        Release also if the noise is as large as what is known beforehand.
 
     Attributes
     ----------
@@ -145,6 +147,7 @@ class PrivateFrechetMean(_PrivateEstimator):
         unit: str | ArrayLike = "one record",
         invalid: str = "raise",
         budget: Budget | None = None,
+        allow_useless: bool = False,
     ) -> None:
         self.space = space
         self.center = center
@@ -155,6 +158,7 @@ class PrivateFrechetMean(_PrivateEstimator):
         self.unit = unit
         self.invalid = invalid
         self.budget = budget
+        self.allow_useless = allow_useless
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Release the mean of records, (n, ...) in the layout of the space or flattened to (n, features); y is ignored."""
@@ -219,6 +223,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         mechanism: str = "auto",
         unit: str | ArrayLike = "one record",
         budget: Budget | None = None,
+        allow_useless: bool = False,
     ) -> None:
         self.center = center
         self.radius = radius
@@ -226,6 +231,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         self.mechanism = mechanism
         self.unit = unit
         self.budget = budget
+        self.allow_useless = allow_useless
 
     def fit(self, X: ArrayLike, y: Any = None) -> Self:
         """Release the reference of matrices, (n, k, k) or flattened to (n, k·k); y is ignored."""

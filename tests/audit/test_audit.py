@@ -317,3 +317,13 @@ def test_a_trial_writes_its_rows_and_pictures(tmp_path):
     assert (tmp_path / rows[0]["picture"]).read_bytes()[:4] == b"\x89PNG"
     with pytest.raises(ValueError, match="unknown mechanism"):
         court.conduct(BALL, EPSILON, "gauss", 10, 4000, "draws", False, 0, tmp_path)
+
+
+@pytest.mark.useful
+def test_audits_make_releases_that_would_be_refused_as_useless(rng):
+    """The worst data sets have few records: what an audit attacks is not what anyone would release."""
+    laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(2, OTHER)
+    with pytest.raises(sf.Refusal, match="useless"):
+        laplace.release(data.first)
+    assert releases(laplace)(data.first, 2, rng).shape == (2, 3)
+    assert timing_audit(laplace, data, releases=60) is not None

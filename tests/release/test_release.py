@@ -62,21 +62,24 @@ def test_release_twice_differs_and_round_trips(case, tmp_path):
 
 
 def test_value_is_a_function_of_whole_numbers(case):
-    """The released coordinates are multiples of the public spacing."""
+    """The coordinates of a draw are multiples of the public spacing; what is outside of the ball is then projected onto it."""
     mechanism, points = case
     release = mechanism.release(points)
     spacing, space = release.record["lattice_spacing"], mechanism.space
     if isinstance(mechanism, sf.PointwiseLaplace):
-        coordinates = release.value
+        coordinates = release.raw
     elif isinstance(mechanism, sf.AmbientLaplace):
-        coordinates = mechanism.statistic.embedding.embed(release.value)
+        coordinates = mechanism.statistic.embedding.embed(release.raw)
     else:
-        value = space.validate(release.value[None])[0]
+        value = space.validate(release.raw[None])[0]
         coordinates = space.coordinates(mechanism.ball.center, space.log(mechanism.ball.center, value))
         whole = np.rint(coordinates / spacing)
         rebuilt = space.exp(mechanism.ball.center, space.from_coordinates(mechanism.ball.center, whole * spacing))
-        assert np.array_equal(space.present(rebuilt), release.value)
+        assert np.array_equal(space.present(rebuilt), release.raw)
     assert np.abs(coordinates / spacing - np.rint(coordinates / spacing)).max() < 1e-6
+    if not np.array_equal(release.value, release.raw):
+        assert release.after == "projected onto the public ball"
+        assert np.allclose(space.present(mechanism.ball.clip(release.raw[None]))[0], release.value, atol=1e-12)
 
 
 def test_releases_stay_within_their_error(case, seeded):
