@@ -549,7 +549,7 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
     epsilon: EpsilonOption = 1.0,
 ) -> None:
-    """Release a private mean of 126 mosquito wings; write its record and picture.
+    """Release a private mean of 100 mosquito wings, 26 others being public; write its record and picture.
 
     Example: sfumato demo --epsilon 2 --out wings
     """
@@ -558,7 +558,7 @@ def demo(
     done = run(out, epsilon)
     typer.echo(done.describe())
     typer.echo(f"\nWritten: {out / 'mean.json'} (the record) and {out / 'mean.png'} (the picture)")
-    typer.echo(f"To try the command line on: wings.tps and reference.tps, also in {out}")
+    typer.echo(f"To try the command line on: wings.tps, public.tps and reference.tps, also in {out}")
 
 
 @app.command()

@@ -197,6 +197,8 @@ def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, mo
     shifted = private + 1.5 * np.eye(100)[-1]  # in a direction in which public records do not differ at all
     wrong = [sf.private_mean(shifted, sketch, 1.0) for _ in range(20)]
     assert all(release.chart.look["fell_back"] for release in wrong)
+    assert "from 60 public points" in right[0].chart.source
+    assert wrong[0].chart.source == "the ball about the public sample"
     for release, data in ((right[0], private), (wrong[0], shifted)):
         assert release.guarantee.epsilon == 1.0 == release.calibration.epsilon
         assert "0.1 of it was spent on the look" in release.calibration.formula

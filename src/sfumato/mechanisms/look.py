@@ -62,7 +62,8 @@ class LookPlan(ComposedPlan):
         if done:
             look["fell_back"] = plan is self.ball_plan
         spent = f"ε here {1 - share:g} of the whole: {share:g} of it was spent on the look"
-        return self._whole(plan, spent, look=look)
+        source = "the ball about the public sample" if plan is self.ball_plan else plan.chart.source
+        return self._whole(plan, spent, look=look, source=source)
 
     # -- the release -------------------------------------------------------------------------------------------------------
     def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
