@@ -1446,7 +1446,7 @@ def test_a_file_that_crashes_its_reader_is_refused(load, monkeypatch):
     assert apart.read_apart("matlab:mat_arrays", mat(x=[[97, 98]]))["x"].tolist() == [[97, 98]]
     with pytest.raises(FileError, match="the program that reads such files failed"):
         apart.read_apart("apart:no_such_reader", b"ab")
-    monkeypatch.setattr(apart, "PATIENCE", 0.0)
+    monkeypatch.setattr(apart, "READ_SECONDS", 0.0)
     with pytest.raises(FileError, match="failed or gave up"):
         apart.read_apart("apart:never", b"ab")
     monkeypatch.undo()

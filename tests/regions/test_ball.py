@@ -109,3 +109,16 @@ def test_matrices_of_any_units_are_released(level):
             data = np.repeat(level * np.diag([np.exp(far), 1.0])[None], 200, axis=0)
             value = sf.private_mean(data, ball, 1.0, mechanism).value
             assert space.distance(value, data[0]) < 0.5
+
+
+@pytest.mark.parametrize("n", [2, 17, 257])
+def test_a_record_is_clipped_to_the_same_bits_whatever_the_others_are(space, n, rng):
+    """Also if another one moves in or out of the ball, so that more or fewer are clipped together."""
+    radius = typical_radius(space)
+    ball = sf.Ball(space, space.present(space.origin()), radius)
+    points = space.present(cloud(space, space.origin(), 1.6 * radius, n, rng))
+    clipped = ball.clip(points)
+    for replaced in (space.origin()[None], cloud(space, space.origin(), 1.7 * radius, 1, rng)):
+        others, i = points.copy(), int(rng.integers(n))
+        others[i] = space.present(replaced)[0]
+        assert np.array_equal(np.delete(ball.clip(others), i, axis=0), np.delete(clipped, i, axis=0))

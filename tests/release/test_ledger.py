@@ -528,7 +528,7 @@ def test_unreadable_ledgers_are_refused():
 
 
 def test_a_writer_that_holds_the_lock_too_long(study, monkeypatch):
-    monkeypatch.setattr(ledger, "PATIENCE", 0.2)
+    monkeypatch.setattr(ledger, "LOCK_SECONDS", 0.2)
     with closing(sqlite3.connect(study.path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         with pytest.raises(
@@ -548,7 +548,7 @@ def test_a_writer_that_holds_the_lock_too_long(study, monkeypatch):
 
 def test_a_reader_that_stays_too_long(study, monkeypatch):
     """A commit waits for readers; one that does not end makes it fail, and the charge is rolled back."""
-    monkeypatch.setattr(ledger, "PATIENCE", 0.2)
+    monkeypatch.setattr(ledger, "LOCK_SECONDS", 0.2)
     with closing(sqlite3.connect(study.path, isolation_level=None)) as other:
         other.execute("BEGIN")
         other.execute("SELECT * FROM entries").fetchall()

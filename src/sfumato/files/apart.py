@@ -27,7 +27,7 @@ from .base import FileError, allowed
 
 Arrays = dict[str, NDArray[Any]]
 
-PATIENCE = 60.0  # seconds, and one more for every ten megabytes
+READ_SECONDS = 60.0  # seconds, and one more for every ten megabytes
 _PROGRAM = "import sys; sys.path.insert(0, sys.argv[1]); from sfumato.files.apart import serve; serve(int(sys.argv[2]))"
 
 
@@ -48,7 +48,7 @@ def read_apart(reader: str, content: bytes) -> Arrays:
         try:
             server.line.send_bytes(reader.encode())
             server.line.send_bytes(content)
-            if not server.line.poll(PATIENCE + len(content) / 1e7):
+            if not server.line.poll(READ_SECONDS + len(content) / 1e7):
                 raise EOFError
             answer, body = (server.line.recv_bytes(_room(content)) for _ in range(2))
         except (OSError, EOFError):

@@ -29,7 +29,7 @@ from .chain import GENESIS, Book, Entry, amount, canonical, verified
 __all__ = ["Book", "Entry", "Ledger"]
 
 FORMAT = "sfumato ledger 1"
-PATIENCE = 30.0  # seconds to wait while another process writes
+LOCK_SECONDS = 30.0  # seconds to wait while another process writes
 RESTORE = (
     "Charge nothing to it: restore its last good copy and charge again what was released since, or treat it as spent."
 )
@@ -246,7 +246,7 @@ def _transaction(path: Path, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator
     """A connection in a transaction, committed at the end unless something was raised; SQLite's errors in plain words."""
     try:
         with closing(
-            sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=PATIENCE, isolation_level=None)
+            sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=LOCK_SECONDS, isolation_level=None)
         ) as connection:
             connection.execute("PRAGMA journal_mode=DELETE")
             connection.execute("PRAGMA synchronous=EXTRA")
@@ -261,8 +261,8 @@ def _explanation(path: Path, error: Exception) -> str:
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (
-                f"{path} was in use by another process for {PATIENCE:g} seconds, and nothing was charged: try again, or end "
-                "that process"
+                f"{path} was in use by another process for {LOCK_SECONDS:g} seconds, and nothing was charged: try again, or "
+                "end that process"
             )
         case sqlite3.SQLITE_FULL:
             return f"{path} cannot grow, as the disk is full, and nothing was charged: make room and try again"

@@ -14,7 +14,7 @@ from ..radial import RadialLaw
 from ..spaces.base import Array, Points, Space
 from .precise import product
 
-PATIENCE = 2000  # batches of proposals before the sampler gives up
+MOST_BATCHES = 2000  # batches of proposals before the sampler gives up
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class Target:
         """Many draws.  The energy is evaluated only where the volume, the region and the squeeze do not decide."""
         kept: list[Points] = []
         missing, evaluations, proposed = size, 0, 0
-        for _ in range(PATIENCE):
+        for _ in range(MOST_BATCHES):
             if missing == 0:
                 return Draws(np.concatenate(kept), evaluations)
             # first as many as are missing, then as many as the acceptance rate so far suggests
@@ -136,7 +136,7 @@ class Target:
         ``clock_delta`` in a record.  None if none of very many proposals is accepted.
         """
         asks = batch if asks is None else asks
-        for _ in range(PATIENCE):
+        for _ in range(MOST_BATCHES):
             proposals = self.propose(batch, rng)
             slack = -rng.standard_exponential(batch) - proposals.log_ratio
             accepted, unsettled = self._settle(proposals, slack)

@@ -35,7 +35,7 @@ class Points(NamedTuple):
         return "\n".join(f"- **{_markdown(a)}** {_markdown(b)}" for a, b in self.items)
 
 
-class Table(NamedTuple):
+class Grid(NamedTuple):
     rows: Sequence[Sequence[str]]
     header: Sequence[str] = ()
     numeric: bool = False  # all columns but the first are numbers
@@ -78,7 +78,7 @@ class Listing(NamedTuple):
         return f"```\n{self.text}\n```"
 
 
-Block = Paragraph | Points | Table | Picture | Listing
+Block = Paragraph | Points | Grid | Picture | Listing
 Section = tuple[str, Sequence[Block]]  # a heading, or none, and what stands under it
 
 

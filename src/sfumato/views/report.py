@@ -14,7 +14,7 @@ import numpy as np
 from ..bounds import bounds_of
 from ..release import FORMAT, Release, write_atomically
 from . import view_of
-from .page import Block, Code, Listing, Paragraph, Picture, Points, Section, Table, to_html, to_markdown
+from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
 from .plots import picture
 from .words import UNCHECKED, clock, in_degrees, of_chart, region, what
 
@@ -92,7 +92,7 @@ def _glance(release: Release) -> list[Block]:
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    return [Table(rows), Picture(f"What was released (dark), what was public before (grey){soft}.")]
+    return [Grid(rows), Picture(f"What was released (dark), what was public before (grey){soft}.")]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -153,7 +153,7 @@ def _accuracy(release: Release) -> list[Block]:
     end = "These are proven upper bounds: the error may well be smaller."
     if release.mechanism.name in ("laplace", "staircase") and len(release.value) <= view.exact_up_to:
         end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
-    table = Table([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
+    table = Grid([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
     if release.mechanism.name == "tangent":
         end = "The law of this noise is known: these are its quantiles, rounded up, plus what the lattice can move a point."
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
@@ -201,7 +201,7 @@ def _scale(release: Release) -> list[Block]:
             f"depends on nothing but public numbers."
         ),
         *check,
-        Table(_symbols(release), ("Symbol", "Value", "Meaning")),
+        Grid(_symbols(release), ("Symbol", "Value", "Meaning")),
         Paragraph(f"{confined} Sampler: {release.sampler}. Randomness: {release.generator}."),
     ]
 
@@ -259,7 +259,7 @@ def _value(release: Release) -> list[Block]:
     note = "To six digits; the record has them all. The digits are those of a public lattice, not of the data."
     header, rows = view_of(release).table(release)
     signed = [(first, *(_powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
-    blocks: list[Block] = [Paragraph(note), Table(signed, header, numeric=True)]
+    blocks: list[Block] = [Paragraph(note), Grid(signed, header, numeric=True)]
     if release.degrees is not None:
         blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release)}."))
     return blocks
@@ -337,7 +337,7 @@ def _keys(release: Release) -> list[Block]:
     return [
         Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
         Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
-        Table(rows, ("Key", "Meaning")),
+        Grid(rows, ("Key", "Meaning")),
     ]
 
 
