@@ -272,7 +272,8 @@ def test_two_steps_are_one_charge_and_a_record_of_both(rng):
         def charge(self, epsilon, record):
             charged.append((epsilon, record["ball"]["center"]))
 
-    points = SPHERE.present(cloud(SPHERE, SPHERE.origin(), 0.2, 300, rng))
+    away = region.point(np.array([[0.6]]))[0]  # so far that the first release is never the centre itself again
+    points = SPHERE.present(cloud(SPHERE, away, 0.1, 300, rng))
     release = sf.private_mean(points, region, 1.0, steps=2, budget=Budget())
     assert [epsilon for epsilon, _ in charged] == [1.0]
     assert release.guarantee.epsilon == 1.0
