@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bounds import bounds_of
+from sfumato.bounds import bounds_of, has_bounds
 
 SPACES = [
     sf.Euclidean(dim=3),
@@ -19,6 +19,13 @@ SPACES = [
     sf.PlanarShapes(landmarks=3),
     sf.PlanarShapes(landmarks=6),
 ]
+# every space that sfumato registers, by its name: what the contract is tried on, tests/spaces/test_every_space.py
+EXAMPLES = {
+    "euclidean": [sf.Euclidean(dim=3)],
+    "sphere": [sf.Sphere(dim=2), sf.Sphere(dim=5, curvature=2.5)],
+    "spd": [sf.SPD(size=3)],
+    "shapes": [sf.PlanarShapes(landmarks=6)],
+}
 # a mechanism and a space that it allows
 CASES = [
     (kind, space)
@@ -55,6 +62,8 @@ def cloud(space, center, radius, n, rng):
 
 def typical_radius(space):
     """A radius at which everything is allowed."""
+    if not has_bounds(space):
+        return 0.3
     return 0.9 if np.isinf(bounds_of(space).convexity_radius) else 0.45 * bounds_of(space).convexity_radius
 
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from .records import Progress
     from .regions import Region
     from .release import Release
-    from .spaces import Space
+    from .spaces import Family, Space
 
 CONVICTED, UNUSABLE, BAD_INPUT, REFUSED, STOPPED = 1, 1, 2, 3, 130  # exit codes
 
@@ -184,9 +184,9 @@ def release(
     limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing}
     parts = in_parts(files, limit, unit_column is not None, scheduler, any(choice.values()))
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
-    data, manifold = load(files, space, sizes, head=parts, **choice)
+    data, manifold, kind = load(files, space, sizes, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
-    region = region_beside(known, data, manifold, files, sizes, **choice)
+    region = region_beside(known, data, manifold, files, kind, sizes, **choice)
     how = unit_of(data, unit_column, unit, parts) | {"invalid": invalid, "force": force, "workers": workers}
     how |= {"check": known.share, "allow_useless": even_if_useless, "memory": limit}
     with ExitStack() as stack, rows_named(files, data, parts):
@@ -199,12 +199,18 @@ def release(
 
 
 def region_beside(
-    known: Known, data: Dataset, space: Space, files: list[Path], sizes: dict[str, int | None], **choice: Any
+    known: Known,
+    data: Dataset,
+    space: Space,
+    files: list[Path],
+    kind: Family,
+    sizes: dict[str, int | None],
+    **choice: Any,
 ) -> Region:
     """The public region that the options describe, for these records."""
     if known.public is None:
         return known.region(space, None, load_center(str(known.center), space))
-    return known.region(space, sample_beside(known.public, data, files, type(space), sizes, **choice))
+    return known.region(space, sample_beside(known.public, data, files, kind, sizes, **choice))
 
 
 @contextmanager
@@ -281,39 +287,39 @@ def open_ledger(file: Path | None, dataset: str | None) -> Ledger | None:
 
 def load(
     files: list[Path], name: str, sizes: dict[str, int | None], head: bool = False, **choice: Any
-) -> tuple[Dataset, Space]:
-    """The records of a file or several, or the first few, and the space that their shape and the options say."""
+) -> tuple[Dataset, Space, Family]:
+    """The records of a file or several, or the first few, and the space and its kind that their shape and the options say."""
     from .files import read
     from .files.parquet import read_first
 
     kind = space_of_name(name) if name else only_space(files, head, **choice)
     wanted = kind.sized(**sizes) or kind
     data = read_first(files[0], wanted) if head else read(files[0] if len(files) == 1 else files, wanted, **choice)
-    return data, kind.shaped(data.points.shape[1:])
+    return data, kind.sized(**sizes) or kind.shaped(data.points.shape[1:]), kind
 
 
-def only_space(files: list[Path], head: bool, **choice: Any) -> type[Space]:
+def only_space(files: list[Path], head: bool, **choice: Any) -> Family:
     """What the records of a file are, where they can be one thing only."""
     from .files import read
-    from .spaces import SPACES, usual_space
+    from .spaces import Family, usual_spaces
 
     if head:
         raise ValueError(f"{files[0]}: is read in parts, so say what its records are: --space NAME")
     found = read(files[0], **choice)
-    kinds = [kind for kind in SPACES.values() if kind.kind == found.kind]
-    if len(kinds) > 1 and found.degrees is None:
-        names = " or ".join(f"--space {kind.name}" for kind in kinds)
+    kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
+    if len(kinds) != 1:
+        names = " or ".join(f"--space {kind.name}" for kind in kinds) or "--space NAME"
         raise ValueError(f"{files[0]}: holds {found.kind}, which may be several things: say which, {names}")
-    return usual_space(found.kind, found.degrees is not None)
+    return Family(kinds[0])
 
 
-def space_of_name(name: str) -> type[Space]:
+def space_of_name(name: str) -> Family:
     """What --space says; a module in the folder where the command runs is found too."""
-    from .spaces import space_named
+    from .spaces import space_typed
 
     if ":" in name and "" not in sys.path:
         sys.path.insert(0, "")
-    return space_named(name, typed=True)
+    return space_typed(name)
 
 
 def named_space(name: str, sizes: dict[str, int | None]) -> Space:
@@ -321,9 +327,11 @@ def named_space(name: str, sizes: dict[str, int | None]) -> Space:
     if not name:
         raise ValueError("say what the records are: --space shapes, sphere, spd or euclidean; or give --public FILE")
     kind = space_of_name(name)
-    space = kind.sized(**sizes) or kind.sized(**{str(kind.size_option): kind.usual_size})
+    space = kind.sized(**sizes) or kind.usual()
     if space is None:
-        raise ValueError(f"--space {name} needs --{kind.size_option}")
+        option = kind.of.size_option
+        how = f"--{option}" if option in sizes else f"its size, as --space '{name}({option}=3)'"
+        raise ValueError(f"--space {name} needs {how}")
     return space
 
 
@@ -452,7 +460,7 @@ def inspect(
     Example: sfumato inspect wings.tps
     """
     from .files import read
-    from .spaces import SPACES, usual_space
+    from .spaces import SPACES, usual_spaces
     from .views.curator import inspection, inspection_in_words
 
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}
@@ -461,8 +469,9 @@ def inspect(
     name = space or (said[0] if len(said) == 1 else "")
     if not name:
         found = read(file, **choice)
-        name = usual_space(found.kind, found.degrees is not None).name
-    data, manifold = load([file], name, sizes, **choice)
+        kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
+        name = kinds[0].name
+    data, manifold, _ = load([file], name, sizes, **choice)
     facts = inspection(data, manifold, said=missing is not None)
     if as_json:
         show_json(facts)

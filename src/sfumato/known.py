@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .files import Dataset
     from .regions import Region
     from .regions.sketch import Prior
-    from .spaces import Space
+    from .spaces import Family, Space
 
 NOTHING_KNOWN = (
     "say what is publicly known of where the records lie: --public FILE with public specimens, such as an atlas or an "
@@ -166,7 +166,7 @@ def knowing(command: Callable[..., None]) -> Callable[..., None]:
     return run
 
 
-def read_sample(file: Path, kind: type[Space], sizes: dict[str, int | None], **choice: Any) -> Dataset:
+def read_sample(file: Path, kind: Family, sizes: dict[str, int | None], **choice: Any) -> Dataset:
     """The public specimens, each of them a point of its space."""
     from .files import read
 
@@ -183,7 +183,7 @@ def read_sample(file: Path, kind: type[Space], sizes: dict[str, int | None], **c
 
 
 def sample_beside(
-    file: Path, records: Dataset, files: list[Path], kind: type[Space], sizes: dict[str, int | None], **choice: Any
+    file: Path, records: Dataset, files: list[Path], kind: Family, sizes: dict[str, int | None], **choice: Any
 ) -> Dataset:
     """The public specimens beside the records: other ones, and of the same kind."""
     from .errors import FileError

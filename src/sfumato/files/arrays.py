@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Array, Kind, Space
+from ..spaces.family import Family
 from .base import AmbiguousError, FileError, Found, Labels, Wanted
 
 _LAYOUTS: dict[str, tuple[Kind, tuple[int, int, int]]] = {  # the axes in the order records, rows, columns
@@ -47,7 +48,7 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
         raise FileError(_no_reading(array, space))
     usual = _USUAL | _USUAL_LAST if records_last else _USUAL
     readings = [reading for reading in readings if reading.layout in usual] or readings
-    counted = space is not None and not isinstance(space, type)
+    counted = isinstance(space, Space)
     square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
     if len(readings) > 1 and (square or not counted):
         raise _two_readings(array, readings, square)
@@ -94,7 +95,7 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     """Readings that need a space: one point alone, points flattened into rows, and points of any other shape."""
     if space is None:
         return []
-    if isinstance(space, type):
+    if not isinstance(space, Space):
         alone = space.kind == "landmarks" and array.ndim == 2 and array.shape[1] == 2 and len(array) >= 3
         one = [Reading("landmarks", "one specimen", array[None])] if alone else []
         return one + ([Reading("arrays", "(n, …)", array)] if space.kind == "arrays" else [])
@@ -123,13 +124,13 @@ def _pairs(z: NDArray[Any]) -> Array:
 def _fits(reading: Reading, space: Wanted) -> bool:
     if space is None:
         return True
-    return reading.kind == space.kind and (isinstance(space, type) or reading.points.shape[1:] == shape_of(space))
+    return reading.kind == space.kind and (not isinstance(space, Space) or reading.points.shape[1:] == shape_of(space))
 
 
-def needs(space: Space | type[Space]) -> str:
+def needs(space: Space | Family) -> str:
     """What a space asks of a file, for a message."""
-    if isinstance(space, type):
-        return f"{space.__name__} needs {space.kind}"
+    if not isinstance(space, Space):
+        return f"{space.of.__name__} needs {space.kind}"
     return f"{space} needs {space.kind} of shape {shape_of(space)}"
 
 

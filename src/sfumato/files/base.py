@@ -16,9 +16,10 @@ from numpy.typing import NDArray
 from ..errors import AmbiguousError as AmbiguousError
 from ..errors import FileError as FileError
 from ..spaces.base import Array, Kind, Space
+from ..spaces.family import Family
 
 Labels = dict[str, NDArray[Any]]
-Wanted = Space | type[Space] | None  # a space, or its class alone where the file tells the size
+Wanted = Space | Family | None  # a space, or its kind alone where the file tells the size
 
 LARGEST = 4 << 30  # bytes that a compressed file may unpack to
 

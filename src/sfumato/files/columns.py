@@ -241,7 +241,7 @@ def globe(space: Wanted) -> Space | None:
     """The space whose points may come as latitude and longitude: the one that is named, or is all that can be meant."""
     if isinstance(space, Space):
         return space
-    return GLOBE if space is None or isinstance(GLOBE, space) else None
+    return GLOBE if space is None or isinstance(GLOBE, space.of) else None
 
 
 def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:

@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 
 from ..spaces.base import Space
+from ..spaces.family import Family
 from .base import Choice, Dataset, FileError, Labels, Wanted
 from .frames import home_of, is_frame, read_frame
 from .missing import codes, suspects
@@ -24,7 +25,7 @@ from .missing import codes, suspects
 
 def read(
     path: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | Any,
-    space: Wanted = None,
+    space: Space | type[Space] | Family | None = None,
     *,
     columns: str | Sequence[str] | None = None,
     array: str | None = None,
@@ -86,6 +87,7 @@ def read(
     >>> data.format, data.kind, data.points.shape, data.labels["ID"].tolist()
     ('TPS', 'landmarks', (2, 3, 2), ['a', 'b'])
     """
+    space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     choice = Choice(tuple(part.strip() for name in names for part in name.split(",")), array, codes(missing))
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):

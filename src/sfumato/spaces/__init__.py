@@ -6,6 +6,7 @@ from typing import Any
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .euclidean import Euclidean
+from .family import Family, typed_space
 from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
@@ -47,18 +48,37 @@ def space_named(name: str, typed: bool = False) -> type[Space]:
     return kind
 
 
-def usual_space(kind: Kind, degrees: bool = False) -> type[Space]:
-    """What records of a kind are taken for where no space is named: the first that was registered.
+def space_typed(text: str) -> Family:
+    """What a user typed: a name, or a name with arguments.
 
-    >>> usual_space("matrices").name, usual_space("vectors", degrees=True).name
-    ('spd', 'sphere')
+    >>> space_typed("sphere(dim=3)").sized(), space_typed("sphere").sized(dim=2)
+    (Sphere(dim=3, curvature=1.0), Sphere(dim=2, curvature=1.0))
     """
-    return type(GLOBE) if degrees else next(space for space in SPACES.values() if space.kind == kind)
+    return typed_space(text, lambda name: space_named(name, typed=True))
+
+
+def usual_spaces(kind: Kind, shape: tuple[int, ...], degrees: bool = False) -> list[type[Space]]:
+    """What records of a kind and shape may be taken for where no space is named, the most usual first.
+
+    >>> [space.name for space in usual_spaces("matrices", (3, 3))]
+    ['spd']
+    """
+    if degrees:
+        return [type(GLOBE)]
+    return [space for space in SPACES.values() if space.kind == kind and not space.by_name and _takes(space, shape)]
+
+
+def _takes(space: type[Space], shape: tuple[int, ...]) -> bool:
+    try:
+        space.shaped(shape)
+    except ValueError:
+        return False
+    return True
 
 
 def space_from(name: str, parameters: dict[str, Any]) -> Space:
     """The space that a record describes."""
-    return space_named(name)(**parameters)
+    return space_named(name).from_parameters(parameters)
 
 
 __all__ = [
@@ -67,6 +87,7 @@ __all__ = [
     "SPD",
     "Chart",
     "Euclidean",
+    "Family",
     "InvalidPointError",
     "PlanarShapes",
     "Points",
@@ -75,5 +96,6 @@ __all__ = [
     "register",
     "space_from",
     "space_named",
-    "usual_space",
+    "space_typed",
+    "usual_spaces",
 ]

@@ -89,9 +89,15 @@ class Space(ABC):
     def origin(self) -> Points:
         """A fixed point of the space, for plans and tests."""
 
+    @classmethod
+    def from_parameters(cls, parameters: dict[str, Any]) -> Space:
+        """The space that has these :meth:`parameters`, as a record holds them."""
+        return cls(**parameters)
+
     # -- by its size, as from a command line, or by a file ----------------------------------------------------------------
     size_option: ClassVar[str | None] = None  # the parameter that says how large the space is, where one does
     usual_size: ClassVar[int | None] = None  # what it is where nobody says
+    by_name: ClassVar[bool] = False  # whether records are taken for points of it only where it is named
 
     @classmethod
     def sized(cls, **sizes: int | None) -> Space | None:
@@ -108,16 +114,17 @@ class Space(ABC):
         return cls(**given) if given or cls.size_option is None else None
 
     @classmethod
-    def shaped(cls, shape: tuple[int, ...]) -> Space:
-        """The space whose points have this shape as users type them, for sizes of as many numbers or one fewer.
+    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
+        """The space whose points have this shape as users type them, for sizes of as many numbers or one fewer; ``given`` are
+        other arguments of it.
 
         >>> from sfumato import Sphere
         >>> Sphere.shaped((3,))
         Sphere(dim=2, curvature=1.0)
         """
         for size in (shape[0], shape[0] - 1):
-            space = cls.sized(**{cls.size_option: max(1, size)} if cls.size_option else {})
-            if space is not None and space.present(space.origin()).shape == shape:
+            space = cls(**given | ({cls.size_option: max(1, size)} if cls.size_option else {}))
+            if shape in space.layouts.values():
                 return space
         raise ValueError(f"--space {cls.name} has no points of shape {shape}")
 
@@ -139,6 +146,12 @@ class Space(ABC):
     def present(self, points: Points) -> Array:
         """Canonical points in the layout that users read and write."""
         return np.asarray(points, dtype=np.float64)
+
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        """The ways in which users may write one point, by what they are called, and the shape of each; all of different shapes.
+        :meth:`diagnose` takes batches of any, :meth:`present` gives the first."""
+        return {self.kind: self.present(self.origin()).shape}
 
     def corrections(self, points: Array) -> list[str]:
         """What :meth:`diagnose` will put right in such points, in words for the curator."""
