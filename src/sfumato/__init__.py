@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         TangentKNorm,
     )
     from .mechanisms.choice import plan, private_mean
+    from .mechanisms.find import find_region, private_radius
     from .outlines import crosses_itself, outline_bandwidth, smooth_outline
     from .planning import needed_epsilon, needed_n
     from .plots import plot_release
@@ -73,6 +74,7 @@ _HOMES = {
     "statistics": "Objective",
     "privacy": "PureDP",
     "mechanisms.choice": "plan private_mean",
+    "mechanisms.find": "find_region private_radius",
     "outlines": "crosses_itself outline_bandwidth smooth_outline",
     "planning": "needed_epsilon needed_n",
     "plots": "plot_release",
@@ -126,6 +128,7 @@ __all__ = [
     "__version__",
     "as_opendp",
     "crosses_itself",
+    "find_region",
     "frechet_mean",
     "from_geomstats",
     "needed_epsilon",
@@ -134,6 +137,7 @@ __all__ = [
     "plan",
     "plot_release",
     "private_mean",
+    "private_radius",
     "read",
     "smooth_outline",
     "write_points",

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,11 @@ from ..release import Release
 from ..spaces import Space, space_from
 from .ambient import AmbientLaplace
 from .base import PERSON, Mechanism, gather
+from .composed import ComposedPlan
 from .exponential import Exponential
+from .find import FindPlan
+from .inference import MOST_SHARE as MOST_INFERENCE
+from .inference import InferencePlan
 from .kng import KNG
 from .laplace import ManifoldLaplace
 from .look import LookPlan
@@ -171,8 +175,20 @@ def plan(
     return forecast(region, n, epsilon)
 
 
-def choose(problem: Problem, mechanism: str = "auto", check: float = SHARE, steps: int = 1) -> Plan:
+def choose(
+    problem: Problem,
+    mechanism: str = "auto",
+    check: float = SHARE,
+    steps: int = 1,
+    inference: float = 0.0,
+    find: Literal["ball", "radius"] | None = None,
+) -> Plan:
     """The plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
+    if inference:
+        return _with_spread(problem, mechanism, check, steps, inference, find)
+    if find is not None:
+        _needs_charts(mechanism, "a prior")
+        return FindPlan.of(problem, find == "radius")
     if not (isinstance(check, int | float) and (check == 0 or 0 < check < MOST_SHARE)):
         raise ValueError(f"a look takes between 0 and a sixth of epsilon, or none with check=0, not {check!r}")
     if steps not in (1, 2):
@@ -190,6 +206,24 @@ def choose(problem: Problem, mechanism: str = "auto", check: float = SHARE, step
     return MECHANISMS[mechanism](problem.region, problem.privacy.epsilon).plan(problem.n)
 
 
+def _needs_charts(mechanism: str, what: str) -> None:
+    if mechanism not in ("auto", TangentKNorm.name, TangentKNorm.__name__):
+        raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")
+
+
+def _with_spread(
+    problem: Problem, mechanism: str, check: float, steps: int, share: float, find: Literal["ball", "radius"] | None
+) -> Plan:
+    """A release by chart, with a share of ε for the spread of the records."""
+    if not (isinstance(share, int | float) and 0 < share <= MOST_INFERENCE):
+        raise ValueError(f"inference must be a share of epsilon, from 0 to {MOST_INFERENCE:g}, not {share!r}")
+    _needs_charts(mechanism, "inference")
+    rest = replace(problem, privacy=PureDP((1 - share) * problem.privacy.epsilon))
+    base = choose(rest, TangentKNorm.name, check, steps, find=find)
+    assert isinstance(base, TangentPlan | ComposedPlan)
+    return InferencePlan.of(problem, base, share)
+
+
 def private_mean(
     points: ArrayLike | Dataset,
     region: Region | None = None,
@@ -198,6 +232,9 @@ def private_mean(
     *,
     check: float = SHARE,
     steps: int = 1,
+    inference: float = 0.0,
+    prior: Ball | None = None,
+    find: Literal["ball", "radius"] = "ball",
     allow_useless: bool = False,
     ball: Ball | None = None,
     unit: str | ArrayLike | None = None,
@@ -230,6 +267,14 @@ def private_mean(
     steps : {1, 2}
         With 2, a quarter of ε is spent on a first release by chart, and the region is moved there for the second: for a public
         centre so far from the mean that many records are clipped.
+    inference : float
+        Share of ε that is spent on the spread of the records, such as 0.1; the release then has a region for the mean of the
+        population that they are a sample of (:meth:`Release.region`).  0: none.
+    prior : Ball, optional
+        In place of ``region``: a ball that surely holds the records, however wide.  A share of ε, chosen from public numbers,
+        then finds a smaller one, in which the rest releases the mean; all of it is charged as one (:func:`find_region`).
+    find : {"ball", "radius"}
+        What to find within the prior: a centre and a radius, or a radius about the centre of the prior.
     allow_useless : bool
         Release also if the noise is as large as what is known beforehand.
     ball : Ball
@@ -279,6 +324,9 @@ def private_mean(
     if ball is not None:
         warnings.warn("private_mean: say region=… in place of ball=…", DeprecationWarning, stacklevel=2)
         region = ball
+    if prior is not None and region is not None:
+        raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
+    region = prior if region is None else region
     if not isinstance(region, Region):
         raise TypeError(f"the second argument of private_mean is a region such as a sfumato.Ball, not {region!r}")
     if epsilon is None:
@@ -290,8 +338,9 @@ def private_mean(
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
     known = region
-    plan = choose(Problem(known, records.n, privacy), mechanism, check, steps)
-    plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), mechanism, check, steps), allow_useless)
+    asked = (mechanism, check, steps, inference, None if prior is None else find)
+    plan = choose(Problem(known, records.n, privacy), *asked)
+    plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), *asked), allow_useless)
     return plan.release(records, words, budget, degrees)
 
 

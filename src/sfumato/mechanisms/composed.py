@@ -73,5 +73,13 @@ class ComposedPlan(Plan):
         asked = self.problem.privacy.epsilon
         paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
         with one_thread():
-            plan, drawn = self.parts(records, secure_generator())
-        return self.finish(self.noted(plan, done=True), drawn, unit, budget, paid, degrees)
+            rng = secure_generator()
+            plan, drawn = self.parts(records, rng)
+            record = self.completed(self.noted(plan, done=True), plan, drawn, records, rng)
+        return self.finish(record, drawn, unit, budget, paid, degrees)
+
+    def completed(
+        self, record: Record, plan: TangentPlan, drawn: Drawn, records: Records, rng: np.random.Generator
+    ) -> Record:
+        """The record with what else is released."""
+        return record

@@ -74,11 +74,13 @@ class Losses:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean."""
+    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean, and how far
+    the lattice point is from the centre, in the chart's norm."""
 
     value: Array
     raw: Array
     bias: float | None = None
+    length: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)

@@ -256,7 +256,8 @@ def as_chart(region: Ball | Ellipsoid) -> Ellipsoid:
     if isinstance(region, Ellipsoid):
         return region
     axes, center = np.full(region.space.dim, region.radius), region.space.present(region.center)
-    return Ellipsoid(region.space, center, axes, source="a ball given by hand", spread=region.radius)
+    source = getattr(region, "source", "a ball given by hand")  # of a ball that was found privately
+    return Ellipsoid(region.space, center, axes, source=source, spread=region.radius)
 
 
 def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Array:

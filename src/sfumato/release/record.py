@@ -13,7 +13,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
@@ -22,9 +22,16 @@ from ..spaces import SPACES, Space, space_from
 from ..spaces.base import Array
 from .atomic import write_atomically
 
+if TYPE_CHECKING:
+    from .population import PopulationRegion
+
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
-NEWER = ("chart", "after")  # parts of a record that earlier versions did not write, and that are left out where empty
+NEWER = (
+    "chart",
+    "after",
+    "spread",
+)  # parts of a record that earlier versions did not write, and that are left out where empty
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
 
@@ -121,6 +128,18 @@ class ChartOf:
 
 
 @dataclass(frozen=True)
+class SpreadOf:
+    """What was released of the spread of the records, for the region of the population's mean: the share of ε for it, the mean
+    of ‖wᵢ‖² in the chart with Laplace noise of this ``scale``, and the length of the released mean there, before anything was
+    done to it with public numbers (both None before the release is made)."""
+
+    share: float
+    scale: float
+    second_moment: float | None = None
+    length: float | None = None
+
+
+@dataclass(frozen=True)
 class ErrorOf:
     """A radius that holds the statistic of the clipped records with the probability stated, in which distance; and radii for
     further probabilities, rising.  Earlier versions stored one only."""
@@ -149,6 +168,7 @@ class Record:
     time: str
     chart: ChartOf | None = None
     after: str = ""  # what was done to the draw with public numbers alone
+    spread: SpreadOf | None = None
 
     def document(self) -> dict[str, Any]:
         """As it stands in a file; what is empty there stays out."""
@@ -174,7 +194,7 @@ class Record:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release(Record):
     """A private statistic with its record.  Nothing in it depends on the data, beyond their number, but the private draw and
-    what follows from it: ``value``, ``unprojected``, ``bias``, ``degrees``, and what a look found.
+    what follows from it: ``value``, ``unprojected``, ``bias``, ``degrees``, what a look found, and the private ``spread``.
 
     ``additions`` are entries of a file that this version does not know; they are kept.
     """
@@ -223,6 +243,17 @@ class Release(Record):
         from ..mechanisms import plan_from
 
         return plan_from(self.record).release_error(p)
+
+    def region(self, level: float = 0.95) -> PopulationRegion:
+        """Where the mean of the population lies that the records are a sample of, at a confidence ``level`` from 0.85 to 0.999.
+
+        It counts the chance of the sample and the noise, and is about the chart's mean of records as they are clipped.  Ask for
+        it before the release, with ``private_mean(…, inference=0.1)``: a tenth of ε then goes into the spread of the records.
+        Without that a release by chart has a region as wide as if the records filled their public region.
+        """
+        from .population import population_region
+
+        return population_region(self, level)
 
     def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
         """The same release, whose record also says the value in degrees: a function of the value alone.
@@ -307,6 +338,7 @@ PARTS: dict[str, type] = {
     "calibration": CalibrationOf,
     "predicted_error": ErrorOf,
     "chart": ChartOf,
+    "spread": SpreadOf,
 }
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .base import Array, Points
+from .base import Array, Points, Space
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,18 @@ class Embedding:
     """
 
     dim: int  # D
+
+    @property
+    def reach(self) -> float:
+        """The length of the longest vector that a point can be."""
+        return np.inf
+
+    @property
+    def around(self) -> Space:
+        """R^D as a space."""
+        from .euclidean import Euclidean
+
+        return Euclidean(self.dim)
 
     def embed(self, points: Points) -> Array:
         """Canonical points as vectors (…, D)."""
@@ -61,6 +73,10 @@ class RoundEmbedding(Embedding):
     """
 
     curvature: float
+
+    @property
+    def reach(self) -> float:
+        return float(1 / np.sqrt(self.curvature))
 
     def project(self, y: Array, center: Points, radius: float) -> Array:
         """y scaled to the sphere."""

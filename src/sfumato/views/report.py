@@ -244,9 +244,8 @@ def _by_hand(release: Release) -> str:
         v["A(r,r)"] = v["A(r,R)"] = v["A"]
     if "coordinates" in v:
         v["2k"] = v["coordinates"]
-    v |= {"n": str(release.n), "ε": f"{c.epsilon:.10g}"}
-    if release.chart is not None and release.chart.look is not None:
-        v["ε"] = f"{1 - release.chart.look['share']:.10g}·{c.epsilon:.10g}"
+    shares = re.findall(r"([\d.]+) of the whole", c.formula)  # where a part of ε was spent on something else
+    v |= {"n": str(release.n), "ε": "·".join([*shares, f"{c.epsilon:.10g}"])}
     expression = re.split(r", | \(| in ", c.formula)[0]
     symbols = r"A\(r,[rR]\)|2k|[^\W\d]+"
     if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
@@ -312,6 +311,8 @@ KEYS = {
     "chart.bias": "how far the mean in the chart can be from the Fréchet mean of the clipped records (null: not known)",
     "chart.look": "the share of ε that was spent on whether the public sample fits, with what limit and noise; fell_back: "
     "whether the ball was used instead (null: no look)",
+    "spread": "the share of ε that was spent on the spread of the records, the mean of their squared distances from the centre "
+    "in the chart with Laplace noise of this scale, and the length of the draw there: for the region of the population's mean",
     "after": "what was done to the draw, with public numbers alone",
     "bias": "the same as chart.bias, at this draw and if the error is as stated: computed from the draw alone",
     "unprojected": "the draw itself, where the value was made from it as 'after' says",

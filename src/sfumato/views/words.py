@@ -27,8 +27,7 @@ def describe(release: Release) -> str:
     notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
     return (
         f"Released: {what(release, f'units ({g.unit})')} in the space '{r.space.name}' ({space}). Every record was first "
-        f"clipped to {region(release)} about a public centre, so the released statistic is that of "
-        f"the clipped records.\n"
+        f"clipped to {region(release)}, so the released statistic is that of the clipped records.\n"
         f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
         f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
         f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
@@ -50,11 +49,13 @@ def region(release: Release) -> str:
     """What records were clipped to."""
     chart = release.chart
     if chart is None or chart.basis is None:
-        return f"the public ball of radius {release.ball.radius:g}"
+        if chart is not None and "found privately" in chart.source:
+            return f"a ball of radius {release.ball.radius:.6g} ({chart.source})"
+        return f"the public ball of radius {release.ball.radius:g} about a public centre"
     p = len(chart.axes)
     directions = f"{p} of {p + chart.frozen}" if chart.frozen else f"all {p}"
     lengths = f"semi-axes from {min(chart.axes):.3g} to {max(chart.axes):.3g} ({chart.source})"
-    return f"the public ellipsoid with {directions} directions and {lengths}"
+    return f"the public ellipsoid with {directions} directions and {lengths} about a public centre"
 
 
 def frozen(release: Release) -> str:
@@ -84,6 +85,8 @@ def of_chart(release: Release) -> list[str]:
             spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent"
             looked = f"{spent} on a look at whether the public sample fits the records"
             lines.append(f"Before: {looked}: {no if chart.look.get('fell_back') else yes}. That answer is private too.")
+    if release.spread is not None:
+        lines.append(f"Population: {release.region(0.95).words}")
     if release.after:
         kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
         lines.append(f"After: the draw was {release.after}, with public numbers alone; {kept}.")

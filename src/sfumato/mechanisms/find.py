@@ -1,0 +1,287 @@
+"""Where the records lie, found privately: a centre and a radius within a generous public ball (Result 7)."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..bounds import bounds_of, has_bounds
+from ..errors import Refusal
+from ..files import as_data
+from ..privacy import PureDP
+from ..records import Records, one_thread
+from ..regions import Ball, Ellipsoid
+from ..regions.ellipsoid import shorten
+from ..regions.found import FoundBall
+from ..release.record import Record
+from ..sampling import secure_generator
+from ..sampling.discrete import discrete_laplace
+from ..spaces.base import Array, Points
+from ..spaces.embedding import Embedding
+from .base import gather
+from .composed import ComposedPlan
+from .plan import Budget, Drawn, Losses, Problem
+from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
+
+RATIO, LEAST = 1.1, 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
+MARGIN = 1.1  # by which a radius is made larger, as the centre is not quite the mean
+SLACK = 3.0  # how many scales of the noise the count of records that the radius holds may be short of all
+NARROW = 0.25  # the radius of the records over that of the prior, for which the shares of ε are the best
+
+
+@dataclass(frozen=True)
+class Shares:
+    """Parts of ε for the centre (0: it is known, or would cost too much), for the radius and for what follows."""
+
+    center: float
+    radius: float
+
+    @property
+    def rest(self) -> float:
+        return 1 - self.center - self.radius
+
+    @classmethod
+    def best(cls, dim: int, n: int, epsilon: float) -> Shares:
+        """From public numbers: the shares with the least noise in the end, for records that fill NARROW of the prior.
+
+        >>> Shares.best(2, 5000, 1.0), Shares.best(200, 1000, 1.0).center
+        (Shares(center=0.05, radius=0.05), 0.0)
+        """
+        radius = float(np.clip(100 / (n * epsilon), 0.05, 0.15))
+        tried = np.arange(0.05, 0.45, 0.05)
+        off = dim * 2 / (n * tried * epsilon)  # of the centre, in radii of the prior
+        worth = np.hypot(1, off / NARROW) / (1 - radius - tried)
+        alone = 1 / NARROW / (1 - radius)  # with a centre as wrong as the prior allows
+        best = int(np.argmin(worth))
+        return cls(float(round(tried[best], 2)) if worth[best] < alone else 0.0, radius)
+
+
+@dataclass(frozen=True, eq=False)
+class Finder:
+    """What is public of the search: the prior, the plan of the coarse centre (None: that of the prior stays), the noise of the
+    counts, and how many records the radius is to hold."""
+
+    prior: Ball
+    first: TangentPlan | None
+    width: Fraction
+    target: int
+
+    @classmethod
+    def of(cls, prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Finder:
+        """For an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as the noise can tell."""
+        whole = _whole(prior)
+        first = TangentKNorm(whole or prior, center).plan(n) if center else None
+        assert first is None or isinstance(first, TangentPlan)
+        if first is not None and whole is None:
+            _check_movable(prior, first)
+        short = SLACK * 2 / float(radius) if coverage is None else (1 - coverage) * n
+        return cls(prior, first, 2 / radius, n - int(min(short, 0.2 * n if coverage is None else n)))
+
+    @property
+    def grid(self) -> Array:
+        """Candidates for the radius, rising: any record of the prior is within twice its radius of a centre in it."""
+        most = self.prior.radius * (1 if self.first is None else 2)
+        return np.asarray(most * RATIO ** np.arange(-int(np.log(1 / LEAST) / np.log(RATIO)), 1.0), dtype=np.float64)
+
+    @property
+    def losses(self) -> Losses:
+        return Losses(0.0) if self.first is None else self.first.losses
+
+    def find(self, records: Records, rng: np.random.Generator) -> tuple[Points, float]:
+        """The centre, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise, else the largest."""
+        center = self.prior.center if self.first is None else self._center(records, rng)
+        grid = self.grid
+        held = np.cumsum(records.reduce(partial(_counts, self.prior, center, grid)))
+        limit = self.target + discrete_laplace(self.width, rng)
+        above = (
+            t for t, count in zip(grid, held, strict=True) if int(count) + discrete_laplace(self.width, rng) >= limit
+        )
+        return center, float(next(above, grid[-1]) * MARGIN)
+
+    def _center(self, records: Records, rng: np.random.Generator) -> Points:
+        """The mean of the records in a chart of the prior, or of the linear space around, with noise."""
+        assert self.first is not None
+        chart, space = self.first.chart, self.prior.space
+        ambient = space.embedding() if chart.space is not space else None
+        sums = records.reduce(
+            partial(whole_sums, chart.chart if ambient is None else partial(_embedded, chart, ambient))
+        )
+        w = self.first.lattice_point([Fraction(int(total), records.n << BITS) for total in sums], rng)
+        try:
+            if ambient is None:
+                return chart.point(shorten(w))
+            found = ambient.project(chart.point(w), self.prior.center, self.prior.radius)
+            return np.asarray(space.validate(space.present(found[None]))[0])
+        except Exception:  # a user's space may have no point there; then the centre stays: all by what was released
+            return self.prior.center
+
+
+def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Array:
+    return chart.chart(ambient.embed(points))
+
+
+def _whole(prior: Ball) -> Ball | None:
+    """The ball of the linear space around that holds the whole space, where the prior is all of it: a chart would tear."""
+    ambient = prior.space.embedding()
+    if ambient is None or not has_bounds(prior.space) or prior.radius < bounds_of(prior.space).injectivity_radius:
+        return None
+    return None if np.isinf(ambient.reach) else Ball(ambient.around, np.zeros(ambient.dim), ambient.reach)
+
+
+def _check_movable(prior: Ball, first: TangentPlan) -> None:
+    """A Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
+    try:
+        Ball(prior.space, prior.space.present(first.chart.point(np.full(len(first.chart.axes), 1e-3))), prior.radius)
+    except Exception as error:
+        raise Refusal(
+            f"{prior.space} has no chart but the one about its centre: only a radius can be found ({error})"
+        ) from None
+
+
+def _counts(prior: Ball, center: Points, grid: Array, points: Points, _: Array | None) -> Array:
+    """How many records are first held by each candidate; those without a distance by none."""
+    with np.errstate(all="ignore"):
+        distance = prior.space.distance(center, points)
+    place = np.searchsorted(grid, np.where(np.isnan(distance), np.inf, distance))
+    return np.bincount(place, minlength=len(grid) + 1)[: len(grid)].astype(object)
+
+
+@dataclass(frozen=True, eq=False)
+class FindPlan(ComposedPlan):
+    """A ball found privately within the prior, and the mean by chart in it, charged as one (proofs, Result 7)."""
+
+    finder: Finder
+    shares: Shares
+
+    @classmethod
+    def of(cls, problem: Problem, only_radius: bool = False) -> FindPlan:
+        prior, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
+        if not isinstance(prior, Ball):
+            raise TypeError(f"a prior is a sfumato.Ball, generously wide, not {prior!r}")
+        shares = Shares.best(problem.space.dim, n, epsilon)
+        shares = replace(shares, center=0.0) if only_radius else shares
+        rest, center = shares.rest * epsilon, shares.center * epsilon
+        finder = Finder.of(prior, n, center, Fraction(epsilon) - Fraction(rest) - Fraction(center), None)
+        chart = TangentKNorm(prior, rest).plan(n)
+        assert isinstance(chart, TangentPlan)
+        return cls(problem, chart.name, chart.calibration, {}, chart.epsilon, chart.scale, chart, finder, shares)
+
+    @property
+    def losses(self) -> Losses:
+        return Losses(self.finder.losses.numerical_delta + self.chart.losses.numerical_delta)
+
+    def noted(self, plan: TangentPlan, done: bool) -> Record:
+        spent = [f"{self.shares.center:g} on its centre"] if self.shares.center else []
+        words = f"ε here {self.shares.rest:g} of the whole: {' and '.join([*spent, f'{self.shares.radius:g} on its radius'])}"
+        return self._whole(plan, f"{words} were spent on finding the ball", source=self.source)
+
+    @property
+    def source(self) -> str:
+        found = "centre and radius" if self.finder.first is not None else "radius"
+        return f"{found} found privately in a public ball of radius {self.finder.prior.radius:.6g}"
+
+    def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+        center, radius = self.finder.find(records, rng)
+        space, region = self.space, self.chart.problem.region
+        with suppress(Exception):  # where the point is none after all, by what was released of the centre
+            region = Ball(space, space.present(center), radius)
+        plan = replace(self.chart, problem=replace(self.chart.problem, region=region))
+        return plan, plan.draw(records, rng)
+
+
+def find_region(
+    points: ArrayLike,
+    prior: Ball,
+    epsilon: float,
+    coverage: float = 0.95,
+    *,
+    budget: Budget | None = None,
+    **options: Any,
+) -> FoundBall:
+    """Find, privately, a ball that holds most records within a generous public one: a centre, and a radius about it.
+
+    Two thirds of ε place the centre (the mean in a chart of the prior; the mean in the space around, where the prior is a whole
+    sphere), and one third finds the radius: the smallest of a public list of candidates that holds ``coverage`` of the records,
+    by counts with Laplace noise on whole numbers (proofs, Result 7), made a tenth larger.
+
+    Parameters
+    ----------
+    points : array_like or Dataset
+        Records, one in each row.
+    prior : Ball
+        A ball that surely holds the records, as far as anybody knows beforehand; for directions, a radius of π about any
+        direction: the whole sphere.
+    epsilon : float
+        The privacy loss of finding the ball; releases that use it cost their own ε beside this.
+    coverage : float
+        The share of the records that the ball is to hold.
+    budget : Ledger, optional
+        Charged before anything is computed from the records.
+    **options
+        ``unit``, ``unit_name``, ``invalid``, ``workers``, ``memory`` and ``force`` as in :func:`sfumato.private_mean`.
+
+    Returns
+    -------
+    FoundBall
+        A region to release in, which remembers its price in ``epsilon``.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean
+    >>> points = np.random.default_rng(0).normal(3.0, 0.5, (4000, 2))
+    >>> found = find_region(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0)
+    >>> found.epsilon, bool(np.abs(found.center - 3).max() < 0.5), 0.8 < found.radius < 2.5
+    (1.0, True, True)
+    """
+    return _found(points, prior, epsilon, coverage, True, budget, **options)
+
+
+def private_radius(
+    points: ArrayLike,
+    ball: Ball,
+    epsilon: float,
+    coverage: float = 0.95,
+    *,
+    budget: Budget | None = None,
+    **options: Any,
+) -> FoundBall:
+    """The distance from a public centre within which a share of the records lies, found privately: the ball of that radius.
+
+    The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
+    Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean
+    >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
+    >>> bool(0.8 < private_radius(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0).radius < 1.8)
+    True
+    """
+    return _found(points, ball, epsilon, coverage, False, budget, **options)
+
+
+def _found(
+    points: Any, prior: Ball, epsilon: float, coverage: float, centre: bool, budget: Budget | None, **options: Any
+) -> FoundBall:
+    if not isinstance(prior, Ball):
+        raise TypeError(f"the second argument is a sfumato.Ball that surely holds the records, not {prior!r}")
+    if not (isinstance(coverage, int | float) and 0.5 <= coverage < 1):
+        raise ValueError(f"coverage must be a share of the records, from 0.5 to below 1, not {coverage!r}")
+    asked = PureDP(epsilon).check(options.pop("force", False)).epsilon
+    how: dict[str, Any] = {"unit": None, "unit_name": "one unit", "invalid": "raise", "workers": 1} | options
+    records, unit = gather(prior, as_data(points, prior.space), **how)
+    share = 2 * asked / 3 if centre else 0.0
+    finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)
+    what = "centre and radius" if centre else "radius"
+    source = f"{what} found privately for epsilon {asked:g}, in a public ball of radius {prior.radius:.6g}"
+    if budget is not None:
+        budget.charge(asked, {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "unit": unit})
+    with one_thread():
+        center, radius = finder.find(records, secure_generator())
+    return FoundBall(prior.space, prior.space.present(center), radius, asked, source)

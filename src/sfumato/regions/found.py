@@ -1,0 +1,37 @@
+"""A ball that was found privately, and what finding it cost."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from numpy.typing import ArrayLike
+
+from ..spaces.base import Space
+from .ball import Ball
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBall(Ball):
+    """A ball whose centre and radius, or radius alone, were released: a region like any other, that remembers its price.
+
+    Attributes
+    ----------
+    epsilon : float
+        What was spent to find it: it adds to the ε of every release that uses it.
+    source : str
+        How it was found, in words; it is written into the records of releases by chart.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean
+    >>> FoundBall(Euclidean(dim=1), [0.0], 2.0, epsilon=0.3, source="found privately")
+    FoundBall(space=Euclidean(dim=1), radius=2.0, epsilon=0.3)
+    """
+
+    epsilon: float
+    source: str = field(repr=False)
+
+    def __init__(self, space: Space, center: ArrayLike, radius: float, epsilon: float, source: str) -> None:
+        super().__init__(space, center, radius)
+        object.__setattr__(self, "epsilon", float(epsilon))
+        object.__setattr__(self, "source", source)

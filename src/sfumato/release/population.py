@@ -1,0 +1,104 @@
+"""Where the mean of a population lies, by a private release of the mean of a sample (Result 6)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..calibration.population import check_level, sum_quantile, variance_bound
+from ..spaces.base import Array, Points
+
+if TYPE_CHECKING:
+    from ..regions import Ellipsoid
+    from .record import Release
+
+
+@dataclass(frozen=True, eq=False)
+class PopulationRegion:
+    """{‖w − w̃‖ ≤ q} in the chart of a release: it holds the population's mean there with the stated confidence.
+
+    Attributes
+    ----------
+    level : float
+        The confidence, such as 0.95.
+    chart_radius : float
+        q, in the chart's norm, in which the public region has size 1.
+    semi_axes : array
+        q times the semi-axes of the public region: the region's own, as lengths in the space.
+    bias : float or None
+        How far the chart's mean may be from the Fréchet mean of the clipped population, beyond the region; None: not known.
+    """
+
+    release: Release
+    level: float
+    chart_radius: float
+    semi_axes: Array
+    bias: float | None
+
+    @property
+    def radius(self) -> float:
+        """The longest semi-axis."""
+        return float(self.semi_axes.max())
+
+    def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
+        """Which points of the space lie in the region, as they look from the chart's centre."""
+        chart = self._chart
+        distance = np.linalg.norm(_coordinates(chart, points) - _coordinates(chart, self.release.raw[None]), axis=1)
+        return np.asarray(distance <= self.chart_radius)
+
+    @property
+    def _chart(self) -> Ellipsoid:
+        from ..views.base import chart_of
+
+        chart = chart_of(self.release)
+        if chart is None:
+            raise ValueError(f"the space {self.release.space.name!r} is not known here")
+        return chart
+
+    @property
+    def words(self) -> str:
+        """What it says, in a sentence that a paper can use."""
+        release, low, high = self.release, self.semi_axes.min(), self.semi_axes.max()
+        size = f"{high:.3g}" if np.isclose(low, high) else f"between {low:.3g} and {high:.3g} by direction"
+        spent = release.spread is not None
+        spread = "" if spent else ", taking the records as spread out as their public region allows"
+        return (
+            f"With {self.level:.0%} confidence the mean of the population lies within {size} of the released mean "
+            f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{spread}). "
+            "It is the mean of the population as clipped to the public region."
+        )
+
+
+def _coordinates(chart: Ellipsoid, points: ArrayLike) -> Array:
+    """w of points, not clipped."""
+    space = chart.space
+    canonical: Points = space.validate(points)
+    return np.asarray(space.coordinates(chart.center, space.log(chart.center, canonical)) @ chart.basis.T / chart.axes)
+
+
+def population_region(release: Release, level: float) -> PopulationRegion:
+    """The region of a release; see :meth:`Release.region`."""
+    check_level(level)
+    chart, spread, n = release.chart, release.spread, release.n
+    if chart is None or release.mechanism.name != "tangent":
+        raise ValueError(
+            f"a release by {release.mechanism.name} has no region for the population's mean: release it with "
+            "private_mean(…, inference=0.1), which spends a tenth of epsilon on the spread of the records"
+        )
+    p, sigma, epsilon = len(chart.axes), release.calibration.sigma, release.guarantee.epsilon
+    variance = 1.0
+    if spread is not None and spread.second_moment is not None and spread.length is not None:
+        variance = variance_bound(level, n, epsilon, p, sigma, spread.second_moment, spread.scale, spread.length)
+    cell = release.lattice_spacing / 2 * np.sqrt(p)
+    q = _quantile(level, p, sigma, variance / n) + float(cell)
+    bias = release.bias if release.bias is not None else chart.bias
+    return PopulationRegion(release, level, q, q * np.asarray(chart.axes), bias)
+
+
+@lru_cache(maxsize=256)
+def _quantile(level: float, p: int, sigma: float, variance: float) -> float:
+    return sum_quantile(level, p, [sigma], variance)
