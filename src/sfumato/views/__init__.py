@@ -10,13 +10,20 @@ from typing import TYPE_CHECKING
 from .base import View
 from .directions import Directions
 from .matrices import Matrices
+from .products import Products
 from .shapes import Shapes
 from .vectors import Vectors
 
 if TYPE_CHECKING:
     from ..release import Release
 
-VIEWS: dict[str, View] = {"euclidean": Vectors(), "sphere": Directions(), "spd": Matrices(), "shapes": Shapes()}
+VIEWS: dict[str, View] = {
+    "euclidean": Vectors(),
+    "sphere": Directions(),
+    "spd": Matrices(),
+    "shapes": Shapes(),
+    "product": Products(),
+}
 
 
 def view_of(release: Release) -> View:

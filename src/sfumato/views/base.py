@@ -12,7 +12,7 @@ from ..calibration.chart import chart_error
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..spaces.base import Array
-from .figures import figure
+from .figures import grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,13 +42,7 @@ class View:
             header, rows = (*header, "Public centre"), [(*row, f"{c:.6g}") for row, c in zip(rows, centre, strict=True)]
         if len(rows) > MOST_ROWS:
             rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
-        drawn = figure(6.4, 1.6 + 0.28 * len(rows))
-        axes = drawn.add_subplot()
-        axes.axis("off")
-        cells = axes.table(cellText=rows, colLabels=header, loc="center", cellLoc="right", edges="horizontal")
-        cells.auto_set_font_size(False)
-        cells.set_fontsize(9)
-        return drawn
+        return grid(header, rows)
 
     def meaning(self, release: Release, error: float) -> str:
         """A distance in words that the space understands; empty where it needs none."""
