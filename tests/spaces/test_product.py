@@ -1,6 +1,7 @@
 """Products: what the shared suite cannot know of them."""
 
 import pickle
+import re
 import sys
 
 import numpy as np
@@ -165,6 +166,16 @@ def test_a_shape_with_its_size_from_a_table(wings, tmp_path, monkeypatch, capsys
     np.save("bad.npy", rows)
     assert run(monkeypatch, "release", "bad.npy", *typed, *asked, "--force") == 2
     assert "record 7: in part 2, euclidean: holds NaN" in capsys.readouterr().err
+
+
+def test_the_example_of_the_documentation(wings, pytestconfig):
+    text = (pytestconfig.rootpath / "docs" / "spaces.md").read_text(encoding="utf-8").split("## Products")[1]
+    region = sf.Ball(SHAPES, SHAPES.join(WING[None], [log_size(WING)])[0], 0.4)
+    names = {"np": np, "sf": sf, "landmarks": wings, "region": region}
+    exec(re.search(r"```python\n(.*?)```", text, re.S)[1], names)
+    assert names["space"] == SHAPES
+    assert names["shape"].shape == (5, 2)
+    assert abs(names["log_size"][0] - log_size(wings).mean()) < 2 * names["release"].error(0.999999)
 
 
 def test_a_direction_with_a_scale_and_a_public_sample(rng):
