@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .base import View
+from .base import Table, View
 from .directions import Directions
 from .matrices import Matrices
 from .products import Products
@@ -28,4 +28,4 @@ VIEWS: dict[str, View] = {
 
 def view_of(release: Release) -> View:
     """How releases of this space are shown."""
-    return VIEWS.get(release.space.name) or View()
+    return VIEWS.get(release.space.name) or Table()

@@ -48,6 +48,11 @@ class View:
         """A distance in words that the space understands; empty where it needs none."""
         return ""
 
+    def caption(self, release: Release) -> str:
+        """What a picture shows, for the report."""
+        soft = "" if release.predicted_error is None else ", and how far off it may be (soft)"
+        return f"What was released (dark), what was public before (grey){soft}."
+
     def shown(self, release: Release, p: float) -> str:
         """What the soft part of the picture is, where its legend does not say all; for the caption."""
         return ""
@@ -63,6 +68,13 @@ class View:
     def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
         """The value as two angles; None where it has none."""
         return None
+
+
+class Table(View):
+    """A view that draws nothing: its picture is a table."""
+
+    def caption(self, release: Release) -> str:
+        return "What was released, in numbers."
 
 
 # -- what a release says ------------------------------------------------------------------------------------------------

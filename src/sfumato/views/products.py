@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..spaces.product import Product
-from .base import MOST_ROWS, View
+from .base import MOST_ROWS, Table
 from .figures import grid
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ Row = tuple[str, ...]
 HEADER: Row = ("Part", "Number", "Value", "Public centre")
 
 
-class Products(View):
+class Products(Table):
     """Each number by itself: the error is one for all parts together, so no part is drawn with one of its own."""
 
     def things(self, release: Release) -> str:
