@@ -256,6 +256,15 @@ def test_a_file_beside_the_data_is_enough(mine, tmp_path, points):
     assert "module:Class for one of your own" in done.stderr
 
 
+def test_it_is_a_part_of_a_product(space, sfumato, points):
+    np.save("both.npy", np.column_stack([points, points[:, 0]]))
+    typed = re.search(r"--space '(product\(.*?)'", PAGE)[1]
+    told = ("--space", typed, "--center", "origin", "--radius", "4", "--epsilon", "2")
+    code, _, err = sfumato("release", "both.npy", *told)
+    assert code == 0, err
+    assert sf.Release.load("mean.json").space.known == sf.Product(space, sf.Euclidean(dim=1))
+
+
 def test_an_installed_package_offers_spaces_and_a_record_loads_none(space, monkeypatch):
     assert ("toml", '[project.entry-points."sfumato.spaces"]\ncylinder = "mine:Cylinder"\n') in BLOCKS
     offers = [EntryPoint("cylinder", "mine:Cylinder", spaces.GROUP)]

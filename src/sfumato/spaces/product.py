@@ -24,6 +24,7 @@ class Product(Space):
 
     One point is written as a row of numbers: those of the first part as that space writes them (landmarks x1, y1, x2, y2, …;
     matrices row by row), then those of the second, and so on.  :meth:`join` makes such rows, :meth:`split` takes them apart.
+    Releases are by chart: bounds of the parts are none of the product.
 
     Parameters
     ----------
