@@ -25,6 +25,11 @@ EXAMPLES = {
     "sphere": [sf.Sphere(dim=2), sf.Sphere(dim=5, curvature=2.5)],
     "spd": [sf.SPD(size=3)],
     "shapes": [sf.PlanarShapes(landmarks=6)],
+    "product": [
+        sf.Product(sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=1), weights=[1, 0.5]),
+        sf.Product(sf.Sphere(dim=2), sf.Euclidean(dim=1)),
+        sf.Product(sf.SPD(size=2), sf.Product(sf.SPD(size=2), sf.Sphere(dim=1), weights=[2, 1])),
+    ],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -2,6 +2,7 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -61,6 +62,18 @@ def test_no_room_switches_on_a_space():
         if not name.startswith(MAY_KNOW_SPACES) and (lines := switches(path.read_text(encoding="utf-8")))
     }
     assert known == {}
+
+
+def test_only_their_rooms_name_the_spaces_that_came_later():
+    """Not even in words: the first four are examples everywhere, the others come and go with their files."""
+    ours = {kind.__name__ for kind in SPACES.values() if kind.__module__.startswith("sfumato.")}
+    later = re.compile(rf"\b({'|'.join(sorted(ours - {'Euclidean', 'Sphere', 'SPD', 'PlanarShapes'}))})\b")
+    assert later.search("# as sf.Product does")
+    assert not later.search("Products, a product, sf.Sphere")
+    rooms = ("spaces/", "bounds/", "views/", "__init__.py")
+    files = {path.relative_to(PACKAGE).as_posix(): path for path in PACKAGE.rglob("*.py")}
+    elsewhere = {name: path.read_text(encoding="utf-8") for name, path in files.items() if not name.startswith(rooms)}
+    assert [name for name, text in elsewhere.items() if later.search(text)] == []
 
 
 def test_no_picture_touches_the_backend():

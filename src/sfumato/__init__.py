@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Space, Sphere
+    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Space, Sphere
     from .statistics import Objective
 
 _HOMES = {
@@ -81,7 +81,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart Euclidean PlanarShapes Space Sphere",
+    "spaces": "SPD Chart Euclidean PlanarShapes Product Space Sphere",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -113,6 +113,7 @@ __all__ = [
     "PrecisionError",
     "PrivateFrechetMean",
     "PrivateTangentSpace",
+    "Product",
     "PureDP",
     "RadiusError",
     "RecordError",

@@ -6,6 +6,7 @@ SfumatoError
 │   ├── PrecisionError               rounding would lose too much
 │   └── BudgetExceeded               the budget has less left than was asked for
 ├── InvalidPointError (ValueError)   a record is not a point of its space
+├── UnknownSpaceError (ValueError)   no space of that name is known here
 ├── FileError (ValueError)           a file cannot be read
 │   └── AmbiguousError               a file could be read in two ways
 ├── RecordError (ValueError)         a release record is damaged, or is not one
@@ -56,6 +57,10 @@ class InvalidPointError(SfumatoError, ValueError):
         super().__init__(
             f"record {self.row}: {self.reason}" + (f" ({len(others)} more are bad: {listed})" if others else "")
         )
+
+
+class UnknownSpaceError(SfumatoError, ValueError):
+    """No space of that name is known here."""
 
 
 class FileError(SfumatoError, ValueError):

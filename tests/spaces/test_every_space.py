@@ -160,21 +160,15 @@ def test_one_and_two_records_and_equal_ones(space, base):
 
 
 def test_it_can_be_typed(space):
-    def word(value):
-        return "[" + ", ".join(map(str, value)) + "]" if isinstance(value, list) else str(value)
-
-    arguments = ", ".join(f"{name}={word(value)}" for name, value in space.parameters().items() if value is not None)
-    if "(" not in arguments:
-        assert space_typed(f"{space.name}({arguments})").sized() == space
+    assert space_typed(space.typed).sized() == space
 
 
 def test_the_command_line_releases_it(space, base, points, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     np.save("points.npy", space.present(points))
     np.save("center.npy", space.present(base)[None])
-    arguments = ", ".join(f"{name}={value}" for name, value in space.parameters().items() if value is not None)
     told = ["--center", "center.npy", "--radius", str(typical_radius(space)), "--epsilon", "4", "--out", "mean.json"]
-    program = ["sfumato", "release", "points.npy", "--space", f"{space.name}({arguments})", "--mechanism", "tangent"]
+    program = ["sfumato", "release", "points.npy", "--space", space.typed, "--mechanism", "tangent"]
     monkeypatch.setattr(sys, "argv", [*program, *told])
     with pytest.raises(SystemExit) as stop:
         cli.main()

@@ -10,9 +10,10 @@ from dataclasses import replace
 
 import numpy as np
 
+from ..bounds import has_bounds
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, TangentKNorm
 from ..records import Records
-from ..regions import Ball, Ellipsoid
+from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import shorten, tangent_coordinates
 from ..spaces.base import Array, Points
 from .blackbox import Draw, region_of
@@ -21,7 +22,9 @@ from .features import facing
 
 
 def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
-    """All of them by name."""
+    """All of them by name; on a space without bounds, those by chart."""
+    if not has_bounds(ball.space):
+        return broken_charts(as_chart(ball), epsilon)
     return {
         "KNG, scale 20% too small": small_scale(KNG(ball, epsilon)),
         "Laplace, scale 20% too small": small_scale(ManifoldLaplace(ball, epsilon)),
@@ -31,10 +34,11 @@ def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
 
 
 def broken_charts(region: Ellipsoid, epsilon: float) -> dict[str, Draw]:
-    """Those by chart, in this ellipsoid."""
+    """Those by chart, in this ellipsoid; in a ball the norm of the metric is the right one."""
+    norm = {"chart, clipped in the norm of the metric": wrong_norm(region, epsilon)} if np.ptp(region.axes) else {}
     return {
         "chart, scale 20% too small": small_scale(TangentKNorm(region, epsilon)),
-        "chart, clipped in the norm of the metric": wrong_norm(region, epsilon),
+        **norm,
         "chart, axes from the data": data_axes(region, epsilon),
         "chart, size from the data": data_size(region, epsilon),
     }

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
@@ -22,17 +23,19 @@ COUNT = {1: 2, 2: 48, 3: 12}  # directions of the exact audit's grid, by dimensi
 
 
 def mechanisms(ball: Ball, epsilon: float, name: str = "all") -> list[Mechanism]:
-    """The mechanism by that name, or all that are defined on the ball's space."""
+    """The mechanism by that name, or all that are defined on the ball's space: with bounds, or by charts."""
     if name not in ("all", *MECHANISMS):
         raise ValueError(f"unknown mechanism {name!r}; known: all, {', '.join(MECHANISMS)}")
     if name != "all":
         return [MECHANISMS[name](ball, epsilon)]
-    made = []
+    made = list[Mechanism]()
     for kind in MECHANISMS.values():
         try:
-            made.append(kind(ball, epsilon))
+            one = kind(ball, epsilon)
         except ValueError:  # it is not defined on this space
             continue
+        if has_bounds(ball.space) or not isinstance(one, ManifoldMechanism):
+            made.append(one)
     return made
 
 

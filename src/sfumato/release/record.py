@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from ..errors import RecordError
-from ..spaces import SPACES, Space, space_from
+from ..errors import RecordError, UnknownSpaceError
+from ..spaces import SPACES, Space, recorded_name, space_from
 from ..spaces.base import Array
 from .atomic import write_atomically
 
@@ -66,22 +66,15 @@ class SpaceOf:
 
     @classmethod
     def of(cls, space: Space) -> SpaceOf:
-        """A class that goes by the name of another one, as one derived from it does, is called by its own: they differ.
-
-        >>> from sfumato import Sphere
-        >>> class Moon(Sphere): ...
-        >>> SpaceOf.of(Sphere(dim=2)).name, SpaceOf.of(Moon(dim=2)).name.endswith(".Moon")
-        ('sphere', True)
-        """
-        kind = type(space)
-        alike = SPACES.get(space.name, kind) is kind and "name" in vars(kind)
-        name = space.name if alike else f"{kind.__module__}.{kind.__qualname__}"
-        return cls(name, space.parameters(), space.metric)
+        return cls(recorded_name(space), space.parameters(), space.metric)
 
     @property
     def known(self) -> Space | None:
-        """The space itself; None if this version of sfumato does not know it."""
-        return space_from(self.name, dict(self.parameters)) if self.name in SPACES else None
+        """The space itself; None if this version of sfumato does not know it, or a part of it."""
+        try:
+            return space_from(self.name, dict(self.parameters)) if self.name in SPACES else None
+        except UnknownSpaceError:
+            return None
 
 
 @dataclass(frozen=True)

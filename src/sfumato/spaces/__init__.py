@@ -3,10 +3,12 @@
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
+from ..errors import UnknownSpaceError
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .euclidean import Euclidean
 from .family import Family, typed_space
+from .product import Product
 from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
@@ -20,7 +22,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 
@@ -37,7 +39,7 @@ def space_named(name: str, typed: bool = False) -> type[Space]:
     offered = [*entry_points(group=GROUP, name=name)] or [EntryPoint(name, name, GROUP)] * (typed and ":" in name)
     if not offered:
         own = "; module:Class for one of your own" if typed else ""
-        raise ValueError(f"unknown space {name!r}; known: {', '.join(SPACES)}{own}")
+        raise UnknownSpaceError(f"unknown space {name!r}; known: {', '.join(SPACES)}{own}")
     try:
         kind = offered[0].load()
     except (ImportError, AttributeError) as error:
@@ -81,6 +83,19 @@ def space_from(name: str, parameters: dict[str, Any]) -> Space:
     return space_named(name).from_parameters(parameters)
 
 
+def recorded_name(space: Space) -> str:
+    """What a record calls a space.  A class that goes by the name of another one, as one derived from it does, is called by its
+    own: they differ.
+
+    >>> class Moon(Sphere): ...
+    >>> recorded_name(Sphere(dim=2)), recorded_name(Moon(dim=2)).endswith(".Moon")
+    ('sphere', True)
+    """
+    kind = type(space)
+    alike = SPACES.get(space.name, kind) is kind and "name" in vars(kind)
+    return space.name if alike else f"{kind.__module__}.{kind.__qualname__}"
+
+
 __all__ = [
     "GLOBE",
     "SPACES",
@@ -91,8 +106,10 @@ __all__ = [
     "InvalidPointError",
     "PlanarShapes",
     "Points",
+    "Product",
     "Space",
     "Sphere",
+    "recorded_name",
     "register",
     "space_from",
     "space_named",

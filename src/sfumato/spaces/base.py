@@ -94,6 +94,17 @@ class Space(ABC):
         """The space that has these :meth:`parameters`, as a record holds them."""
         return cls(**parameters)
 
+    @property
+    def typed(self) -> str:
+        """The space as it is typed after ``--space``.
+
+        >>> from sfumato import SPD, Sphere
+        >>> SPD(size=3).typed, Sphere(dim=2).typed
+        ('spd(size=3)', 'sphere(dim=2, curvature=1.0)')
+        """
+        arguments = ", ".join(f"{name}={value}" for name, value in self.parameters().items() if value is not None)
+        return f"{self.name}({arguments})" if arguments else self.name
+
     # -- by its size, as from a command line, or by a file ----------------------------------------------------------------
     size_option: ClassVar[str | None] = None  # the parameter that says how large the space is, where one does
     usual_size: ClassVar[int | None] = None  # what it is where nobody says

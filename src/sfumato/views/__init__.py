@@ -7,18 +7,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .base import View
+from .base import Table, View
 from .directions import Directions
 from .matrices import Matrices
+from .products import Products
 from .shapes import Shapes
 from .vectors import Vectors
 
 if TYPE_CHECKING:
     from ..release import Release
 
-VIEWS: dict[str, View] = {"euclidean": Vectors(), "sphere": Directions(), "spd": Matrices(), "shapes": Shapes()}
+VIEWS: dict[str, View] = {
+    "euclidean": Vectors(),
+    "sphere": Directions(),
+    "spd": Matrices(),
+    "shapes": Shapes(),
+    "product": Products(),
+}
 
 
 def view_of(release: Release) -> View:
     """How releases of this space are shown."""
-    return VIEWS.get(release.space.name) or View()
+    return VIEWS.get(release.space.name) or Table()

@@ -12,7 +12,7 @@ from ..calibration.chart import chart_error
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..spaces.base import Array
-from .figures import figure
+from .figures import grid
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -42,17 +42,16 @@ class View:
             header, rows = (*header, "Public centre"), [(*row, f"{c:.6g}") for row, c in zip(rows, centre, strict=True)]
         if len(rows) > MOST_ROWS:
             rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
-        drawn = figure(6.4, 1.6 + 0.28 * len(rows))
-        axes = drawn.add_subplot()
-        axes.axis("off")
-        cells = axes.table(cellText=rows, colLabels=header, loc="center", cellLoc="right", edges="horizontal")
-        cells.auto_set_font_size(False)
-        cells.set_fontsize(9)
-        return drawn
+        return grid(header, rows)
 
     def meaning(self, release: Release, error: float) -> str:
         """A distance in words that the space understands; empty where it needs none."""
         return ""
+
+    def caption(self, release: Release) -> str:
+        """What a picture shows, for the report."""
+        soft = "" if release.predicted_error is None else ", and how far off it may be (soft)"
+        return f"What was released (dark), what was public before (grey){soft}."
 
     def shown(self, release: Release, p: float) -> str:
         """What the soft part of the picture is, where its legend does not say all; for the caption."""
@@ -69,6 +68,13 @@ class View:
     def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
         """The value as two angles; None where it has none."""
         return None
+
+
+class Table(View):
+    """A view that draws nothing: its picture is a table."""
+
+    def caption(self, release: Release) -> str:
+        return "What was released, in numbers."
 
 
 # -- what a release says ------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ No picture touches Matplotlib's global state: figures are made without pyplot, s
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +35,17 @@ def figure(width: float, height: float) -> Figure:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
+    """A picture that is a table."""
+    drawn = figure(6.4, 1.6 + 0.28 * len(rows))
+    axes = drawn.add_subplot()
+    axes.axis("off")
+    cells = axes.table(cellText=rows, colLabels=header, loc="center", cellLoc="right", edges="horizontal")
+    cells.auto_set_font_size(False)
+    cells.set_fontsize(9)
+    return drawn
 
 
 def plain(axes: Axes) -> None:

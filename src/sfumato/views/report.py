@@ -79,11 +79,10 @@ def _sections(release: Release) -> list[Section]:
 
 
 def _glance(release: Release) -> list[Block]:
-    g, stated, soft = release.guarantee, "not predicted", ""
+    g, stated = release.guarantee, "not predicted"
     if release.predicted_error is not None:
         error, distance = _digits(release.error(0.95)), release.predicted_error.distance
         stated = f"within {error} of {release.estimate} with probability 95% ({distance})"
-        soft = ", and how far off it may be (soft)"
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
     rows = [
@@ -92,7 +91,7 @@ def _glance(release: Release) -> list[Block]:
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    return [Grid(rows), Picture(f"What was released (dark), what was public before (grey){soft}.")]
+    return [Grid(rows), Picture(view_of(release).caption(release))]
 
 
 def _promise(release: Release) -> list[Block]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,7 +20,7 @@ UNCHECKED = (
 def describe(release: Release) -> str:
     """What was released, what is promised, how accurate it is and how it was made: for a data-sharing agreement."""
     r, g = release, release.guarantee
-    sizes = ", ".join(f"{k} {v}" for k, v in r.space.parameters.items())
+    sizes = ", ".join(f"{k} {in_words(v)}" for k, v in r.space.parameters.items())
     space = "; ".join(filter(None, [sizes, f"metric: {r.space.metric}"]))
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
     notes = "".join(f"{line}\n" for line in of_chart(release))
@@ -37,6 +38,18 @@ def describe(release: Release) -> str:
         f"of spacing {r.lattice_spacing:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
         f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {clock(g.clock_delta)}"
     )
+
+
+def in_words(value: Any) -> str:
+    """A parameter of a space; one that is a list of spaces too.
+
+    >>> in_words([{"name": "sphere", "parameters": {"dim": 2}}, {"name": "euclidean", "parameters": {"dim": 1}}])
+    '[sphere (dim 2), euclidean (dim 1)]'
+    """
+    if isinstance(value, Mapping) and value.keys() == {"name", "parameters"}:
+        inside = ", ".join(f"{k} {in_words(v)}" for k, v in value["parameters"].items())
+        return f"{value['name']} ({inside})" if inside else str(value["name"])
+    return f"[{', '.join(map(in_words, value))}]" if isinstance(value, list) else str(value)
 
 
 def what(release: Release, things: str) -> str:
