@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     )
     from .estimator import PrivateFrechetMean, PrivateTangentSpace
     from .files import Dataset, read, write_points
+    from .findings import Comparison, centroid_size, compare_groups, private_size, private_variance
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .ledger import Ledger
     from .mechanisms import (
@@ -66,6 +67,7 @@ _HOMES = {
     "calibration": "Calibration Scale",
     "estimator": "PrivateFrechetMean PrivateTangentSpace",
     "frechet": "ConvergenceWarning FrechetMean frechet_mean",
+    "findings": "Comparison centroid_size compare_groups private_size private_variance",
     "files": "Dataset read write_points",
     "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
     "Refusal SfumatoError UnsavedError",
@@ -93,6 +95,7 @@ __all__ = [
     "BudgetExceeded",
     "Calibration",
     "Chart",
+    "Comparison",
     "ConvergenceWarning",
     "Dataset",
     "Ellipsoid",
@@ -128,6 +131,8 @@ __all__ = [
     "UnsavedError",
     "__version__",
     "as_opendp",
+    "centroid_size",
+    "compare_groups",
     "crosses_itself",
     "find_region",
     "frechet_mean",
@@ -139,6 +144,8 @@ __all__ = [
     "plot_release",
     "private_mean",
     "private_radius",
+    "private_size",
+    "private_variance",
     "read",
     "smooth_outline",
     "write_points",

@@ -331,7 +331,14 @@ def _two_digits(number: float) -> int:
     return int(-(-number // unit) * unit)
 
 
-def note_release(budget: Budget | None, paid: object, release: Release) -> None:
+class Summed(Protocol):
+    """A release, or several together, by their sum."""
+
+    @property
+    def sha256(self) -> str: ...
+
+
+def note_release(budget: Budget | None, paid: object, release: Summed) -> None:
     """Tell a ledger which release its charge paid for; if that cannot be written, charge and release stand all the same."""
     if budget is None or not hasattr(budget, "complete"):
         return

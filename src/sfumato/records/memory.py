@@ -116,3 +116,17 @@ def _libraries() -> Any:
 def one_thread() -> AbstractContextManager[Any]:
     """BLAS with one thread: loops over many small products only get slower with more, a hundred times on a busy machine."""
     return _libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+
+
+class Mapped(Records):
+    """What a function makes of the records of another space, each by itself."""
+
+    def __init__(self, records: Records, space: Space, function: Callable[[Points], Points]) -> None:
+        self.records, self.space, self.function, self.n = records, space, function, records.n
+
+    def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
+        return self.records.reduce(partial(_mapped, self.function, function), combine)
+
+
+def _mapped(first: Callable[[Points], Points], function: Callable[..., T], points: Points, weights: Array | None) -> T:
+    return function(first(points), weights)

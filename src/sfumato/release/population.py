@@ -13,7 +13,6 @@ from ..calibration.population import check_level, sum_quantile, variance_bound
 from ..spaces.base import Array, Points
 
 if TYPE_CHECKING:
-    from ..regions import Ellipsoid
     from .record import Release
 
 
@@ -46,18 +45,8 @@ class PopulationRegion:
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points of the space lie in the region, as they look from the chart's centre."""
-        chart = self._chart
-        distance = np.linalg.norm(_coordinates(chart, points) - _coordinates(chart, self.release.raw[None]), axis=1)
-        return np.asarray(distance <= self.chart_radius)
-
-    @property
-    def _chart(self) -> Ellipsoid:
-        from ..views.base import chart_of
-
-        chart = chart_of(self.release)
-        if chart is None:
-            raise ValueError(f"the space {self.release.space.name!r} is not known here")
-        return chart
+        distance = chart_coordinates(self.release, points) - chart_coordinates(self.release, self.release.raw[None])
+        return np.asarray(np.linalg.norm(distance, axis=1) <= self.chart_radius)
 
     @property
     def words(self) -> str:
@@ -73,9 +62,16 @@ class PopulationRegion:
         )
 
 
-def _coordinates(chart: Ellipsoid, points: ArrayLike) -> Array:
-    """w of points, not clipped."""
-    space = chart.space
+def chart_coordinates(release: Release, points: ArrayLike) -> Array:
+    """w of points in the chart of a release by chart, not clipped."""
+    from ..regions import Ellipsoid
+
+    space, found = release.space.known, release.chart
+    if space is None or found is None:
+        raise ValueError(
+            f"the space {release.space.name!r} is not known here" if found else "this release has no chart"
+        )
+    chart = Ellipsoid(space, release.ball.center, found.axes, found.basis)
     canonical: Points = space.validate(points)
     return np.asarray(space.coordinates(chart.center, space.log(chart.center, canonical)) @ chart.basis.T / chart.axes)
 

@@ -25,6 +25,7 @@ def register(kind: type[Space]) -> None:
 for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
+LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
 
 
 def space_named(name: str, typed: bool = False) -> type[Space]:
@@ -98,6 +99,7 @@ def recorded_name(space: Space) -> str:
 
 __all__ = [
     "GLOBE",
+    "LINE",
     "SPACES",
     "SPD",
     "Chart",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -43,6 +43,12 @@ class View:
         if len(rows) > MOST_ROWS:
             rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
         return grid(header, rows)
+
+    def draw_pair(self, releases: Mapping[str, Release]) -> Figure:
+        """A picture of the releases of two groups, by their names, without caption."""
+        (head, first), (_, second) = (self.table(release) for release in releases.values())
+        header = (head[0], *(f"{name}: {column}" for name in releases for column in head[1:]))
+        return grid(header, [(*one, *two[1:]) for one, two in zip(first, second, strict=True)][:MOST_ROWS])
 
     def meaning(self, release: Release, error: float) -> str:
         """A distance in words that the space understands; empty where it needs none."""

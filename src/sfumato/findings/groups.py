@@ -1,0 +1,328 @@
+"""Groups: a private mean of each, the difference of two with its region, and a test of equal means (Result 6)."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile, variance_bound
+from ..errors import RecordError, Refusal
+from ..files import Dataset, as_data
+from ..mechanisms.base import PERSON
+from ..mechanisms.choice import choose
+from ..mechanisms.composed import ComposedPlan
+from ..mechanisms.inference import SHARE, InferencePlan
+from ..mechanisms.plan import Budget, Problem, note_release
+from ..privacy import PureDP
+from ..records import Records
+from ..regions import Ball, Ellipsoid, Region
+from ..release import Release
+from ..release.atomic import write_atomically
+from ..release.population import chart_coordinates
+from ..spaces.base import Array
+from ..units import reduce_to_units, take_unit
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+FORMAT = "sfumato comparison 1"
+NEIGHBOURS = (
+    "data sets in which one unit's value differs and its group is the same; the groups of all units and so the sizes of the "
+    "groups are public"
+)
+PRIVATE_LABELS = (
+    "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
+    "Where the group itself is private (a diagnosis, say), no such comparison is made: compare groups that everybody may know"
+)
+
+
+@dataclass(frozen=True)
+class Difference:
+    """What the releases of two groups say of the difference of their population means, in the common chart.
+
+    Attributes
+    ----------
+    first, second : str
+        The groups.
+    length : float
+        ‖w̃₁ − w̃₂‖: how far the released means are apart, in the chart's norm, in which the public region has size 1.
+    chart_radius : float
+        The difference of the population means is within this of the released difference, at the level of ``level``.
+    p_value : float
+        The chance of released means at least so far apart if the populations have the same mean; "at most 1 − 0.85" is all that
+        is shown of larger ones.
+    """
+
+    first: str
+    second: str
+    level: float
+    length: float
+    chart_radius: float
+    p_value: float
+
+    @property
+    def differs(self) -> bool:
+        """Whether equal means are rejected at 1 − level."""
+        return self.length > self.chart_radius
+
+    @property
+    def words(self) -> str:
+        p = f"p = {self.p_value:.2g}" if self.p_value <= 1 - LEAST else f"p above {1 - LEAST:.2g}"
+        verdict = "differ" if self.differs else "may be the same, as far as these releases tell"
+        return f"The means of {self.first} and {self.second} {verdict} ({p}, at the level of {1 - self.level:.2g})."
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """Private means of groups in one chart, which were charged as one.
+
+    Attributes
+    ----------
+    groups : dict of Release
+        The release of each group, by its label.
+    epsilon : float
+        What all of them cost together: as much as one, as each person is in one group.
+    """
+
+    groups: Mapping[str, Release]
+    epsilon: float
+
+    def difference(self, first: str | None = None, second: str | None = None, level: float = 0.95) -> Difference:
+        """Two groups compared: the first two unless named.  Levels below 0.85 are not shown to cover, and refused.
+
+        Equal means are rejected beyond the quantile of ‖N₁ + N₂ + √(V₁/n₁ + V₂/n₂)·Z·e₁‖ (proofs, Result 6).
+        """
+        check_level(level)
+        names = [*self.groups]
+        one, two = first or names[0], second or names[1]
+        for name in (one, two):
+            if name not in self.groups:
+                raise ValueError(f"there is no group {name!r}; the groups are {', '.join(names)}")
+        a, b = self.groups[one], self.groups[two]
+        apart = float(np.linalg.norm(self._w[one] - self._w[two]))
+        sigmas, p = (a.calibration.sigma, b.calibration.sigma), len(self._w[one])
+        variance = sum(_variance(release, level, p) / release.n for release in (a, b))
+        cells = (a.lattice_spacing + b.lattice_spacing) / 2 * np.sqrt(p)
+        radius = sum_quantile(level, p, sigmas, variance) + float(cells)
+        chance = 1 - sum_probability(max(0.0, apart - float(cells)), p, sigmas, variance)
+        return Difference(one, two, level, apart, radius, max(chance, 1e-6))
+
+    @cached_property
+    def _w(self) -> dict[str, Array]:
+        return {name: chart_coordinates(release, release.raw[None])[0] for name, release in self.groups.items()}
+
+    @property
+    def differences(self) -> list[Difference]:
+        """All pairs, at the level of 0.95 each."""
+        return [self.difference(*pair) for pair in combinations(self.groups, 2)]
+
+    def describe(self) -> str:
+        """The groups and what their difference says, in plain words."""
+        sizes = ", ".join(f"{name} ({release.n})" for name, release in self.groups.items())
+        pairs = self.differences
+        many = f" These are {len(pairs)} tests: one in twenty would reject by chance." if len(pairs) > 1 else ""
+        words = "\n".join(difference.words for difference in pairs)
+        first = next(iter(self.groups.values()))
+        bias = [release.bias if release.bias is not None else np.inf for release in self.groups.values()]
+        near = f" Fréchet means may differ from these by up to {max(bias):.2g}." if np.isfinite(max(bias)) else ""
+        return (
+            f"Compared: {sizes}, whose groups and sizes are public; epsilon {self.epsilon:g} in all, as each unit "
+            f"({first.guarantee.unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
+            f"centre, of populations as they are clipped to the public region.{near}"
+        )
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """A picture of the first two groups and how they differ; written to a file if one is named."""
+        from ..views.compared import plot_comparison
+
+        return plot_comparison(self, path)
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+    def to_json(self) -> str:
+        document = {"format": FORMAT, "epsilon": self.epsilon, "groups": self._documents()}
+        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+
+    def _documents(self) -> dict[str, Any]:
+        return {name: json.loads(release.to_json()) for name, release in self.groups.items()}
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.to_json().encode()).hexdigest()
+
+    def save(self, path: str | os.PathLike[str], overwrite: bool = True) -> None:
+        """Write all releases as one JSON file, whole or not at all, with the SHA-256 of the rest."""
+        document = {**json.loads(self.to_json()), "sha256": self.sha256}
+        write_atomically(Path(path), json.dumps(document, indent=2, ensure_ascii=False) + "\n", overwrite)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Self:
+        """Read what :meth:`save` wrote; a RecordError says what is wrong with any other file."""
+        try:
+            document = json.loads(Path(path).read_text(encoding="utf-8"))
+            if document.pop("format") != FORMAT:
+                raise ValueError(f"it does not say {FORMAT!r} under 'format'")
+            noted = document.pop("sha256", None)
+            groups = {name: Release.from_json(json.dumps(each)) for name, each in document["groups"].items()}
+            found = cls(groups, float(document["epsilon"]))
+        except (ValueError, KeyError, TypeError, AttributeError) as error:
+            raise RecordError(f"{path}: this is not a comparison of groups: {error}") from None
+        if noted != found.sha256:
+            raise RecordError(f"{path}: this comparison was altered since it was saved; take another copy of it")
+        return found
+
+
+def _variance(release: Release, level: float, p: int) -> float:
+    spread = release.spread
+    if spread is None or spread.second_moment is None or spread.length is None:
+        return 1.0
+    numbers = (p, release.calibration.sigma, spread.second_moment, spread.scale, spread.length)
+    return variance_bound(level, release.n, release.guarantee.epsilon, *numbers)
+
+
+def compare_groups(
+    points: ArrayLike | Dataset,
+    labels: ArrayLike | str,
+    region: Region,
+    epsilon: float,
+    *,
+    public_labels: bool = True,
+    inference: float = SHARE,
+    unit: str | ArrayLike | None = None,
+    unit_name: str = PERSON,
+    invalid: str = "raise",
+    budget: Budget | None = None,
+    force: bool = False,
+    allow_useless: bool = False,
+) -> Comparison:
+    """Release a private mean of each group, their differences with regions, and tests of equal means.
+
+    The groups of all people, and so the sizes of the groups, must be public: replacing one person's record then changes one
+    group's release, and all releases together cost ε, not the sum.
+
+    Parameters
+    ----------
+    points : array_like or Dataset
+        Records, one in each row.
+    labels : array_like, or str
+        The public group of each record; or the name of a label of the Dataset, such as "sex".
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        Public knowledge about where the records of all groups lie; one chart serves all of them.
+    epsilon : float
+        The privacy loss, of all groups together.
+    public_labels : bool
+        Whether the groups are public.  Where they are not, the comparison is refused.
+    inference : float
+        Share of ε for the spread of each group, which regions and tests need.
+    unit, unit_name, invalid, budget, force, allow_useless
+        As in :func:`sfumato.private_mean`.  A unit must be in one group.
+
+    Returns
+    -------
+    Comparison
+        ``groups``, ``difference()``, ``describe()``, ``plot()`` and ``save()``.
+
+    Raises
+    ------
+    Refusal
+        If the groups are not public, a unit is in two groups, or the noise would be larger than what is known beforehand.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean
+    >>> rng = np.random.default_rng(0)
+    >>> labels = np.repeat(["f", "m"], 400)
+    >>> points = rng.normal(size=(800, 2)) * 0.2 + np.where(labels == "f", 0.3, -0.3)[:, None]
+    >>> found = compare_groups(points, labels, Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=1.0)
+    >>> [*found.groups], found.difference().differs, found.epsilon
+    (['f', 'm'], True, 1.0)
+    """
+    if not public_labels:
+        raise Refusal(PRIVATE_LABELS)
+    privacy = PureDP(epsilon).check(force)
+    parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
+    chart = _one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
+    plans = {name: _plan(chart, records.n, privacy, inference, allow_useless) for name, records in parts.items()}
+    paid = None
+    if budget is not None:
+        sizes = {name: records.n for name, records in parts.items()}
+        first = next(iter(plans.values())).record.document()
+        about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words}
+        paid = budget.charge(privacy.epsilon, {**first, **about, "n": sum(sizes.values())})
+    groups = {}
+    for name, plan in plans.items():
+        release = plan.release(parts[name], words)
+        groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=NEIGHBOURS))
+    found = Comparison(groups, privacy.epsilon)
+    note_release(budget, paid, found)
+    return found
+
+
+def _by_group(
+    points: Any, labels: Any, region: Region, unit: Any, unit_name: str, invalid: str
+) -> tuple[dict[str, Records], str]:
+    """The records of each group, one for each unit, in the order of the labels; and the unit in words."""
+    data = as_data(points, region.space)
+    if isinstance(labels, str):
+        known = data.labels if isinstance(data, Dataset) else {}
+        if labels not in known:
+            raise ValueError(f"there is no label {labels!r} beside the points; there are: {', '.join(known) or 'none'}")
+        labels = known[labels]
+    groups = np.asarray(labels)
+    points, unit = take_unit(data, unit)
+    admitted = region.admit(points, invalid)
+    if groups.shape != (len(admitted),):
+        raise ValueError(f"{len(admitted)} records need as many labels of groups, not an array of shape {groups.shape}")
+    groups = groups.astype(str)
+    names = sorted(dict.fromkeys(groups.tolist()))
+    if len(names) < 2:
+        raise ValueError(
+            f"a comparison needs two groups or more; all labels are {names[0]!r}" if names else "no records"
+        )
+    if not isinstance(unit, str):
+        _check_units(groups, np.asarray(unit))
+    parts = {}
+    for name in names:
+        rows: NDArray[np.bool_] = groups == name
+        own = admitted[rows]
+        own = own if isinstance(unit, str) else reduce_to_units(region, own, np.asarray(unit)[rows])
+        if len(own) < 2:
+            raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
+        parts[name] = Records(region.space, own)
+    return parts, unit if isinstance(unit, str) else unit_name
+
+
+def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
+    """A Refusal if a unit is in two groups: replacing it would change two releases."""
+    pairs = np.unique(np.stack([units.astype(str), groups], axis=1), axis=0)
+    if len(pairs) > len(np.unique(pairs[:, 0])):
+        raise Refusal(
+            "a unit has records in two groups, so that replacing it would change both: compare groups of different people, or "
+            "release each group by itself, at its own price. Nothing was spent"
+        )
+
+
+def _one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
+    """The region as all groups use it: settled for the smallest of them."""
+    return region if isinstance(region, Ball) else region.settle(n, epsilon)
+
+
+def _plan(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+    def planned(count: int, epsilon: float) -> ComposedPlan:
+        plan = choose(Problem(chart, count, PureDP(epsilon)), "tangent", inference=inference)
+        assert isinstance(plan, InferencePlan)
+        return plan
+
+    plan = planned(n, privacy.epsilon)
+    plan.check_useful(planned, allow)
+    assert isinstance(plan, InferencePlan)
+    return plan

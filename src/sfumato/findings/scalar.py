@@ -1,0 +1,213 @@
+"""Numbers beside a mean: the variance about it, and the size of landmark configurations."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..errors import InvalidPointError
+from ..files import Dataset, as_data
+from ..mechanisms.base import PERSON, gather
+from ..mechanisms.inference import SHARE, InferencePlan
+from ..mechanisms.plan import Budget, Problem
+from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..privacy import PureDP
+from ..records import Mapped, Records
+from ..regions import Ball
+from ..release import Release
+from ..spaces import LINE
+from ..spaces.base import Array, Points, as_numbers
+
+
+@dataclass(frozen=True)
+class Named:
+    """A statistic by its name."""
+
+    name: str
+    distance: str = "difference"
+    condition: str = ""
+
+
+def private_variance(
+    points: ArrayLike | Dataset,
+    mean: Release,
+    epsilon: float,
+    *,
+    reach: float | None = None,
+    inference: float = SHARE,
+    budget: Budget | None = None,
+    unit: str | ArrayLike | None = None,
+    unit_name: str = PERSON,
+    invalid: str = "raise",
+    force: bool = False,
+) -> Release:
+    """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each held to at most reach².
+
+    One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean comes
+    beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the variance of the
+    population.
+
+    Parameters
+    ----------
+    points : array_like or Dataset
+        The records of which ``mean`` was released, or others like them.
+    mean : Release
+        The released mean; it is public, so it may be used.
+    epsilon : float
+        The privacy loss of the variance.
+    reach : float, optional
+        The distance from the mean beyond which records count as being there: public; the radius of the region unless given.
+    inference : float
+        Share of ε for the interval; 0: none.
+    budget, unit, unit_name, invalid, force
+        As in :func:`sfumato.private_mean`.
+
+    Returns
+    -------
+    Release
+        Its value is one number, in squared units of the space's distance.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean, private_mean
+    >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
+    >>> mean = private_mean(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.5), epsilon=1.0)
+    >>> variance = private_variance(points, mean, epsilon=1.0)
+    >>> bool(abs(variance.value[0] - 0.5) < 0.05), variance.region(0.95).radius < 0.1
+    (True, True)
+    """
+    space = mean.space.known
+    if space is None:
+        raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
+    far = mean.ball.radius if reach is None else reach
+    ball = Ball(space, mean.value, far)
+    records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
+    rows = partial(_squared_distances, ball)
+    name = "mean squared distance from a released mean (Fréchet variance)"
+    return scalar_release(records, rows, (0.0, far**2), name, PureDP(epsilon).check(force), words, inference, budget)
+
+
+def _squared_distances(ball: Ball, points: Points) -> Array:
+    return np.asarray(np.minimum(ball.distances(points), ball.radius) ** 2)[:, None]
+
+
+def scalar_release(
+    records: Records,
+    rows: Callable[[Points], Array],
+    limits: tuple[float, float],
+    name: str,
+    privacy: PureDP,
+    unit: str,
+    inference: float,
+    budget: Budget | None = None,
+) -> Release:
+    """The mean of one number for each record, between public limits: by Laplace noise in a chart of the line."""
+    low, high = limits
+    ball, statistic = Ball(LINE, [(low + high) / 2], (high - low) / 2), Named(name)
+    rest = privacy.epsilon * (1 - inference)
+    base = TangentKNorm(ball, rest).plan(records.n)
+    assert isinstance(base, TangentPlan)
+    base = replace(base, problem=replace(base.problem, statistic=statistic))
+    plan = InferencePlan.of(Problem(ball, records.n, privacy, statistic), base, inference) if inference else base
+    return plan.release(Mapped(records, LINE, rows), unit, budget)
+
+
+# -- size ------------------------------------------------------------------------------------------------------------------
+class SizeRelease(NamedTuple):
+    """The private mean and variance of centroid sizes: two releases that were charged as one."""
+
+    mean: Release
+    variance: Release
+
+
+def centroid_size(points: ArrayLike | Dataset) -> Array:
+    """The size of landmark configurations, (n, k, m): √Σ‖xⱼ − x̄‖², times the SCALE that a TPS file gives (Bookstein 1991).
+
+    >>> centroid_size(np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [2.0, 0.0]]])).tolist()
+    [2.0]
+    """
+    array = as_numbers(points.points if isinstance(points, Dataset) else points)
+    if array.ndim != 3:
+        raise ValueError(f"sizes are those of landmarks, an array (n, k, 2) or (n, k, 3), not of shape {array.shape}")
+    sizes = np.linalg.norm(array - array.mean(axis=1, keepdims=True), axis=(1, 2))
+    if isinstance(points, Dataset) and "SCALE" in points.labels:
+        sizes = sizes * np.asarray(points.labels["SCALE"], dtype=np.float64)
+    return np.asarray(sizes, dtype=np.float64)
+
+
+def private_size(
+    points: ArrayLike | Dataset,
+    smallest: float,
+    largest: float,
+    epsilon: float,
+    *,
+    inference: float = SHARE,
+    budget: Budget | None = None,
+    unit: str | ArrayLike | None = None,
+    unit_name: str = PERSON,
+    force: bool = False,
+) -> SizeRelease:
+    """Release the mean and the variance of centroid sizes, which shapes leave out: half of ε for each, charged as one.
+
+    Parameters
+    ----------
+    points : array_like or Dataset
+        Landmarks, (n, k, 2) or (n, k, 3), in common units.
+    smallest, largest : float
+        Public limits of the sizes; sizes outside are moved to them.
+    epsilon : float
+        The privacy loss of both.
+    inference, budget, unit, unit_name, force
+        As in :func:`private_variance`.
+
+    Returns
+    -------
+    SizeRelease
+        ``mean`` and ``variance``, each a Release with its own error and interval.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> landmarks = rng.normal(size=(3000, 12, 2)) * rng.uniform(0.9, 1.1, (3000, 1, 1))
+    >>> size = private_size(landmarks, 2.0, 8.0, epsilon=2.0)
+    >>> bool(abs(size.mean.value[0] - centroid_size(landmarks).mean()) < 0.05), size.variance.value.shape
+    (True, (1,))
+    """
+    if not 0 <= smallest < largest < np.inf:
+        raise ValueError(
+            f"the limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}"
+        )
+    privacy = PureDP(epsilon).check(force)
+    sizes = centroid_size(points)
+    if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
+        raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
+    ball = Ball(LINE, [(smallest + largest) / 2], (largest - smallest) / 2)
+    records, words = gather(ball, sizes[:, None], unit, unit_name, "raise", workers=1)
+    paid = None
+    if budget is not None:
+        paid = budget.charge(privacy.epsilon, {"statistic": "mean and variance of centroid sizes", "unit": words})
+    half = PureDP(privacy.epsilon / 2)
+    name = "mean centroid size"
+    mean = scalar_release(records, _same, (smallest, largest), name, half, words, inference)
+    middle = float(np.clip(mean.value[0], smallest, largest))
+    far = max(middle - smallest, largest - middle)
+    rows = partial(_squared_distances, Ball(LINE, [middle], far))
+    variance = scalar_release(records, rows, (0.0, far**2), "variance of centroid sizes", half, words, inference)
+    _note(budget, paid, mean, variance)
+    return SizeRelease(mean, variance)
+
+
+def _same(points: Points) -> Points:
+    return points
+
+
+def _note(budget: Budget | None, paid: object, *releases: Release) -> None:
+    """Tell a ledger which releases a charge paid for, by the sum of the last one."""
+    from ..mechanisms.plan import note_release
+
+    note_release(budget, paid, releases[-1])
