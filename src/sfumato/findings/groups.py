@@ -78,6 +78,7 @@ class Difference:
     @property
     def words(self) -> str:
         p = f"p = {self.p_value:.2g}" if self.p_value <= 1 - LEAST else f"p above {1 - LEAST:.2g}"
+        p = p if self.p_value >= 0.001 else "p below 0.001"
         verdict = "differ" if self.differs else "may be the same, as far as these releases tell"
         return f"The means of {self.first} and {self.second} {verdict} ({p}, at the level of {1 - self.level:.2g})."
 

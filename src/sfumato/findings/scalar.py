@@ -49,8 +49,8 @@ def private_variance(
     """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each held to at most reach².
 
     One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean comes
-    beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the variance of the
-    population.
+    beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the
+    variance of the population.
 
     Parameters
     ----------
