@@ -1,0 +1,162 @@
+"""Regions for the population's mean: their formula, that they cover, and what a release tells of them."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from conftest import cloud
+from sfumato.calibration.population import noise_quantile, sum_probability, sum_quantile, variance_bound
+from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms.inference import InferencePlan
+from sfumato.privacy import PureDP
+from sfumato.records import Records
+
+SPHERE = sf.Sphere(dim=2)
+BALL = sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.6)
+
+
+def noise(p, sigma, size, rng):
+    g = rng.normal(size=(size, p))
+    return sigma * rng.gamma(p, size=size)[:, None] * g / np.linalg.norm(g, axis=1, keepdims=True)
+
+
+@pytest.mark.parametrize(
+    ("p", "sigmas", "variance"), [(1, [0.3], 0.1), (2, [0.05], 0.3), (10, [0.02, 0.03], 0.04), (30, [0.1], 0.0)]
+)
+def test_quantiles_are_those_of_simulated_sums(p, sigmas, variance, rng):
+    drawn = sum(noise(p, sigma, 200_000, rng) for sigma in sigmas)
+    drawn[:, 0] += np.sqrt(variance) * rng.normal(size=len(drawn))
+    lengths = np.linalg.norm(drawn, axis=1)
+    for level in (0.85, 0.95, 0.99):
+        q = sum_quantile(level, p, sigmas, variance)
+        margin = 5.5 * np.sqrt(level * (1 - level) / len(lengths)) + 2e-3  # and the cells of the law of τ
+        assert abs((lengths <= q).mean() - level) < margin
+        assert abs((lengths <= 1.15 * q).mean() - level) > margin
+        assert sum_probability(q, p, sigmas, variance) == pytest.approx(level, abs=1e-6)
+
+
+def test_the_variance_is_bounded_by_the_formula():
+    b, q = 0.02, noise_quantile(0.95, 3, 0.01)
+    found = variance_bound(0.95, 50, 1.0, 3, 0.01, 0.3, b, 0.4)
+    assert found == pytest.approx(50 / 49 * (0.3 + b * np.log(10) - (0.4 - q) ** 2))
+    assert variance_bound(0.95, 50, 8.0, 3, 0.01, 0.3, b, 0.4) == pytest.approx(found + 4 / 50)
+    assert variance_bound(0.95, 50, 1.0, 3, 0.01, 5.0, b, 0.0) == 1.0
+    assert variance_bound(0.95, 50, 1.0, 3, 0.01, -5.0, b, 0.9) == 0.0
+    assert variance_bound(0.95, 1, 1.0, 3, 0.01, 0.0, b, 0.9) == 1.0
+
+
+@pytest.mark.parametrize(("n", "epsilon", "p"), [(50, 4.0, 2), (200, 1.0, 10), (1000, 0.5, 2)])
+def test_regions_cover_and_the_noise_alone_would_not(n, epsilon, p, rng):
+    """A population on a line, which is the worst of its spread; with the plan's own draws."""
+    space = sf.Euclidean(dim=p)
+    plan = choose(Problem(sf.Ball(space, np.zeros(p), 1.0), n, PureDP(epsilon)), "tangent", inference=0.1)
+    sigma, scale = plan.chart.scale.sigma, float(plan.width) / n
+    hits, alone, spreads = 0, 0, np.linspace(0, 1.1, 12)
+    table = [sum_quantile(0.95, p, [sigma], spread / n) for spread in spreads]
+    for _ in range(400):
+        points = np.zeros((n, p))
+        points[:, 0] = 0.2 + 0.4 * rng.normal(size=n).clip(-2, 2)
+        drawn = plan.base.draw(Records(space, points), rng)
+        moment = plan.second_moment(plan.chart.chart, Records(space, points), rng)
+        variance = variance_bound(0.95, n, epsilon, p, sigma, moment, scale, drawn.length)
+        off = np.linalg.norm(drawn.raw - np.eye(1, p)[0] * 0.2)
+        hits, alone = (
+            hits + (off <= np.interp(variance, spreads, table)),
+            alone + (off <= noise_quantile(0.95, p, sigma)),
+        )
+    assert hits > 400 * 0.94 - 5 * np.sqrt(400 * 0.94 * 0.06)
+    assert n > 50 or alone < hits - 60  # where the sample says as little as the noise hides
+
+
+def test_a_release_says_it_and_so_does_its_record(rng):
+    points = cloud(SPHERE, BALL.center, 0.4, 300, rng)
+    release = sf.private_mean(points, BALL, 1.0, inference=0.1)
+    region = release.region(0.95)
+    assert release.guarantee.epsilon == 1.0
+    assert release.spread.share == 0.1
+    assert release.spread.scale == pytest.approx(1 / (300 * 0.1))
+    assert 0 < region.radius < 0.6
+    assert region.contains(release.raw[None])[0]
+    assert not region.contains(SPHERE.exp(BALL.center, np.array([[0.0, 3.0, 0.0]])))[0]
+    assert region.chart_radius < release.region(0.99).chart_radius
+    assert region.words in release.describe()
+    assert "95% confidence" in region.words
+    again = sf.Release.from_json(release.to_json())
+    assert again.region(0.95).chart_radius == region.chart_radius
+    wide = sf.private_mean(points, BALL, 1.0, "tangent")
+    assert wide.spread is None
+    assert wide.region(0.95).chart_radius > region.chart_radius
+    assert "as spread out as their public region allows" in wide.region().words
+
+
+def test_what_has_no_region_says_how_to_get_one(rng):
+    points = cloud(SPHERE, BALL.center, 0.4, 300, rng)
+    with pytest.raises(ValueError, match=r"by kng has no region.*inference=0.1"):
+        sf.private_mean(points, BALL, 1.0, "kng").region()
+    with pytest.raises(ValueError, match=r"level from 0.85 to 0.999, not 0.5"):
+        sf.private_mean(points, BALL, 1.0, inference=0.1).region(0.5)
+    with pytest.raises(sf.Refusal, match="inference goes with releases by chart"):
+        sf.private_mean(points, BALL, 1.0, "kng", inference=0.1)
+    for share in (0.7, -0.1, "a"):
+        with pytest.raises(ValueError, match="inference must be a share of epsilon"):
+            sf.private_mean(points, BALL, 1.0, inference=share)
+
+
+@pytest.mark.parametrize("how", [{}, {"steps": 2}, {"find": "ball"}])
+def test_shares_add_up_exactly_and_one_record_moves_the_sum_by_one_unit(how):
+    problem = Problem(BALL, 10, PureDP(0.7))
+    plan = choose(problem, "tangent", inference=0.1, **how)
+    assert isinstance(plan, InferencePlan)
+    assert 1 / plan.width + Fraction(plan.base.problem.privacy.epsilon) == Fraction(0.7)
+    edge = SPHERE.exp(BALL.center, np.array([[0.6, 0.0, 0.0]]))
+    sums = []
+    for first in (edge, BALL.center[None]):
+        records = Records(SPHERE, np.concatenate([first, np.repeat(BALL.center[None], 9, axis=0)]))
+        rng = np.random.default_rng(0)
+        sums.append(plan.second_moment(plan.chart.chart, records, rng) * 10)
+    assert 0.999 < sums[0] - sums[1] <= 1
+
+
+def test_it_is_charged_as_one(rng):
+    charged = []
+
+    class Budget:
+        def charge(self, epsilon, record):
+            charged.append((epsilon, record["spread"]))
+
+    release = sf.private_mean(cloud(SPHERE, BALL.center, 0.4, 300, rng), BALL, 1.0, inference=0.2, budget=Budget())
+    assert [epsilon for epsilon, _ in charged] == [1.0]
+    assert charged[0][1]["second_moment"] is None
+    assert release.spread.second_moment is not None
+
+
+def test_the_variance_about_a_mean_has_an_interval(rng):
+    points = rng.normal(0, 0.3, (3000, 2))
+    mean = sf.private_mean(points, sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.5), 4.0)
+    variance = sf.private_variance(points, mean, 4.0)
+    assert abs(variance.value[0] - 0.18) < 0.05
+    assert variance.region(0.95).contains(variance.value[None])[0]
+    with pytest.raises(ValueError, match="must be a positive number"):
+        sf.private_variance(points, mean, 1.0, reach=-1.0)
+
+
+def test_sizes_are_released_with_their_variance_and_charged_as_one(rng):
+    charged = []
+
+    class Budget:
+        def charge(self, epsilon, record):
+            charged.append((epsilon, record["statistic"]))
+
+    landmarks = rng.normal(size=(2000, 8, 3))
+    sizes = sf.centroid_size(landmarks)
+    found = sf.private_size(landmarks, 1.0, 9.0, 4.0, budget=Budget())
+    assert charged == [(4.0, "mean and variance of centroid sizes")]
+    assert abs(found.mean.value[0] - sizes.mean()) < 0.2
+    assert abs(found.variance.value[0] - sizes.var()) < 0.5
+    landmarks[5, 0, 0] = np.nan
+    with pytest.raises(sf.InvalidPointError, match="record 5: has no size"):
+        sf.private_size(landmarks, 1.0, 9.0, 4.0)
+    with pytest.raises(ValueError, match="the smaller first"):
+        sf.private_size(landmarks, 9.0, 1.0, 4.0)
