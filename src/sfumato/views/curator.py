@@ -86,7 +86,7 @@ def inspection_in_words(data: Dataset, space: Space, facts: dict[str, Any]) -> s
     return "\n".join(
         [
             "For the curator's eyes: not private.\n",
-            f"{data.path}: {data.format}, {len(data)} records, {data.kind} of shape {' x '.join(map(str, facts['shape']))}",
+            f"{data.path}: {data.format}, {data.contents}",
             f"The points are {data.source}, as for {space}",
             f"Columns beside the points: {', '.join(data.labels) or 'none'}",
             f"Bad records: {facts['bad_records'] or 'none'}",
