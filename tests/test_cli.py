@@ -205,6 +205,39 @@ def test_inspect_says_what_a_file_holds(sfumato, wings, tmp_path):
     assert found["exact_copies"] == 1
 
 
+def test_curves_are_resampled_alike_in_records_and_public_files(sfumato, tmp_path):
+    rng = np.random.default_rng(11)
+
+    def written(name, sizes):
+        def lines(points):
+            return "".join(f"{x} {y}\n" for x, y in (points + rng.normal(0, 0.01, np.shape(points))).tolist())
+
+        marks = np.array([[0.0, 0], [1, 0], [0, 1]])
+        arcs = [np.column_stack([np.linspace(1, 2, m), np.linspace(0, 1, m) ** 2]) for m in sizes]
+        text = "".join(f"LM=3\n{lines(marks)}CURVES=1\nPOINTS={len(arc)}\n{lines(arc)}" for arc in arcs)
+        (tmp_path / name).write_text(text)
+
+    written("records.tps", rng.integers(8, 14, 60))
+    written("public.tps", range(8, 28))
+    written("center.tps", [9])
+    code, _, err = sfumato("inspect", "records.tps")
+    assert code == 2
+    assert "--curves drop" in err
+    assert "--curves 20" in err
+    code, out, _ = sfumato("inspect", "records.tps", "--curves", "5")
+    assert code == 0
+    assert "60 records of 8 landmarks\n" in out
+    assert "then 1 curves and outlines, each resampled to 5 points" in out
+    assert "60 records of 3 landmarks\n" in sfumato("inspect", "records.tps", "--curves", "drop")[1]
+    for known in (["--public", "public.tps"], ["--center", "center.tps", "--radius", "0.2"]):
+        code, _, err = sfumato("release", "records.tps", *known, "--epsilon", "50", "--curves", "5", "--force")
+        assert code == 0, err
+        assert np.shape(json.loads((tmp_path / "mean.json").read_text())["value"]) == (8, 2)
+        assert sfumato("plan", *known, "--n", "60", "--epsilon", "50", "--curves", "5")[0] == 0
+        assert "--curves" in sfumato("plan", "--public", "public.tps", "--n", "60", "--epsilon", "50")[2]
+    assert "curves must be 'keep', 'drop' or a number" in sfumato("inspect", "records.tps", "--curves", "few")[2]
+
+
 def test_every_command_has_help_with_an_example(sfumato):
     for command in (
         ["release"],

@@ -108,7 +108,7 @@ FilesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILES...",
-        help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
+        help="The curator's records: TPS, NTS, 3D Slicer, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
         "them; several Parquet files are read in parts.",
     ),
 ]

@@ -134,7 +134,8 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
                     content if format.looks is None else decode(content).rstrip(" \t\x1a")
                 )  # Ctrl-Z: DOS ended files so
                 data = pick(format.read(held), space, choice, format.records_last).dataset(format.name, path)
-            return replace(data, points=choice.filled(data.points))
+            none = "; it marks no curves" if choice.curves != "keep" and "curves" not in data.source else ""
+            return replace(data, points=choice.filled(data.points), source=data.source + none)
     except FileError as error:
         raise FileError(f"{path}: {_sentence(str(error))}") from None
 
