@@ -238,6 +238,27 @@ def test_curves_are_resampled_alike_in_records_and_public_files(sfumato, tmp_pat
     assert "curves must be 'keep', 'drop' or a number" in sfumato("inspect", "records.tps", "--curves", "few")[2]
 
 
+def test_landmarks_in_another_order_than_the_records_are_refused(sfumato, tmp_path):
+    rng = np.random.default_rng(4)
+    names = ["nasion", "bregma", "lambda", "inion"]
+
+    def written(name, order, n):
+        rows = [
+            f"s{i},{mark},{x},{y}\n"
+            for i in range(n)
+            for mark, (x, y) in zip(order, rng.normal(size=(4, 2)).tolist(), strict=True)
+        ]
+        (tmp_path / name).write_text("specimen,landmark,x,y\n" + "".join(rows))
+
+    written("records.csv", names, 20)
+    written("public.csv", names[::-1], 9)
+    written("center.csv", names[::-1], 1)
+    for known in (["--public", "public.csv"], ["--center", "center.csv", "--radius", "0.3"]):
+        code, _, err = sfumato("release", "records.csv", *known, "--epsilon", "1")
+        assert code == 2
+        assert "has landmark 'inion' where the records have 'nasion'; put its landmarks in their order" in err
+
+
 def test_every_command_has_help_with_an_example(sfumato):
     for command in (
         ["release"],

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .interruption import Interruption, Stopped
-from .known import Known, knowing, read_sample, sample_beside
+from .known import Known, knowing, read_sample, same_order, sample_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -217,7 +217,7 @@ def region_beside(
 ) -> Region:
     """The public region that the options describe, for these records."""
     if known.public is None:
-        return known.region(space, None, load_center(str(known.center), space, choice.get("curves")))
+        return known.region(space, None, load_center(str(known.center), space, choice.get("curves"), data))
     return known.region(space, sample_beside(known.public, data, files, kind, sizes, **choice))
 
 
@@ -343,7 +343,7 @@ def named_space(name: str, sizes: dict[str, int | None]) -> Space:
     return space
 
 
-def load_center(text: str, space: Space, curves: Any = None) -> Any:
+def load_center(text: str, space: Space, curves: Any = None, records: Dataset | None = None) -> Any:
     """The public centre: a word, or the only record of a file."""
     from .files import read
     from .views import VIEWS
@@ -360,10 +360,11 @@ def load_center(text: str, space: Space, curves: Any = None) -> Any:
     if not Path(text).exists():
         words = f", or {' or '.join(view.centers)}" if view.centers and not view.origin else ""
         raise ValueError(f"--center {text}: there is no such file; give a file with one public record{words}")
-    points = read(Path(text), space, curves=curves).points
-    if len(points) != 1:
-        raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(points)}")
-    return points[0]
+    data = read(Path(text), space, curves=curves)
+    if len(data) != 1:
+        raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(data)}")
+    same_order(f"--center {text}", data, records)
+    return data.points[0]
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------

@@ -202,6 +202,7 @@ def sample_beside(
         raise ValueError(f"--public {error}. It must hold specimens like the records: {held}") from None
     if sample.points.shape[1:] != records.points.shape[1:]:
         raise ValueError(f"--public {file} holds {sample.contents}, but {held}: both must be of the same kind")
+    same_order(f"--public {file}", sample, records)
     shared = int(np.isin(_rows(records), _rows(sample)).sum())
     if shared == len(records):
         raise ValueError(f"--public {file}: holds the records of {files[0]} themselves, so it is not public; {OTHERS}")
@@ -209,6 +210,16 @@ def sample_beside(
         words = f"{shared} of the records are in {file} too, and public already: leave them out of the records"
         warnings.warn(f"for the curator only, not part of the release: {words}", stacklevel=2)
     return sample
+
+
+def same_order(name: str, data: Dataset, records: Dataset | None) -> None:
+    """A ValueError if two files name the same landmarks in another order."""
+    own, other = data.landmarks, () if records is None else records.landmarks
+    if own != other and sorted(own) == sorted(other):
+        first, second = next((a, b) for a, b in zip(own, other, strict=True) if a != b)
+        raise ValueError(
+            f"{name}: has landmark {first!r} where the records have {second!r}; put its landmarks in their order"
+        )
 
 
 OTHERS = "give specimens of others, which anyone may see"

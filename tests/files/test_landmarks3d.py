@@ -51,7 +51,7 @@ class Turns(sf.Euclidean):
 
     @property
     def layouts(self):
-        return {"matrices": (3, 3), "quaternions": (4,), "rotation vectors": (3,)}
+        return {"matrices": (3, 3), "unit quaternions": (4,), "rotation vectors": (3,)}
 
 
 @pytest.fixture
@@ -175,6 +175,22 @@ def test_three_by_three_stays_a_matrix_unless_the_space_says_landmarks(load, tmp
     ):
         load(rds(tmp_path, np.moveaxis(SOLID[:2], 0, -1)))
     assert load(rds(tmp_path, np.moveaxis(SOLID[:2], 0, -1)), Solid).points.shape == (2, 5, 3)
+
+
+def test_long_tables_by_any_name_and_of_one_specimen(load):
+    names = ["shell", "landmark", "site", "x", "y", "z"]
+    rows = [[i, j, "north", *at] for i, j, *at in rows_of()]
+    for content in (table(names, rows), table(names, [rows[i] for i in RNG.permutation(20)])):
+        for space in (None, Solid):
+            data = load(content, space)
+            np.testing.assert_array_equal(data.points[np.argsort(data.labels["shell"])], SOLID)
+            assert data.landmarks == ("1", "2", "3", "4", "5")
+    alone = table(names[1:], [row[1:] for row in rows[:5]])
+    np.testing.assert_array_equal(load(alone, Solid).points, SOLID[:1])
+    assert load(alone).kind == "vectors"  # which landmarks these are, nothing says
+    twice = [[*row[:3], i // 10, *row[3:]] for i, row in enumerate(rows)]
+    data = load(table(["shell", "landmark", "site", "half", "x", "y", "z"], twice))
+    np.testing.assert_array_equal(data.points, SOLID)
 
 
 def test_r_lists_and_workspaces(load, tmp_path):
@@ -479,6 +495,21 @@ def test_curves_of_slicer(load, tmp_path):
     assert read(files, curves=4).points.shape == (2, 9, 3)
 
 
+class Diagonal(sf.Euclidean):
+    kind = "vectors"
+
+    @property
+    def layouts(self):
+        return {"vectors": (self.dim,), "matrices": (self.dim, self.dim)} | ({"number": ()} if self.dim == 1 else {})
+
+
+def test_the_first_layout_wins(load):
+    assert load(npy(np.eye(3)), Diagonal(3)).points.shape == (3, 3)  # three records, not one matrix
+    assert load(npy(np.ones((5, 3, 3))), Diagonal(3)).points.shape == (5, 3, 3)
+    assert load(npy(np.eye(3)), Turns()).points.shape == (1, 3, 3)
+    assert load(npy(np.arange(7.0)), Diagonal(1)).points.shape == (7, 1)
+
+
 # -- spaces that take several layouts --------------------------------------------------------------------------------------
 QUATERNIONS = (lambda a: a / np.linalg.norm(a, axis=1, keepdims=True))(RNG.normal(size=(6, 4)))
 
@@ -492,7 +523,7 @@ def test_names_order_the_parts_of_a_quaternion(load, names, space):
     text = table(["time", *names.split()], np.column_stack([np.arange(6), QUATERNIONS[:, order]]).tolist())
     data = load(text, space)
     np.testing.assert_array_equal(data.points, QUATERNIONS)
-    assert data.source.endswith("as quaternions, scalar first (w, x, y, z)")
+    assert data.source.endswith("quaternions, scalar first (w, x, y, z)")
     assert list(data.labels) == ["time"]
     if names[0] in "qQ":  # without a space too; a plain w may be a weight
         np.testing.assert_array_equal(load(text).points, QUATERNIONS)
@@ -505,7 +536,7 @@ def test_every_layout_of_a_space_is_read(load):
     space = Turns()
     for points, called in (
         (turns.as_matrix(), "matrices"),
-        (QUATERNIONS, "quaternions, scalar first (w, x, y, z)"),
+        (QUATERNIONS, "unit quaternions, scalar first (w, x, y, z)"),
         (turns.as_rotvec(), "rotation vectors"),
     ):
         for wanted_space in (space, Turns):
@@ -514,12 +545,14 @@ def test_every_layout_of_a_space_is_read(load):
             assert data.source.endswith(f", as {called}")
         np.testing.assert_array_equal(load(npy(points[0]), space).points, points[:1])
     text = table(["a", "b", "c", "d"], QUATERNIONS.tolist())
-    assert load(text, space).source == "the columns a, b, c, d, as quaternions, scalar first (w, x, y, z)"
+    assert load(text, space).source == "the columns a, b, c, d, as unit quaternions, scalar first (w, x, y, z)"
     np.testing.assert_array_equal(load(npy(turns.as_matrix().reshape(6, 9)), space).points, turns.as_matrix())
     names = [f"r{i}_{j}" for i in range(3) for j in range(3)]
     data = load(table(names, turns.as_matrix().reshape(6, 9).tolist()), space)
     np.testing.assert_array_equal(data.points, turns.as_matrix())
-    with pytest.raises(FileError, match=r"needs matrices of shape \(3, 3\) or quaternions of shape \(4,\) or rotation"):
+    with pytest.raises(
+        FileError, match=r"needs matrices of shape \(3, 3\) or unit quaternions of shape \(4,\) or rotation"
+    ):
         load(npy(np.zeros((6, 5))), space)
     with pytest.raises(FileError, match="needs 3 or 4 or 9"):
         load(table(list("abcdef"), np.zeros((2, 6)).tolist()), space)  # no half of a symmetric matrix

@@ -89,7 +89,7 @@ def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
     """What a space that takes several layouts calls this one, for a message."""
     made = _shaped(space, shape)
     names = [name for name, own in made.layouts.items() if own == shape] if made and len(made.layouts) > 1 else []
-    order = ", scalar first (w, x, y, z)" if names == ["quaternions"] else ""
+    order = ", scalar first (w, x, y, z)" if shape == (4,) and names and "quaternions" in names[0] else ""
     return f", as {names[0]}{order}" if names else ""
 
 
@@ -158,7 +158,9 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     kind, shapes = space.kind, shapes_of(space)
     if np.iscomplexobj(array):
         return [Reading(kind, _ALONE, _pairs(array)[None])] if array.ndim == 1 else []
-    if array.shape in shapes:
+    if array.ndim == 1 and () in shapes and (1,) in shapes:
+        return [Reading(kind, "(n)", array[:, None])]
+    if array.shape in shapes and (array.shape == shapes[0] or array.shape[1:] not in shapes):
         return [Reading(kind if array.shape == shapes[0] else _kind(array.shape), _ALONE, array[None])]
     if kind == "arrays" and array.ndim > 1:
         ways = {"(…, n)": np.moveaxis(array, -1, 0), "(n, …)": array}

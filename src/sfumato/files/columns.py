@@ -154,9 +154,11 @@ def long(table: Table, space: Wanted) -> Found | None:
     by_name = {name.lower(): name for name in table.columns}
     specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
-    if specimen is None or not {"x", "y"} <= set(by_name):
+    if not {"x", "y"} <= set(by_name) or (specimen is None and point is None):
         return None
-    names, first, rank = _ranks(table.columns[specimen])
+    if specimen is None and (specimen := _divides(table, str(point), space is not None)) is None:
+        return None
+    names, first, rank = _ranks(table.columns[specimen] if specimen else np.zeros(len(table)))
     if point is None and len(names) == len(table):
         return None  # one point each: vectors
     axes = "xyz" if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all() else "xy"
@@ -177,10 +179,25 @@ def long(table: Table, space: Wanted) -> Found | None:
     points = np.stack([table.numbers(name)[rows] for name in used[: len(axes)]], axis=-1)
     constant = {name for name, column in table.columns.items() if (column[rows] == column[rows[:, :1]]).all()}
     labels = table.labels([*used, *(set(table.columns) - constant)], rows[:, 0])
-    source = f"the columns {', '.join([specimen, *used])}, a row for each of {counts[0]} landmarks"
+    source = f"the columns {', '.join([*filter(None, [specimen]), *used])}, a row for each of {counts[0]} landmarks"
     lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
     own = tuple(map(str, table.columns[point][rows[0]].tolist())) if point is not None else ()
     return landmarks(points, labels, space, source, lines=lines, landmarks=own)
+
+
+def _divides(table: Table, point: str, landmarks: bool) -> str | None:
+    """The only column, whatever its name, that tells specimens apart in which every landmark stands once; "" if no column is
+    needed, where the rows are known to be landmarks."""
+    places, most = _ranks(table.columns[point])[2], len(np.unique(table.columns[point]))
+    if landmarks and most == len(table):
+        return ""
+    found = []
+    for name in table.columns:
+        names, _, rank = _ranks(table.columns[name])
+        pairs = len(np.unique(rank * most + places))
+        if name != point and pairs == len(table) and len(names) > 1 and len(names) * most == len(table):
+            found.append(name)
+    return found[0] if len(found) == 1 else None
 
 
 def _places(table: Table, point: str) -> Array:
@@ -229,6 +246,7 @@ def quaternions(table: Table, space: Wanted) -> Found | None:
     """Columns named as the parts of a quaternion, in any order, as points (w, x, y, z); w, x, y and z alone mean that only
     where the space takes quaternions beside other things."""
     named = layout_named(space, (4,))
+    named = named if "quaternions" in named else ""
     by_name = {name.lower(): name for name in table.columns}
     whole = [names for names in _QUATERNIONS if set(names) <= set(by_name) and (named or names[0][0] == "q")]
     if not whole or not (named or space is None):
