@@ -154,7 +154,7 @@ def long(table: Table, space: Wanted) -> Found | None:
     by_name = {name.lower(): name for name in table.columns}
     specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
-    if not {"x", "y"} <= set(by_name) or (specimen is None and point is None):
+    if not {"x", "y"} <= set(by_name) or (specimen is None and (point is None or point.lower() == "index")):
         return None
     if specimen is None and (specimen := _divides(table, str(point), space is not None)) is None:
         return None
@@ -195,7 +195,7 @@ def _divides(table: Table, point: str, landmarks: bool) -> str | None:
     for name in table.columns:
         names, _, rank = _ranks(table.columns[name])
         pairs = len(np.unique(rank * most + places))
-        if name != point and pairs == len(table) and len(names) > 1 and len(names) * most == len(table):
+        if name != point and pairs == len(table) and most > 2 and len(names) > 1 and len(names) * most == len(table):
             found.append(name)
     return found[0] if len(found) == 1 else None
 
