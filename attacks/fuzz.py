@@ -249,6 +249,31 @@ def _tps() -> list[bytes]:
             "utf-16"
         ),
         f"LM=3\r\n{triangle}COMMENT=x\r\nVARIABLES=a = b\r\nOUTLINES=1\r\nPOINTS=1\r\nNA NA\r\n".encode(),
+        b"LM3=3\n0 0 1\n1 0 2\n0 1 3\nCURVES=1\nPOINTS=3\n0 0 0\n1 0 1\n-999 -999 -999\nID=a\n",
+    ]
+
+
+def _fcsv() -> list[bytes]:
+    columns = "id,x,y,z,ow,ox,oy,oz,vis,sel,lock,label,desc,associatedNodeID"
+    points = "".join(f"{i},{i}.5,{i * i},-1e{i},0,0,0,1,1,1,0,F-{i},,,2,0\n" for i in range(5))
+    return [
+        f"# Markups fiducial file version = 4.11\n# CoordinateSystem = {system}\n# columns = {columns}\n{points}".encode()
+        for system in ("LPS", "0")
+    ]
+
+
+def _markups() -> list[bytes]:
+    def points(count: int) -> list[dict[str, Any]]:
+        return [
+            {"id": str(i), "label": f"F-{i}", "position": [i, 0.5, i * i], "positionStatus": "defined"}
+            for i in range(count)
+        ]
+
+    one = {"type": "Fiducial", "coordinateSystem": "LPS", "controlPoints": points(5)}
+    curve = {"type": "Curve", "coordinateSystem": "RAS", "controlPoints": points(3)}
+    return [
+        json.dumps({"@schema": "markups-schema-v1.0.3.json#", "markups": held}).encode()
+        for held in ([one], [one, curve])
     ]
 
 
@@ -257,6 +282,7 @@ def _nts() -> list[bytes]:
         b'"a comment\n\n1 2L 6 1 -999 DIM=2\na b\n0 0 1 0 0 1\n0 0 2 0 -999 1\n',
         b"1 2B 6 0 DIM=2\na 0 0 1 0 0 1\nb 0 0 2 0 0 1\n",
         b"1 3 2 0 DIM=2\n0 0\n1 0\n0 1\n",
+        b"1 2L 9 1 -999 DIM=3\na b\n0 0 1 0 0 1 1 2 3\n0 0 2 0 -999 1 1 2 3\n",
         b"1 2E 6L 0 DIM=2\nq w e r t y\n0 0 1 0 0 1 a\n0 0 2 0 0 1 b\n",
     ]
 
@@ -436,6 +462,22 @@ def _hostile_tps() -> dict[str, bytes]:
             b"LM=3\n0 0\n1 0\n0 1\n" + b"".join(b"K%d=%s\n" % (k, b"x" * (100_000 if i == 0 else 1)) for k in range(30))
             for i in range(800)
         ),
+    }
+
+
+def _hostile_fcsv() -> dict[str, bytes]:
+    return {
+        "many columns": b"# columns = id," + b"x," * 100_000 + b"y,z,label\n1,2,3\n",
+        "blanks without end": b"# CoordinateSystem = " + b" " * 100_000 + b"!\n0,1,2,3\n",
+        "a long label": b"# Markups fiducial file\n0,1,2,3,0,0,0,1,1,1,0," + b"9" * 100_000 + b"x,,\n",
+    }
+
+
+def _hostile_markups() -> dict[str, bytes]:
+    return {
+        "deep": b'{"markups": ' + b"[" * 100_000,
+        "numbers without end": b'{"markups": [{"controlPoints": [{"position": [' + b"9" * 5000 + b", 1, 2]}]}]}",
+        "many lists": b'{"markups": [' + b'{"controlPoints": []},' * 20_000 + b'{"controlPoints": []}]}',
     }
 
 
@@ -672,7 +714,7 @@ def _open_data(path: Path, index: int) -> None:
     from sfumato.files import read
 
     spaces = _spaces()
-    data = read(path, spaces[index % len(spaces)])
+    data = read(path, spaces[index % len(spaces)], curves=(None, "drop", 3)[index // len(spaces) % 3])
     points, ranks = data.points, {"landmarks": 3, "matrices": 3, "vectors": 2}
     require(
         points.dtype == np.float64 and points.flags.c_contiguous and points.ndim == ranks[data.kind] and points.size,
@@ -717,7 +759,7 @@ def _value_error() -> tuple[type[Exception], ...]:
     return (ValueError,)
 
 
-_LANDMARKS = (b"LM=", b"LM3=2\n", b"POINTS=2\n", b"CURVES=1\n", b"ID=", b"SCALE=")
+_LANDMARKS = (b"LM=", b"LM3=3\n", b"POINTS=2\n", b"CURVES=1\n", b"ID=", b"SCALE=")
 _SECTIONS = (b"[names]", b"[labels]\n", b"[rawpoints]", b"'", b"[")
 _COLUMNS = (b"x1", b"specimen", b"lat", b"Dxy", b'"', b'""', b"z", b"0,5", b"\t")
 _TYPES = (b"'|O'", b"'<U9'", b"'<c16'", b"(2, 2)", b"True")
@@ -737,6 +779,15 @@ READERS = {
         _data(
             "nts", ".nts", _nts, _hostile_nts, text=True, words=(b"DIM=", b"L", b"B", b"E", b'"', b"1 2 6 0 DIM=2\n")
         ),
+        _data(
+            "fcsv",
+            ".fcsv",
+            _fcsv,
+            _hostile_fcsv,
+            text=True,
+            words=(b"# columns = id,x,y,z,label\n", b"RAS", b'"', b","),
+        ),
+        _data("markups", ".mrk.json", _markups, _hostile_markups, text=True, words=(*_VALUES, b'"RAS"', b'"Curve"')),
         _data("morphologika", ".txt", _morphologika, _hostile_morphologika, text=True, words=_SECTIONS),
         _data("csv", ".csv", _csv, _hostile_csv, text=True, words=_COLUMNS),
         _data("tsv", ".tsv", _tsv, dict, text=True, words=_COLUMNS),

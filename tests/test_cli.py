@@ -197,12 +197,66 @@ def test_inspect_says_what_a_file_holds(sfumato, wings, tmp_path):
     code, out, _ = sfumato("inspect", "wings.tps")
     assert code == 0
     assert out.startswith("For the curator's eyes: not private.")
-    assert "40 records, landmarks of shape 6 x 2" in out
+    assert "40 records of 6 landmarks\n" in out
     assert "--unit-column" not in out
     np.save(tmp_path / "m.npy", np.array([np.eye(3), -np.eye(3), np.eye(3)]))
     found = json.loads(sfumato("inspect", "m.npy", "--json")[1])
     assert list(found["bad"]) == ["1"]
     assert found["exact_copies"] == 1
+
+
+def test_curves_are_resampled_alike_in_records_and_public_files(sfumato, tmp_path):
+    rng = np.random.default_rng(11)
+
+    def written(name, sizes):
+        def lines(points):
+            return "".join(f"{x} {y}\n" for x, y in (points + rng.normal(0, 0.01, np.shape(points))).tolist())
+
+        marks = np.array([[0.0, 0], [1, 0], [0, 1]])
+        arcs = [np.column_stack([np.linspace(1, 2, m), np.linspace(0, 1, m) ** 2]) for m in sizes]
+        text = "".join(f"LM=3\n{lines(marks)}CURVES=1\nPOINTS={len(arc)}\n{lines(arc)}" for arc in arcs)
+        (tmp_path / name).write_text(text)
+
+    written("records.tps", rng.integers(8, 14, 60))
+    written("public.tps", range(8, 28))
+    written("center.tps", [9])
+    code, _, err = sfumato("inspect", "records.tps")
+    assert code == 2
+    assert "--curves drop" in err
+    assert "--curves 20" in err
+    code, out, _ = sfumato("inspect", "records.tps", "--curves", "5")
+    assert code == 0
+    assert "60 records of 8 landmarks\n" in out
+    assert "then 1 curves and outlines, each resampled to 5 points" in out
+    assert "60 records of 3 landmarks\n" in sfumato("inspect", "records.tps", "--curves", "drop")[1]
+    for known in (["--public", "public.tps"], ["--center", "center.tps", "--radius", "0.2"]):
+        code, _, err = sfumato("release", "records.tps", *known, "--epsilon", "50", "--curves", "5", "--force")
+        assert code == 0, err
+        assert np.shape(json.loads((tmp_path / "mean.json").read_text())["value"]) == (8, 2)
+        assert sfumato("plan", *known, "--n", "60", "--epsilon", "50", "--curves", "5")[0] == 0
+        assert "--curves" in sfumato("plan", "--public", "public.tps", "--n", "60", "--epsilon", "50")[2]
+    assert "curves must be 'keep', 'drop' or a number" in sfumato("inspect", "records.tps", "--curves", "few")[2]
+
+
+def test_landmarks_in_another_order_than_the_records_are_refused(sfumato, tmp_path):
+    rng = np.random.default_rng(4)
+    names = ["nasion", "bregma", "lambda", "inion"]
+
+    def written(name, order, n):
+        rows = [
+            f"s{i},{mark},{x},{y}\n"
+            for i in range(n)
+            for mark, (x, y) in zip(order, rng.normal(size=(4, 2)).tolist(), strict=True)
+        ]
+        (tmp_path / name).write_text("specimen,landmark,x,y\n" + "".join(rows))
+
+    written("records.csv", names, 20)
+    written("public.csv", names[::-1], 9)
+    written("center.csv", names[::-1], 1)
+    for known in (["--public", "public.csv"], ["--center", "center.csv", "--radius", "0.3"]):
+        code, _, err = sfumato("release", "records.csv", *known, "--epsilon", "1")
+        assert code == 2
+        assert "has landmark 'inion' where the records have 'nasion'; put its landmarks in their order" in err
 
 
 def test_every_command_has_help_with_an_example(sfumato):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import warnings
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from .interruption import Interruption, Stopped
-from .known import Known, knowing, read_sample, sample_beside
+from .known import Known, knowing, read_sample, same_order, sample_beside
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -72,6 +72,13 @@ ArrayOption = Annotated[str | None, typer.Option(help="Name of the array or tabl
 MissingOption = Annotated[
     str | None, typer.Option(help="Number that stands for a missing value, as -999; or 'none' if all were measured.")
 ]
+CurvesOption = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Curves and outlines of TPS files: keep their points, drop them, or the number of points to resample each to.",
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
 
@@ -101,7 +108,7 @@ FilesArgument = Annotated[
     list[Path],
     typer.Argument(
         metavar="FILES...",
-        help="The curator's records: TPS, NTS, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
+        help="The curator's records: TPS, NTS, 3D Slicer, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of "
         "them; several Parquet files are read in parts.",
     ),
 ]
@@ -158,6 +165,7 @@ def release(
     columns: ColumnsOption = None,
     array: ArrayOption = None,
     missing: MissingOption = None,
+    curves: CurvesOption = None,
     even_if_useless: UselessOption = False,
     force: ForceOption = False,
     workers: WorkersOption = 1,
@@ -181,7 +189,7 @@ def release(
     check_outputs(outputs, [*files, *known.inputs, *([ledger] if ledger else [])], force)
     session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
     session.afford(epsilon)  # before any record is read
-    limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing}
+    limit, choice = memory_bytes(memory), {"columns": columns, "array": array, "missing": missing, "curves": curves}
     parts = in_parts(files, limit, unit_column is not None, scheduler, any(choice.values()))
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
     data, manifold, kind = load(files, space, sizes, head=parts, **choice)
@@ -193,7 +201,7 @@ def release(
         points = open_parts(stack, files, manifold, limit, workers, scheduler) if parts else data.points
         how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
         done = session.release(points, region, epsilon, mechanism, degrees=data.degrees, **how)
-    write_outputs(done, outputs, data.kind)
+    write_outputs(done, outputs, manifold.kind)
     show(done, outputs.values(), as_json)
     typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
 
@@ -209,7 +217,7 @@ def region_beside(
 ) -> Region:
     """The public region that the options describe, for these records."""
     if known.public is None:
-        return known.region(space, None, load_center(str(known.center), space))
+        return known.region(space, None, load_center(str(known.center), space, choice.get("curves"), data))
     return known.region(space, sample_beside(known.public, data, files, kind, sizes, **choice))
 
 
@@ -240,8 +248,8 @@ def tell_source(data: Dataset, space: Space, value: Path | None, streamed: bool,
     from .files.missing import remarks
     from .views.curator import MARK, some
 
-    if value is not None and value.suffix.lower() == ".tps" and data.kind != "landmarks":
-        raise ValueError(f"--value {value}: a TPS file holds landmarks, not {data.kind}; choose .csv or .npy")
+    if value is not None and value.suffix.lower() == ".tps" and space.kind != "landmarks":
+        raise ValueError(f"--value {value}: a TPS file holds landmarks, not {space.kind}; choose .csv or .npy")
     odd = [] if streamed else some(remarks(data, space, said=said))
     for line in (f"the points are {data.source}.", *odd):
         typer.echo(f"{MARK}: {line}", err=True)
@@ -309,7 +317,7 @@ def only_space(files: list[Path], head: bool, **choice: Any) -> Family:
     kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
     if len(kinds) != 1:
         names = " or ".join(f"--space {kind.name}" for kind in kinds) or "--space NAME"
-        raise ValueError(f"{files[0]}: holds {found.kind}, which may be several things: say which, {names}")
+        raise ValueError(f"{files[0]}: holds {found.contents}, which may be several things: say which, {names}")
     return Family(kinds[0])
 
 
@@ -335,7 +343,7 @@ def named_space(name: str, sizes: dict[str, int | None]) -> Space:
     return space
 
 
-def load_center(text: str, space: Space) -> Any:
+def load_center(text: str, space: Space, curves: Any = None, records: Dataset | None = None) -> Any:
     """The public centre: a word, or the only record of a file."""
     from .files import read
     from .views import VIEWS
@@ -352,10 +360,11 @@ def load_center(text: str, space: Space) -> Any:
     if not Path(text).exists():
         words = f", or {' or '.join(view.centers)}" if view.centers and not view.origin else ""
         raise ValueError(f"--center {text}: there is no such file; give a file with one public record{words}")
-    points = read(Path(text), space).points
-    if len(points) != 1:
-        raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(points)}")
-    return points[0]
+    data = read(Path(text), space, curves=curves)
+    if len(data) != 1:
+        raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(data)}")
+    same_order(f"--center {text}", data, records)
+    return data.points[0]
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------
@@ -369,6 +378,7 @@ def plan(
     landmarks: LandmarksOption = None,
     size: SizeOption = None,
     dim: DimOption = None,
+    curves: CurvesOption = None,
     error: Annotated[float | None, typer.Option(help="Wanted 95% error (default: half of the best).")] = None,
     plot: Annotated[Path | None, typer.Option(help="Picture of the error curves.")] = None,
     simulate: Annotated[Path | None, typer.Option(help="Picture of such a release, of synthetic data.")] = None,
@@ -389,7 +399,7 @@ def plan(
     if error is not None and not 0 < error < float("inf"):
         raise ValueError(f"--error must be a positive number, not {error}")
     check_outputs({"--plot": plot, "--simulate": simulate}, known.inputs)
-    region = region_alone(known, space, {"landmarks": landmarks, "size": size, "dim": dim})
+    region = region_alone(known, space, {"landmarks": landmarks, "size": size, "dim": dim}, curves)
     PureDP(epsilon).check(force=True)
     rows = forecast(region, n, epsilon, known.share)
     usable = rows[0].refusal is None
@@ -411,20 +421,20 @@ def plan(
         raise SystemExit(UNUSABLE)
 
 
-def region_alone(known: Known, name: str, sizes: dict[str, int | None]) -> Region:
+def region_alone(known: Known, name: str, sizes: dict[str, int | None], curves: str | None) -> Region:
     """The public region that the options describe, where there are no records; plans of a ball need no centre, as they are
     the same about any."""
     if known.public is not None:
-        kind = space_of_name(name) if name else only_space([known.public], head=False)
-        sample = read_sample(known.public, kind, sizes)
+        kind = space_of_name(name) if name else only_space([known.public], head=False, curves=curves)
+        sample = read_sample(known.public, kind, sizes, curves=curves)
         return known.region(kind.shaped(sample.points.shape[1:]), sample)
     if known.radius is None or known.prior:
         known.complete()
     if known.center is None:
         return known.region((space := named_space(name, sizes)), None, space.present(space.origin()))
     file = Path(known.center)
-    space = load([file], name, sizes)[1] if file.exists() else named_space(name, sizes)
-    return known.region(space, None, load_center(known.center, space))
+    space = load([file], name, sizes, curves=curves)[1] if file.exists() else named_space(name, sizes)
+    return known.region(space, None, load_center(known.center, space, curves))
 
 
 def draw_simulated(region: Region, n: int, epsilon: float, path: Path, check: float) -> None:
@@ -453,30 +463,45 @@ def inspect(
     columns: ColumnsOption = None,
     array: ArrayOption = None,
     missing: MissingOption = None,
+    curves: CurvesOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a file, or a folder of files, holds.  For the curator's eyes: not private.
 
     Example: sfumato inspect wings.tps
     """
-    from .files import read
-    from .spaces import SPACES, usual_spaces
     from .views.curator import inspection, inspection_in_words
 
-    choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}
+    choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none", "curves": curves}
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
-    said = [kind.name for kind in SPACES.values() if sizes.get(kind.size_option or "")]
-    name = space or (said[0] if len(said) == 1 else "")
-    if not name:
-        found = read(file, **choice)
-        kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
-        name = kinds[0].name
-    data, manifold, _ = load([file], name, sizes, **choice)
+    data, manifold, _ = load([file], space or first_space(file, sizes, **choice), sizes, **choice)
     facts = inspection(data, manifold, said=missing is not None)
     if as_json:
         show_json(facts)
     else:
         typer.echo(inspection_in_words(data, manifold, facts))
+
+
+def first_space(file: Path, sizes: dict[str, int | None], **choice: Any) -> str:
+    """The most usual space that the records of a file may be points of, given its size or by what the file itself says."""
+    from .errors import FileError
+    from .files import read
+    from .spaces import SPACES, usual_spaces
+
+    said = [kind for kind in SPACES.values() if sizes.get(kind.size_option or "") and not kind.by_name]
+    if len(said) == 1 or {kind.kind for kind in said} == {"landmarks"}:
+        for kind in said:
+            with suppress(FileError):
+                read(file, kind.sized(**sizes), **choice)
+                return kind.name
+        return said[0].name  # which says why not
+    found = read(file, **choice)
+    kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
+    if not kinds:
+        raise ValueError(
+            f"{file}: holds {found.contents}, of no space that is known by itself: say which, --space NAME"
+        )
+    return kinds[0].name
 
 
 # -- ledger -------------------------------------------------------------------------------------------------------------

@@ -195,13 +195,14 @@ def sample_beside(
         if inside:
             raise ValueError(f"--public {file}: is the file of the records itself, so it is not public; {OTHERS}")
     same = file.suffix.lower() == files[0].suffix.lower()
-    held = f"{files[0]} holds {_contents(records)}"
+    held = f"{files[0]} holds {records.contents}"
     try:
         sample = read_sample(file, kind, sizes, **(choice if same else {"missing": choice.get("missing")}))
     except FileError as error:
         raise ValueError(f"--public {error}. It must hold specimens like the records: {held}") from None
     if sample.points.shape[1:] != records.points.shape[1:]:
-        raise ValueError(f"--public {file} holds {_contents(sample)}, but {held}: both must be of the same kind")
+        raise ValueError(f"--public {file} holds {sample.contents}, but {held}: both must be of the same kind")
+    same_order(f"--public {file}", sample, records)
     shared = int(np.isin(_rows(records), _rows(sample)).sum())
     if shared == len(records):
         raise ValueError(f"--public {file}: holds the records of {files[0]} themselves, so it is not public; {OTHERS}")
@@ -211,6 +212,16 @@ def sample_beside(
     return sample
 
 
+def same_order(name: str, data: Dataset, records: Dataset | None) -> None:
+    """A ValueError if two files name the same landmarks in another order."""
+    own, other = data.landmarks, () if records is None else records.landmarks
+    if own != other and sorted(own) == sorted(other):
+        first, second = next((a, b) for a, b in zip(own, other, strict=True) if a != b)
+        raise ValueError(
+            f"{name}: has landmark {first!r} where the records have {second!r}; put its landmarks in their order"
+        )
+
+
 OTHERS = "give specimens of others, which anyone may see"
 
 
@@ -218,15 +229,3 @@ def _rows(data: Dataset) -> Any:
     """Each record as one string of bytes."""
     flat = np.ascontiguousarray(data.points.reshape(len(data), -1) + 0.0)
     return flat.view(f"V{flat.itemsize * flat.shape[1]}").ravel()
-
-
-def _contents(data: Dataset) -> str:
-    """What the records of a file are.
-
-    >>> from .files import Dataset
-    >>> _contents(Dataset(np.zeros((4, 5, 2)), "landmarks", "TPS", {}, Path("wings.tps")))
-    '4 records of 5 landmarks'
-    """
-    shape = data.points.shape[1:]
-    sizes = f"{shape[0]} {data.kind}" if data.kind == "landmarks" else f"{data.kind} of {' x '.join(map(str, shape))}"
-    return f"{len(data)} records of {sizes}" if data.kind == "landmarks" else f"{len(data)} {sizes}"

@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Array, Kind, Space
-from ..spaces.family import Family
 from .base import AmbiguousError, FileError, Found, Labels, Wanted
 
 _LAYOUTS: dict[str, tuple[Kind, tuple[int, int, int]]] = {  # the axes in the order records, rows, columns
-    "(k, 2, n)": ("landmarks", (2, 0, 1)),
-    "(n, 2, k)": ("landmarks", (0, 2, 1)),
-    "(n, k, 2)": ("landmarks", (0, 1, 2)),
-    "(2, k, n)": ("landmarks", (2, 1, 0)),
-    "(2, n, k)": ("landmarks", (1, 2, 0)),
+    **{
+        layout.replace("d", str(dim)): ("landmarks", axes)
+        for dim in (2, 3)
+        for layout, axes in {
+            "(k, d, n)": (2, 0, 1),
+            "(n, d, k)": (0, 2, 1),
+            "(n, k, d)": (0, 1, 2),
+            "(d, k, n)": (2, 1, 0),
+            "(d, n, k)": (1, 2, 0),
+        }.items()
+    },
     "(k, k, n)": ("matrices", (2, 0, 1)),
     "(n, k, k)": ("matrices", (0, 1, 2)),
 }
-_USUAL = {"(n, k, 2)", "(n, k, k)", "(n, m)", "(n, k)"}
-_USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, k, n)", "(k, n)"}  # in R and MATLAB
+_ALONE = "one record"
+_USUAL = {"(n, k, 2)", "(n, k, 3)", "(n, k, k)", "(n, m)", "(n, k)", "(n, …)", _ALONE}
+_USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, 3, n)", "(3, k, n)", "(k, k, n)", "(k, n)", "(…, n)"}  # in R and MATLAB
+IN_WORDS = {2: "in the plane", 3: "in three dimensions"}
 
 
 class Reading(NamedTuple):
@@ -43,11 +51,13 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
         raise FileError(f"holds values of type {array.dtype}, not numbers")
     if array.size == 0:
         raise FileError(f"holds no records: the array has shape {array.shape}")
-    readings = [r for r in _readings(array) + _flat(array, space) if _fits(r, space)]
+    readings = [r for r in _flat(array, space) + _readings(array) if fits(r.kind, r.points.shape[1:], space)]
     if not readings:
         raise FileError(_no_reading(array, space))
     usual = _USUAL | _USUAL_LAST if records_last else _USUAL
     readings = [reading for reading in readings if reading.layout in usual] or readings
+    if space is None and any(reading.kind == "matrices" for reading in readings):
+        readings = [r for r in readings if r.kind == "matrices" or r.points.shape[2] == 2]  # (n, 3, 3) stays matrices
     counted = isinstance(space, Space)
     square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
     if len(readings) > 1 and (square or not counted):
@@ -59,20 +69,65 @@ def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **
     """Landmarks from a format that holds nothing else, checked against the space."""
     if points.shape[1] < 3:
         raise FileError(f"{points.shape[1]} landmarks per specimen; a shape needs at least 3")
-    if space is not None and not _fits(Reading("landmarks", "", points), space):
-        raise FileError(f"holds {points.shape[1]} landmarks in the plane per specimen; {needs(space)}")
+    if not fits("landmarks", points.shape[1:], space):
+        raise FileError(f"holds {points.shape[1]} landmarks {IN_WORDS[points.shape[2]]} per specimen; {needs(space)}")
     return Found(points, "landmarks", labels, source or f"{points.shape[1]} landmarks", **more)
 
 
-def shape_of(space: Space) -> tuple[int, ...]:
-    """The shape of one point as users type it."""
-    return space.present(space.origin()).shape
+def shapes_of(space: Space) -> list[tuple[int, ...]]:
+    """The shapes in which users may type one point."""
+    return list(space.layouts.values())
 
 
 def widths(space: Space) -> set[int]:
     """Numbers of columns that make a point: half a symmetric matrix is enough."""
-    shape = shape_of(space)
-    return {int(np.prod(shape))} | ({shape[0] * (shape[0] + 1) // 2} if space.kind == "matrices" else set())
+    shapes = shapes_of(space)
+    return {math.prod(shape) for shape in shapes} | ({_half(shapes[0])} if _symmetric(space) else set())
+
+
+def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
+    """What a space that takes several layouts calls this one, for a message."""
+    made = _shaped(space, shape)
+    names = [name for name, own in made.layouts.items() if own == shape] if made and len(made.layouts) > 1 else []
+    order = ", scalar first (w, x, y, z)" if shape == (4,) and names and "quaternions" in names[0] else ""
+    return f", as {names[0]}{order}" if names else ""
+
+
+def _shaped(space: Wanted, shape: tuple[int, ...]) -> Space | None:
+    """The space, or that of a family whose points have this shape, if there is one."""
+    if space is None or isinstance(space, Space):
+        return space
+    try:
+        return space.shaped(shape)
+    except (ValueError, TypeError):  # no such size, or one that needs more than a shape
+        return None
+
+
+def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
+    """Whether records of this kind and shape can be points of a space."""
+    if space is None:
+        return True
+    if not isinstance(space, Space):
+        dim = space.of.landmark_dim if space.kind == "landmarks" else None
+        if kind == space.kind:
+            return not isinstance(dim, int) or shape[1] == dim
+        made = _shaped(space, shape) if space.kind != "landmarks" else None
+        return made is not None and fits(kind, shape, made)
+    shapes = shapes_of(space)
+    kinds = {space.kind} | ({_kind(own) for own in shapes} if len(shapes) > 1 else set())
+    return kind in kinds and shape in shapes
+
+
+def _kind(shape: tuple[int, ...]) -> Kind:
+    return "vectors" if len(shape) == 1 else "matrices" if len(shape) == 2 and shape[0] == shape[1] else "arrays"
+
+
+def _symmetric(space: Space) -> bool:
+    return space.kind == "matrices" and len(space.layouts) == 1
+
+
+def _half(shape: tuple[int, ...]) -> int:
+    return shape[0] * (shape[0] + 1) // 2
 
 
 def _readings(array: NDArray[Any]) -> list[Reading]:
@@ -84,11 +139,12 @@ def _readings(array: NDArray[Any]) -> list[Reading]:
         return [Reading("vectors", "(n, m)", array)]
     ways3 = _LAYOUTS.items() if array.ndim == 3 else ()
     found = [Reading(kind, layout, array.transpose(axes)) for layout, (kind, axes) in ways3]
-    return [reading for reading in found if _possible(reading.kind, *reading.points.shape[1:])]
+    return [reading for reading in found if _possible(reading)]
 
 
-def _possible(kind: Kind, rows: int, columns: int) -> bool:
-    return rows == columns if kind == "matrices" else columns == 2 and rows >= 3
+def _possible(reading: Reading) -> bool:
+    rows, columns = reading.points.shape[1:]
+    return rows == columns if reading.kind == "matrices" else rows >= 3 and str(columns) in reading.layout
 
 
 def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
@@ -96,51 +152,67 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     if space is None:
         return []
     if not isinstance(space, Space):
-        alone = space.kind == "landmarks" and array.ndim == 2 and array.shape[1] == 2 and len(array) >= 3
+        alone = space.kind == "landmarks" and array.ndim == 2 and array.shape[1] in (2, 3) and len(array) >= 3
         one = [Reading("landmarks", "one specimen", array[None])] if alone else []
         return one + ([Reading("arrays", "(n, …)", array)] if space.kind == "arrays" else [])
-    kind, shape = space.kind, shape_of(space)
+    kind, shapes = space.kind, shapes_of(space)
     if np.iscomplexobj(array):
-        return [Reading(kind, "one record", _pairs(array)[None])] if array.ndim == 1 else []
-    if array.shape == shape:
-        return [Reading(kind, "one record", array[None])]
-    if kind == "arrays" and array.shape[1:] == shape:
-        return [Reading(kind, "(n, …)", array)]
-    if array.ndim != 2 or array.shape[1] not in widths(space) or len(shape) == 1:
+        return [Reading(kind, _ALONE, _pairs(array)[None])] if array.ndim == 1 else []
+    if array.ndim == 1 and () in shapes and (1,) in shapes:
+        return [Reading(kind, "(n)", array[:, None])]
+    if array.shape in shapes and (array.shape == shapes[0] or array.shape[1:] not in shapes):
+        return [Reading(kind if array.shape == shapes[0] else _kind(array.shape), _ALONE, array[None])]
+    if kind == "arrays" and array.ndim > 1:
+        ways = {"(…, n)": np.moveaxis(array, -1, 0), "(n, …)": array}
+        found = [Reading(kind, layout, way) for layout, way in ways.items() if way.shape[1:] in shapes]
+        if found:
+            return found
+    return _rows(array, space, shapes) if array.ndim == 2 else []
+
+
+def _rows(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> list[Reading]:
+    """Points whose numbers stand in one row each."""
+    kind = space.kind
+    for shape in shapes:
+        if len(shape) > 1 and array.shape[1] == math.prod(shape):
+            order = {"landmarks": _ORDER[shape[-1] == 3], "matrices": "of the matrix one after another"}
+            return [
+                Reading(kind, f"rows {order.get(kind, 'of the numbers one after another')}", array.reshape(-1, *shape))
+            ]
+    if not _symmetric(space) or array.shape[1] != _half(shapes[0]):
         return []
-    if array.shape[1] == np.prod(shape):
-        order = "x1, y1, x2, y2, …" if kind == "landmarks" else "of the matrix one after another"
-        return [Reading(kind, f"rows {order}", array.reshape(-1, *shape))]
-    i, j = np.triu_indices(shape[0])
-    matrices = np.empty((len(array), *shape))
+    i, j = np.triu_indices(shapes[0][0])
+    matrices = np.empty((len(array), *shapes[0]))
     matrices[:, i, j] = matrices[:, j, i] = array
     return [Reading(kind, "rows of the upper triangle", matrices)]
+
+
+_ORDER = ("x1, y1, x2, y2, …", "x1, y1, z1, x2, y2, z2, …")
 
 
 def _pairs(z: NDArray[Any]) -> Array:
     return np.stack([z.real, z.imag], axis=-1)
 
 
-def _fits(reading: Reading, space: Wanted) -> bool:
-    if space is None:
-        return True
-    return reading.kind == space.kind and (not isinstance(space, Space) or reading.points.shape[1:] == shape_of(space))
-
-
-def needs(space: Space | Family) -> str:
+def needs(space: Wanted) -> str:
     """What a space asks of a file, for a message."""
+    if space is None:
+        return "landmarks, matrices or vectors are needed"
     if not isinstance(space, Space):
-        return f"{space.of.__name__} needs {space.kind}"
-    return f"{space} needs {space.kind} of shape {shape_of(space)}"
+        dim = space.of.landmark_dim
+        where = f" {IN_WORDS[dim]}" if space.kind == "landmarks" and dim in IN_WORDS else ""
+        return f"{space.of.__name__} needs {space.kind}{where}"
+    layouts = space.layouts
+    if len(layouts) == 1:
+        return f"{space} needs {space.kind} of shape {shapes_of(space)[0]}"
+    return f"{space} needs {' or '.join(f'{name} of shape {shape}' for name, shape in layouts.items())}"
 
 
 def _no_reading(array: NDArray[Any], space: Wanted) -> str:
-    if array.ndim == 3 and 3 in array.shape[1:] and (space is None or space.kind == "landmarks"):
-        return f"the array {array.shape} looks like landmarks in three dimensions; sfumato reads planar ones, (n, k, 2)"
     held = f"{'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
     if space is not None:
         return f"the {held} does not hold points of the space; {needs(space)}"
-    return f"the {held} is neither landmarks (n, k, 2), matrices (n, k, k) nor vectors (n, m)"
+    return f"the {held} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)"
 
 
 def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) -> AmbiguousError:
@@ -150,7 +222,7 @@ def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) ->
     counts = " or ".join(map(str, sorted({reading.points.shape[1] for reading in readings})))
     what, option = ("landmarks", "--landmarks") if readings[0].kind == "landmarks" else ("rows", "--size")
     remedy = f"say how many {what} a record has, {option} {counts}"
-    if len({reading.kind for reading in readings}) > 1:
+    if len({(reading.kind, reading.points.shape[2:] == (2,)) for reading in readings}) > 1:
         remedy = "give the space"
     elif square:
         remedy = "save it with the records first"

@@ -31,7 +31,7 @@ class Dataset:
     Attributes
     ----------
     points : array of float64
-        One record after another: landmarks (n, k, 2), matrices (n, k, k), directions or vectors (n, m).
+        One record after another: landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k), directions or vectors (n, m).
     kind : {"landmarks", "matrices", "vectors", "arrays"}
         What the records are.
     format : str
@@ -48,12 +48,16 @@ class Dataset:
         The lines of a text file on which the records begin.
     degrees : tuple of two str, or None
         The columns of latitude and longitude, if the points came as such.
+    landmarks : tuple of str
+        The names of the landmarks, in a file that names them.
 
     Examples
     --------
     >>> data = Dataset(np.zeros((2, 5, 2)), "landmarks", "TPS", {"ID": np.array(["a", "b"])}, Path("wings.tps"))
     >>> len(data), data.where(1)
     (2, "record 1 (ID 'b')")
+    >>> data.contents
+    '2 records of 5 landmarks'
     """
 
     points: Array
@@ -65,9 +69,18 @@ class Dataset:
     names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
     degrees: tuple[str, str] | None = None
+    landmarks: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.points)
+
+    @property
+    def contents(self) -> str:
+        """How many records of what, in words."""
+        shape = self.points.shape[1:]
+        if self.kind != "landmarks":
+            return f"{len(self)} {self.kind} of {' x '.join(map(str, shape))}"
+        return f"{len(self)} records of {shape[0]} landmarks{' in 3 dimensions' * (shape[1] == 3)}"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.points, dtype=dtype) if copy else np.asarray(self.points, dtype=dtype)
@@ -88,6 +101,9 @@ class Dataset:
         if len(bad) and self.names:
             each = len(self.names) == self.points[row].size
             found.append(f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}")
+        elif len(bad) and len(self.landmarks) == len(self.points[row]):
+            names = dict.fromkeys(self.landmarks[i // self.points.shape[2]] for i in bad)
+            found.append(f"see landmark {listed([shown(name) for name in names], 4)}")
         return f"record {row}" + (f" ({'; '.join(found)})" if found else "")
 
 
@@ -101,12 +117,13 @@ class Found(NamedTuple):
     names: tuple[str, ...] = ()  # of the columns: of each number of a point, or of all together
     lines: tuple[int, ...] = ()  # of a text, where the records begin
     degrees: tuple[str, str] | None = None
+    landmarks: tuple[str, ...] = ()  # their names
     sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
 
     def dataset(self, format: str, path: Path) -> Dataset:
         """The data set of a file."""
         points = np.ascontiguousarray(self.points, dtype=np.float64)
-        return Dataset(points, self.kind, format, self.labels, path, *self[3:7])
+        return Dataset(points, self.kind, format, self.labels, path, *self[3:8])
 
 
 class Choice(NamedTuple):
@@ -115,6 +132,7 @@ class Choice(NamedTuple):
     columns: tuple[str, ...] = ()
     array: str | None = None
     missing: tuple[float, ...] | None = None  # None: not said
+    curves: str | int = "keep"  # or "drop", or the number of points that each gets
 
     def filled(self, values: Array) -> Array:
         """The numbers with NaN in place of the codes for missing values."""
@@ -128,7 +146,7 @@ class Named(NamedTuple):
     names: NDArray[Any]
 
 
-# What a file holds, by name: an array, a Table, the landmarks that were Found, or an error that says why it is not read.
+# What a file holds, by name: an array, a Table, landmarks and curves (Curved), or an error that says why it is not read.
 Contents = dict[str, Any]
 
 

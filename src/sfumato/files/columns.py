@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..spaces import GLOBE, Space
 from ..spaces.base import Array
-from .arrays import arrange, landmarks, shape_of, widths
+from .arrays import arrange, fits, landmarks, layout_named, needs, shapes_of, widths
 from .base import FileError, Found, Wanted, listed, shown
 from .lines import is_number
 from .table import Table
@@ -37,7 +37,8 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
                      "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
 }  # fmt: skip
 _IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
-_PLANE = {("x", "y"), ("column 1", "column 2"), ("v1", "v2")}  # columns that may be all landmarks of one specimen
+_ALONE = ("x y z", "column 1 column 2 column 3", "v1 v2 v3")  # columns that may be all landmarks of one specimen
+_QUATERNIONS = [tuple(names.split()) for names in ("qw qx qy qz", "q_w q_x q_y q_z", "q0 q1 q2 q3", "w x y z")]
 _HOURS = 24  # right ascensions up to this may be hours
 
 
@@ -47,7 +48,7 @@ def read_table(table: Table, space: Wanted = None) -> Found:
         raise FileError("holds no records")
     if table.choice.columns:
         return _chosen(table, space)
-    rules = (rule for rule, kind in RULES.items() if space is None or space.kind == kind)
+    rules = (rule for rule, kind in RULES.items() if space is None or space.kind == kind or kind == "any")
     return next(filter(None, (rule(table, space) for rule in rules)), None) or _in_order(table, space)
 
 
@@ -82,7 +83,7 @@ def _in_order(table: Table, space: Wanted) -> Found:
     used = numeric if len(numeric) in fitting and len(plain) not in fitting else plain
     named: list[str] = []
     if space is not None and space.kind == "vectors" and globe(space) is not None:  # x, y, z before all others
-        named = components(table, shape_of(space)[0] if isinstance(space, Space) else None)
+        named = components(table, shapes_of(space)[0][0] if isinstance(space, Space) else None)
     used = named or used
     if not used:
         raise FileError(f"holds no columns of numbers, only {listed(list(table.columns))}")
@@ -92,9 +93,9 @@ def _in_order(table: Table, space: Wanted) -> Found:
     except FileError:
         raise FileError(_misfit(table, used, space)) from None
     told = table.told(used)
-    told["source"] += f", {layout}" if kind != "vectors" else ""
+    told["source"] += (f", {layout}" if kind != "vectors" else "") + layout_named(space, points.shape[1:])
     if len(points) != len(table):  # the rows can be those of a single point: then nothing is said of each record
-        if layout == "one specimen" and tuple(map(str.lower, used)) not in _PLANE:
+        if layout == "one specimen" and not any(whole.startswith(" ".join(used).lower()) for whole in _ALONE):
             raise FileError(_misfit(table, used, space))
         return Found(points, kind, {}, told["source"], sure=False)
     names = told["names"] if len(used) == points[0].size else ()
@@ -134,33 +135,38 @@ def wide(table: Table, space: Wanted) -> Found | None:
             break
     else:
         return None
-    if any("z" in axes for axes in found.values()):
-        raise FileError("the columns hold landmarks in three dimensions; sfumato reads planar ones")
     if sum(map(len, found.values())) != len(matches):
         raise FileError("two columns hold the same coordinate, their names alike but for capitals or dots")
+    every = "xyz" if any("z" in axes for axes in found.values()) else "xy"
     for axes in found.values():
-        if len(axes) != 2:
-            (axis, name), *_ = axes.items()
-            raise FileError(f"column {name!r} has no {'y' if axis == 'x' else 'x'} beside it")
+        if len(axes) != len(every):
+            lacking = next(axis for axis in every if axis not in axes)
+            raise FileError(f"column {next(iter(axes.values()))!r} has no {lacking} beside it")
     by_number = all(re.fullmatch(r"[0-9]{1,18}", name) for name in found)
     names = sorted(found, key=int) if by_number else list(found)
-    used = [found[name][axis] for name in names for axis in "xy"]
-    points = table.stacked(used).reshape(len(table), len(names), 2)
-    return landmarks(points, table.labels(used), space, **table.told(used))
+    used = [found[name][axis] for name in names for axis in every]
+    points = table.stacked(used).reshape(len(table), len(names), len(every))
+    return landmarks(points, table.labels(used), space, **table.told(used), landmarks=tuple(names))
 
 
 def long(table: Table, space: Wanted) -> Found | None:
-    """One row a landmark: columns specimen, landmark, x, y."""
+    """One row a landmark: columns specimen, landmark, x, y and perhaps z."""
     by_name = {name.lower(): name for name in table.columns}
     specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
-    if specimen is None or not {"x", "y"} <= set(by_name):
+    if not {"x", "y"} <= set(by_name) or (specimen is None and (point is None or point.lower() == "index")):
         return None
-    names, first, rank = _ranks(table.columns[specimen])
+    if specimen is None and (specimen := _divides(table, str(point), space is not None)) is None:
+        return None
+    names, first, rank = _ranks(table.columns[specimen] if specimen else np.zeros(len(table)))
     if point is None and len(names) == len(table):
         return None  # one point each: vectors
-    if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all():
-        raise FileError("holds landmarks in three dimensions; sfumato reads planar ones (vectors? give the space)")
+    axes = "xyz" if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all() else "xy"
+    if point is None and axes == "xyz" and space is None:
+        raise FileError(
+            f"each {specimen} has several rows x, y, z, which may be landmarks or vectors: give the space, or a column "
+            "'landmark'"
+        )
     counts = np.bincount(rank)
     for other in np.flatnonzero(counts != counts[0]).tolist():
         has, needed = (f"specimen {shown(str(names[i]))} has {counts[i]}" for i in (other, 0))
@@ -169,13 +175,29 @@ def long(table: Table, space: Wanted) -> Found | None:
     rows = np.lexsort((np.arange(len(table)), place, rank)).reshape(len(names), counts[0])
     if point is not None:
         _check_places(table, place[rows], rows, table.columns[point])
-    used = [by_name["x"], by_name["y"], *([point] if point is not None else [])]
-    points = np.stack([table.numbers(name)[rows] for name in used[:2]], axis=-1)
+    used = [*(by_name[axis] for axis in axes), *([point] if point is not None else [])]
+    points = np.stack([table.numbers(name)[rows] for name in used[: len(axes)]], axis=-1)
     constant = {name for name, column in table.columns.items() if (column[rows] == column[rows[:, :1]]).all()}
     labels = table.labels([*used, *(set(table.columns) - constant)], rows[:, 0])
-    source = f"the columns {', '.join([specimen, *used])}, a row for each of {counts[0]} landmarks"
+    source = f"the columns {', '.join([*filter(None, [specimen]), *used])}, a row for each of {counts[0]} landmarks"
     lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
-    return landmarks(points, labels, space, source, lines=lines)
+    own = tuple(map(str, table.columns[point][rows[0]].tolist())) if point is not None else ()
+    return landmarks(points, labels, space, source, lines=lines, landmarks=own)
+
+
+def _divides(table: Table, point: str, landmarks: bool) -> str | None:
+    """The only column, whatever its name, that tells specimens apart in which every landmark stands once; "" if no column is
+    needed, where the rows are known to be landmarks."""
+    places, most = _ranks(table.columns[point])[2], len(np.unique(table.columns[point]))
+    if landmarks and most == len(table):
+        return ""
+    found = []
+    for name in table.columns:
+        names, _, rank = _ranks(table.columns[name])
+        pairs = len(np.unique(rank * most + places))
+        if name != point and pairs == len(table) and most > 2 and len(names) > 1 and len(names) * most == len(table):
+            found.append(name)
+    return found[0] if len(found) == 1 else None
 
 
 def _places(table: Table, point: str) -> Array:
@@ -215,9 +237,24 @@ def entries(table: Table, space: Wanted) -> Found | None:
     if len(set(used)) != len(found):
         return None  # two names for one entry
     matrices = table.stacked(used).reshape(len(table), len(indices), len(indices))
-    if isinstance(space, Space) and shape_of(space) != matrices.shape[1:]:
-        raise FileError(f"holds matrices {matrices.shape[1:]}; {space} needs {shape_of(space)}")
+    if not fits("matrices", matrices.shape[1:], space):
+        raise FileError(f"holds matrices {matrices.shape[1:]}; {needs(space)}")
     return Found(matrices, "matrices", table.labels(used), **table.told(used))
+
+
+def quaternions(table: Table, space: Wanted) -> Found | None:
+    """Columns named as the parts of a quaternion, in any order, as points (w, x, y, z); w, x, y and z alone mean that only
+    where the space takes quaternions beside other things."""
+    named = layout_named(space, (4,))
+    named = named if "quaternions" in named else ""
+    by_name = {name.lower(): name for name in table.columns}
+    whole = [names for names in _QUATERNIONS if set(names) <= set(by_name) and (named or names[0][0] == "q")]
+    if not whole or not (named or space is None):
+        return None
+    used = [by_name[name] for name in whole[0]]
+    told = table.told(used)
+    told["source"] += named or ", as quaternions, scalar first (w, x, y, z)"
+    return Found(table.stacked(used), "vectors", table.labels(used), **told)
 
 
 def latitudes(table: Table, space: Wanted) -> Found | None:
@@ -241,7 +278,8 @@ def globe(space: Wanted) -> Space | None:
     """The space whose points may come as latitude and longitude: the one that is named, or is all that can be meant."""
     if isinstance(space, Space):
         return space
-    return GLOBE if space is None or isinstance(GLOBE, space.of) else None
+    usual = GLOBE if space is None else space.usual()
+    return usual if usual is not None and usual.from_degrees is not None else None
 
 
 def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
@@ -288,4 +326,4 @@ def components(table: Table, size: int | None) -> list[str]:
 
 
 # each gives points of that kind, or None where the names do not say so
-RULES = {long: "landmarks", wide: "landmarks", entries: "matrices", latitudes: "vectors"}
+RULES = {long: "landmarks", wide: "landmarks", quaternions: "any", entries: "matrices", latitudes: "vectors"}

@@ -62,11 +62,12 @@ def numbers(tokens: list[str], line: int) -> list[float]:
         raise FileError(f"line {line}: {error}") from None
 
 
-def planar(line: Line) -> list[float]:
-    """The two coordinates of a line."""
+def coordinates(line: Line, dim: int) -> list[float]:
+    """The two or three coordinates of a line."""
     tokens = line.text.split()
-    if len(tokens) == 3:
-        raise FileError(f"line {line.number}: three coordinates, {shown(line.text)}; sfumato reads planar landmarks")
-    if len(tokens) != 2:
-        raise FileError(f"line {line.number}: expected two coordinates, found {shown(line.text)}")
+    if len(tokens) != dim:
+        raise FileError(f"line {line.number}: expected {IN_WORDS[dim]} coordinates, found {shown(line.text)}")
     return numbers(tokens, line.number)
+
+
+IN_WORDS = {2: "two", 3: "three"}

@@ -48,25 +48,32 @@ def suspects(data: Dataset, certain: bool = True) -> list[str]:
     A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
     is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
     """
-    flat = data.points.reshape(len(data), -1)
-    pairs = flat.reshape(len(data), -1, 2) if data.kind == "landmarks" else None
-    coded = np.isin(flat, CODES)
-    if pairs is not None:
-        coded |= np.repeat((pairs == -1).all(axis=2), 2, axis=1)
+    dim = data.points.shape[-1] if data.kind == "landmarks" else 0
+    chosen = doubtful(data.points.reshape(len(data), -1), dim, certain)
+    return [_words(data, row, entry, dim) for row, entry in np.argwhere(chosen).tolist()]
+
+
+def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
+    """Which of the numbers (n, m) these are; ``dim`` tells how many belong to each landmark (0: none do), which is marked once
+    if all of them are the same."""
+    axis, coded, whole = None if dim else 0, np.isin(flat, CODES), np.zeros(flat.shape, dtype=bool)
+    if dim:
+        marks = flat.reshape(len(flat), -1, dim)
+        coded |= np.repeat((marks == -1).all(axis=2), dim, axis=1)
+        whole = np.repeat((marks == marks[..., :1]).all(axis=2), dim, axis=1)
     if not coded.any():
-        return []
+        return coded
     with warnings.catch_warnings(), np.errstate(over="ignore"):
         warnings.simplefilter("ignore")  # a column of nothing but codes
         others = np.where(coded, np.nan, flat)
-        axis = None if data.kind == "landmarks" else 0
         low, high = (np.broadcast_to(f(others, axis=axis), flat.shape) for f in (np.nanmin, np.nanmax))
         far = (flat < 2 * low - high) | (flat > 2 * high - low)
     beyond = coded & ((flat < low) | (flat > high)) & (np.isfinite(others).sum(axis=axis) >= ENOUGH)
     apart = (low >= 0) & (flat < 0) | far | _repeated(flat, coded, axis)
-    both = np.zeros(flat.shape, dtype=bool) if pairs is None else np.repeat(pairs[..., 0] == pairs[..., 1], 2, axis=1)
-    chosen = beyond & apart if certain else beyond & ~apart | coded & ~beyond & both
-    chosen[:, 1::2] &= ~both[:, 1::2]  # a landmark is named once
-    return [_words(data, row, entry, bool(both[row, entry])) for row, entry in np.argwhere(chosen).tolist()]
+    chosen = beyond & apart if certain else beyond & ~apart | coded & ~beyond & whole
+    if dim:
+        chosen &= ~whole | (np.arange(flat.shape[1]) % dim == 0)
+    return np.asarray(chosen)
 
 
 def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArray[np.bool_]:
@@ -76,12 +83,14 @@ def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArra
     return again
 
 
-def _words(data: Dataset, row: int, entry: int, both: bool) -> str:
+def _words(data: Dataset, row: int, entry: int, dim: int) -> str:
     value = f"{data.points[row].flat[entry]:.10g}"
     index = tuple(int(i) for i in np.unravel_index(entry, data.points.shape[1:]))
-    name = named_entry(index[:1] if both else index, data.kind == "landmarks")
+    whole = dim > 0 and len(set(data.points[row, index[0]].tolist())) == 1
+    name = named_entry(index[:1] if whole else index, dim > 0)
     if len(data.names) == data.points[row].size:
-        name = f"column {data.names[entry]!r}" + (f", and {data.names[entry + 1]!r}," if both else "")
+        others = data.names[entry + 1 : entry + dim] if whole else ()
+        name = f"column {data.names[entry]!r}" + (f", and {', '.join(map(repr, others))}," if others else "")
     return f"{data.where(row)}: {name} is {value}; {REMEDY.format(value)}"
 
 
@@ -101,9 +110,12 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
         if len(some) and (data.points[~zero] > 0).all():
             row, landmark = some[0].tolist()
             found.append(
-                f"{data.where(row)}: landmark {landmark + 1} is (0, 0), and {len(some) - 1} others are, where no other "
-                "number is zero or negative; if these were not found on the specimen, write NA for them"
+                f"{data.where(row)}: landmark {landmark + 1} is ({', '.join('0' * data.points.shape[2])}), and "
+                f"{len(some) - 1} others are, where no other number is zero or negative; if these were not found on the "
+                "specimen, write NA for them"
             )
+    if data.kind == "landmarks" and data.points.shape[2] == 3 and not data.points[..., 2].any():
+        found.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
     found += space.corrections(data.points)
     angles = space.to_degrees(data.points) if data.degrees is not None and len(data) >= ENOUGH else None
     if angles is not None:

@@ -9,7 +9,7 @@ import numpy as np
 from ..spaces.base import Array
 from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import strings, text_columns, texts
-from .lines import Line, count, lines_of, planar
+from .lines import Line, coordinates, count, lines_of
 
 _SECTION = re.compile(r"^[ \t]*\[(individuals|landmarks|dimensions|rawpoints)\]", re.IGNORECASE | re.MULTILINE)
 Sections = dict[str, list[Line]]
@@ -19,9 +19,9 @@ def read_morphologika(text: str) -> Contents:
     """Sections [individuals], [landmarks], [dimensions], [names], [labels], [labelvalues], [rawpoints]."""
     sections = _sections(text)
     n, k, dimensions = (_declared(sections, name) for name in ("individuals", "landmarks", "dimensions"))
-    if dimensions != 2:
-        raise FileError(f"[dimensions] is {dimensions}; sfumato reads planar landmarks, 2")
-    points, names = _raw_points(sections.get("rawpoints", []), n, k)
+    if dimensions not in (2, 3):
+        raise FileError(f"[dimensions] is {dimensions}; landmarks have 2 or 3")
+    points, names = _raw_points(sections.get("rawpoints", []), n, k, dimensions)
     if sections.get("names"):
         names = [line.text for line in _exactly(sections, "names", n)]
     labels: Labels = {"ID": strings("ID", names)} if names else {}
@@ -61,7 +61,7 @@ def _exactly(sections: Sections, name: str, n: int) -> list[Line]:
     return sections[name]
 
 
-def _raw_points(lines: list[Line], n: int, k: int) -> tuple[Array, list[str]]:
+def _raw_points(lines: list[Line], n: int, k: int, dim: int) -> tuple[Array, list[str]]:
     """The points, and what stands after the apostrophe before each specimen, where the file has that."""
     rows = [Line(line.number, line.text.replace(",", " ")) for line in lines if not line.text.startswith("'")]
     marks = [line.text[1:].strip() for line in lines if line.text.startswith("'")]
@@ -72,7 +72,7 @@ def _raw_points(lines: list[Line], n: int, k: int) -> tuple[Array, list[str]]:
     for i, line in enumerate(lines if marks else []):
         if line.text.startswith("'") != (i % (k + 1) == 0):
             raise FileError(f"line {line.number}: {shown(line.text)}; expected a 'specimen line, then {k} points")
-    return np.array([planar(row) for row in rows]).reshape(n, k, 2), marks
+    return np.array([coordinates(row, dim) for row in rows]).reshape(n, k, dim), marks
 
 
 def _label_values(sections: Sections, n: int) -> Labels:

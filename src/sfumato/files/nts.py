@@ -21,8 +21,8 @@ _FIRST = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bD
 def read_nts(text: str) -> Contents:
     """Comments that begin with a quotation mark, a header such as ``1 127L 36 1 -999 DIM=2``, labels, numbers.
 
-    A row is a specimen; two columns alone are the landmarks of one specimen.  L says that row labels stand before the
-    numbers, B and E that they stand at the beginning and end of the rows.
+    A row is a specimen; as many columns as dimensions are the landmarks of one specimen.  L says that row labels stand
+    before the numbers, B and E that they stand at the beginning and end of the rows.
     """
     lines = _without_comments(text)
     if not lines:
@@ -43,14 +43,15 @@ def read_nts(text: str) -> Contents:
     table = np.array([numbers([token], line)[0] for token, line in body]).reshape(n, p)
     if header["missing"] == "1":
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
-    if p == 2 and header["dim"] is not None:
+    dim = int(header["dim"] or 0)
+    if p == dim:
         return {"": Found(table[None], "landmarks", {})}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
-    if header["dim"] is None:
+    if not dim:
         return {"": table, **labels}
-    if p % 2:
-        raise FileError(f"{where}: {p} columns, an odd number, cannot be landmarks with DIM=2")
-    return {"": Found(table.reshape(n, p // 2, 2), "landmarks", labels)}
+    if p % dim:
+        raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
+    return {"": Found(table.reshape(n, p // dim, dim), "landmarks", labels)}
 
 
 def _without_comments(text: str) -> list[Line]:
@@ -64,8 +65,8 @@ def _header(line: Line) -> re.Match[str]:
     wrong = ""
     if header["type"] != "1":
         wrong = f"matrix type {header['type']}; sfumato reads type 1, a table of specimens"
-    elif header["dim"] not in (None, "2"):
-        wrong = f"DIM={header['dim']}; sfumato reads planar landmarks, DIM=2"
+    elif header["dim"] not in (None, "2", "3"):
+        wrong = f"DIM={shown(header['dim'])}; landmarks have DIM=2 or DIM=3"
     elif header["missing"] == "1" and header["code"] is None:
         wrong = "missing values are announced, but not the number that stands for them"
     elif header["missing"] == "0" and header["code"] is not None:

@@ -27,7 +27,8 @@ _PACKED: dict[bytes, Callable[[], Any]] = {
 
 
 def read_r(content: bytes) -> Contents:
-    """Arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
+    """Arrays, as geomorph's (k, 2, n) and (k, 3, n), lists of matrices, as Momocs's, and data frames, alone or in a list or
+    workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
     list$part.
@@ -62,13 +63,15 @@ def _collect(name: str, item: Any, held: Contents) -> None:
 
 
 def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
-    """A list of matrices, or of data frames of two columns of numbers, as one array with the records last, as R has it."""
+    """A list of matrices, or of data frames of two columns of numbers, or of x, y and z, as one array with the records last,
+    as R has it."""
     arrays = []
     for item in items:
         array = item.array if isinstance(item, Named) else None
         if isinstance(item, Table):
-            columns = [column for column in item.columns.values() if column.dtype.kind in "biuf"]
-            array = np.stack(columns, axis=1) if len(columns) == 2 else None
+            columns = {name: column for name, column in item.columns.items() if column.dtype.kind in "biuf"}
+            solid = [name.lower() for name in columns] == ["x", "y", "z"]
+            array = np.stack([*columns.values()], axis=1) if len(columns) == 2 or solid else None
         if array is None or array.ndim != 2 or array.dtype.kind not in "biuf":
             return None
         arrays.append(array)

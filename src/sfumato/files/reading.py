@@ -18,7 +18,8 @@ import numpy as np
 
 from ..spaces.base import Space
 from ..spaces.family import Family
-from .base import Choice, Dataset, FileError, Labels, Wanted
+from .base import Choice, Dataset, FileError, Labels, Wanted, shown
+from .curves import wanted
 from .frames import home_of, is_frame, read_frame
 from .missing import codes, suspects
 
@@ -30,8 +31,9 @@ def read(
     columns: str | Sequence[str] | None = None,
     array: str | None = None,
     missing: float | Sequence[float] | Literal["none"] | None = None,
+    curves: Literal["keep", "drop"] | int | None = None,
 ) -> Dataset:
-    """The records of a file: TPS, NTS, Morphologika, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
+    """The records of a file: TPS, NTS, Morphologika, 3D Slicer, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
 
     Parameters
     ----------
@@ -47,6 +49,9 @@ def read(
         The array that holds the points, by its name in a file of several.
     missing : number, sequence of numbers or "none", optional
         The numbers that stand for missing values, or "none" if there are none.
+    curves : {"keep", "drop"} or int, optional
+        What becomes of the curves and outlines of a file that marks them, as TPS does: their points follow the landmarks
+        (default), are left out, or are replaced by so many points at even distances along each, its ends among them.
 
     Returns
     -------
@@ -63,12 +68,14 @@ def read(
     -----
     - Landmarks: arrays (n, k, 2), R's (k, 2, n), MATLAB's (2, k, n), complex (n, k), flat (n, 2k) in the order x1, y1, x2,
       y2; lists of matrices; tables with a row for each specimen (x1, y1, …; 1.X, 1.Y, …; nose_x, nose_y, …) or for each
-      landmark (specimen, landmark, x, y).  Curves and outlines of a TPS file follow its landmarks.  SCALE is a label:
-      shapes have no scale.
+      landmark (specimen, landmark, x, y); in three dimensions likewise with 3 for 2, and a z; an array (n, 3, 3) is matrices
+      unless the space says landmarks.  Curves and outlines of a TPS file follow its landmarks.  SCALE is a label.
+    - Landmarks of 3D Slicer and SlicerMorph, .fcsv and .mrk.json, come out in LPS coordinates, whichever the file has.
     - Matrices: arrays (n, k, k), (k, k, n) from R and MATLAB, flat (n, k·k) or (n, k(k+1)/2).  Columns named by their
       indices (Dxx, Dxy, …; c1_2, …) go where the names say, so FSL's order (Dxx, Dxy, Dxz, Dyy, Dyz, Dzz) and DIPY's
       (Dxx, Dxy, Dyy, Dxz, Dyz, Dzz) are both right.  Without such names the order is FSL's, the rows of the upper triangle.
     - Directions: columns lat and lon, in degrees, become unit vectors; columns x, y, z are taken as they are.
+    - Quaternions: columns qw, qx, qy, qz (or w, x, y, z; q0 to q3) in any order; the points are scalar first.
     - Missing values come as NaN, so that the check of the space names the record.  A number that many programs write for a
       missing value (−999, 9999, …) and that stands apart from all others is refused until ``missing`` explains it.
 
@@ -89,7 +96,8 @@ def read(
     """
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
-    choice = Choice(tuple(part.strip() for name in names for part in name.split(",")), array, codes(missing))
+    chosen = tuple(part.strip() for name in names for part in name.split(","))
+    choice = Choice(chosen, array, codes(missing), wanted(curves))
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
         data = _read(path, space, choice)
     elif isinstance(path, str | os.PathLike):
@@ -126,7 +134,8 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
                     content if format.looks is None else decode(content).rstrip(" \t\x1a")
                 )  # Ctrl-Z: DOS ended files so
                 data = pick(format.read(held), space, choice, format.records_last).dataset(format.name, path)
-            return replace(data, points=choice.filled(data.points))
+            none = "; it marks no curves" if choice.curves != "keep" and "curves" not in data.source else ""
+            return replace(data, points=choice.filled(data.points), source=data.source + none)
     except FileError as error:
         raise FileError(f"{path}: {_sentence(str(error))}") from None
 
@@ -150,10 +159,19 @@ def _together(parts: list[Dataset]) -> Dataset:
     first = parts[0]
     for part in parts:
         if part.kind != first.kind or part.points.shape[1:] != first.points.shape[1:] or part.degrees != first.degrees:
+            curved = "points of curves" in part.source and "points of curves" in first.source
+            remedy = ", as curves=20 (--curves 20) gives each curve, or curves='drop'" * curved
             raise FileError(
                 f"{part.path}: holds {part.kind} of shape {part.points.shape[1:]} from {part.source}, but {first.path} "
                 f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same"
+                f"{remedy}"
             )
+        for own, other in zip(part.landmarks, first.landmarks, strict=False):
+            if own != other:
+                raise FileError(
+                    f"{part.path}: has landmark {shown(own)} where {first.path} has {shown(other)}; all files must hold the "
+                    "same landmarks in the same order: put them in order, or give them the same names"
+                )
     common = [name for name in first.labels if all(name in part.labels for part in parts)]
     labels: Labels = {name: np.concatenate([part.labels[name] for part in parts]) for name in common}
     labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])

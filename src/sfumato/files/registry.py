@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, tps
+from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, slicer, tps
 from .base import FileError, Format
 
 # fmt: off
 FORMATS: tuple[Format, ...] = (  # those of text in the order in which they are asked
     npy.NPY, npy.NPZ, parquet.PARQUET, matlab.MATLAB, matlab.MATLAB_73, r.R,
-    tps.TPS, morphologika.MORPHOLOGIKA, json_text.JSON, nts.NTS, csv_text.TSV, csv_text.CSV,
+    tps.TPS, morphologika.MORPHOLOGIKA, slicer.MARKUPS, json_text.JSON, slicer.FCSV, nts.NTS, csv_text.TSV, csv_text.CSV,
 )
 # fmt: on
 _PICTURE = "a picture, not records; give the landmarks that were found on it"

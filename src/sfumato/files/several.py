@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from .arrays import arrange, landmarks, needs
+from .arrays import arrange, landmarks, layout_named, needs
 from .base import AmbiguousError, Choice, Contents, FileError, Found, Named, Wanted, listed, shown
 from .columns import read_table
+from .curves import Curved
 from .labels import per_record
 from .table import Table
 
@@ -58,10 +59,11 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     """The records of one of several things in a file."""
     if isinstance(item, FileError):
         raise item if space is None or space.kind != "vectors" else FileError(str(item))
-    if isinstance(item, Found):
+    if isinstance(item, Found | Curved):
         if choice.columns:
             raise FileError("a file of landmarks alone, without columns to choose from")
-        return landmarks(item.points, item.labels, space, item.source, lines=item.lines)
+        found = item.found(choice) if isinstance(item, Curved) else item
+        return landmarks(found.points, found.labels, space, found.source, lines=found.lines, landmarks=found.landmarks)
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
         return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
@@ -69,15 +71,15 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
         raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
     kind, layout, points = arrange(item, space, records_last)
     source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {layout}"
+    source += layout_named(space, points.shape[1:])
     return Found(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
 
 
 def _best(held: Contents, found: dict[str, Found | FileError], space: Wanted) -> str:
     """The name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
     if not found:
-        wanted = "landmarks, matrices or vectors are needed" if space is None else needs(space)
         raise FileError(
-            f"no array could be the records (it holds {_contents(held)}); {wanted}, and structures and cells are not read"
+            f"no array could be the records (it holds {_contents(held)}); {needs(space)}, and structures and cells are not read"
         )
     ranks = {name: _rank(held[name], one) for name, one in found.items()}
     best = [name for name in found if ranks[name] == min(ranks.values())]
@@ -103,7 +105,7 @@ def _rank(item: Any, found: Found | FileError) -> int:
 
 def _contents(held: Contents) -> str:
     def words(item: Any) -> str:
-        if isinstance(item, Table | Found):
+        if isinstance(item, Table | Found | Curved):
             return f", a table of {len(item)} rows" if isinstance(item, Table) else "landmarks"
         return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"
 

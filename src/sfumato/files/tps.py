@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..spaces.base import Array
-from .base import Contents, FileError, Format, Found, Labels, shown
+from .base import Contents, FileError, Format, Labels, shown
+from .curves import Curved, Specimen
 from .labels import text_columns
-from .lines import Line, count, is_number, lines_of, number, planar
+from .lines import Line, coordinates, count, is_number, lines_of, number
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
@@ -24,7 +24,7 @@ _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 class _Specimen:
     line: int
     points: list[list[float]]
-    sizes: list[int]  # points of the landmarks and of each curve
+    curves: list[list[list[float]]] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     announced: tuple[str, int, int] = ("", 0, 0)  # CURVES or OUTLINES, its line, and how many POINTS= are still to come
 
@@ -40,8 +40,7 @@ class _Specimen:
         if left == 0:
             raise FileError(f"line {line}: a POINTS= that no CURVES= or OUTLINES= announces")
         self.announced = key, start, left - 1
-        self.points += points
-        self.sizes.append(len(points))
+        self.curves.append(points)
 
     def add_label(self, key: str, value: str, line: int) -> None:
         if key == "SCALE" and not is_number(value, decimal_comma=False):
@@ -52,8 +51,11 @@ class _Specimen:
 
 
 def read_tps(text: str) -> Contents:
-    """Records that begin with LM=; the points of CURVES= and OUTLINES= follow the landmarks; SCALE= is kept as a label."""
-    lines, specimens, i = lines_of(text), list[_Specimen](), 0
+    """Records that begin with LM= or LM3=; the points of CURVES= and OUTLINES= follow the landmarks; SCALE= is kept as a label.
+
+    LM= announces three coordinates too, in files of some programs: the first line of points tells.
+    """
+    lines, specimens, i, dim = lines_of(text), list[_Specimen](), 0, 0
     while i < len(lines):
         here, words = lines[i]
         key, sign, value = (part.strip() for part in words.partition("="))
@@ -61,17 +63,17 @@ def read_tps(text: str) -> Contents:
         if not sign or not _KEYWORD.fullmatch(key):
             what = "expected KEYWORD=value" if specimens else "expected LM="
             raise FileError(f"line {here}: {what}, found {shown(words)}; is a count too small?")
-        if key == "LM3":
-            raise FileError(f"line {here}: LM3= are landmarks in three dimensions; sfumato reads planar ones, LM=")
-        if key != "LM" and not specimens:
+        if key not in ("LM", "LM3") and not specimens:
             raise FileError(f"line {here}: {shown(words)} comes before the first LM=")
-        number_of = count(value, here, key) if key in ("LM", "POINTS", "CURVES", "OUTLINES") else 0
-        points = _block(lines, i, number_of) if key in ("LM", "POINTS") else []
+        number_of = count(value, here, key) if key in ("LM", "LM3", "POINTS", "CURVES", "OUTLINES") else 0
+        if number_of and key in ("LM", "LM3", "POINTS"):
+            dim = _dim(key, lines, i, dim)
+        points = _block(lines, i, number_of, dim) if key in ("LM", "LM3", "POINTS") else []
         i += len(points)
-        if key == "LM":
+        if key in ("LM", "LM3"):
             if specimens:
                 specimens[-1].announce()
-            specimens.append(_Specimen(here, points, [len(points)]))
+            specimens.append(_Specimen(here, points))
         elif key in ("CURVES", "OUTLINES"):
             specimens[-1].announce(key, here, number_of)
         elif key == "POINTS":
@@ -81,16 +83,24 @@ def read_tps(text: str) -> Contents:
     if not specimens:
         raise FileError("no LM= line; a TPS record begins with one")
     specimens[-1].announce()
-    own, *curves = specimens[0].sizes
-    source = f"the landmarks of LM={own}" + (f", then {sum(curves)} points of curves and outlines" if curves else "")
+    source = f"the landmarks of LM{'3' * (dim == 3)}={len(specimens[0].points)}"
     begins = tuple(specimen.line for specimen in specimens)
-    return {"": Found(_stack(specimens), "landmarks", _labels(specimens), source, lines=begins)}
+    held = [Specimen(f"record {i} (line {one.line})", one.points, [*one.curves]) for i, one in enumerate(specimens)]
+    return {"": Curved(held, dim or 2, _labels(specimens), source, begins)}
 
 
 TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",))
 
 
-def _block(lines: list[Line], start: int, number_of: int) -> list[list[float]]:
+def _dim(key: str, lines: list[Line], start: int, before: int) -> int:
+    """How many coordinates the points have that begin at ``start``."""
+    here = 3 if key == "LM3" or [len(line.text.split()) for line in lines[start : start + 1]] == [3] else 2
+    if before == 2 and key == "LM3":
+        raise FileError(f"line {lines[start - 1].number}: LM3= in a file of planar landmarks; keep the two apart")
+    return before or here
+
+
+def _block(lines: list[Line], start: int, number_of: int, dim: int) -> list[list[float]]:
     """The points that the line before ``start`` announces; its count is believed only as far as there are lines."""
     header, left = lines[start - 1], len(lines) - start
     if number_of > left:
@@ -100,23 +110,8 @@ def _block(lines: list[Line], start: int, number_of: int) -> list[list[float]]:
         if "=" in line.text:
             many = f"{len(points)} points of the {number_of} that line {header.number} announces"
             raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
-        points.append(planar(line))
+        points.append(coordinates(line, dim))
     return points
-
-
-def _stack(specimens: list[_Specimen]) -> Array:
-    first = specimens[0]
-    for record, specimen in enumerate(specimens):
-        where, other = f"record {record} (line {specimen.line})", f"but record 0 (line {first.line}) has"
-        if not specimen.points:
-            raise FileError(f"{where}: has no points")
-        if len(specimen.points) != len(first.points):
-            held = f"{len(specimen.points)} points, {other} {len(first.points)}"
-            raise FileError(f"{where}: {held}; every specimen needs the same landmarks")
-        if specimen.sizes != first.sizes:
-            held = f"landmarks and curves of {specimen.sizes} points, {other} {first.sizes}"
-            raise FileError(f"{where}: {held}; every specimen needs the same")
-    return np.array([specimen.points for specimen in specimens], dtype=np.float64)
 
 
 def _labels(specimens: list[_Specimen]) -> Labels:

@@ -42,7 +42,7 @@ def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) ->
     """
     path, value = Path(path), as_numbers(points)
     if np.iscomplexobj(value):
-        raise ValueError(f"{path}: complex numbers; give landmarks as (k, 2)")
+        raise ValueError(f"{path}: complex numbers; give landmarks as (k, 2) or (k, 3)")
     value = np.asarray(value, dtype=np.float64)
     if not isinstance(kind, str) or kind not in get_args(Kind):
         raise ValueError(f"kind must be 'landmarks', 'matrices', 'vectors' or 'arrays', not {kind!r}")
@@ -55,7 +55,7 @@ def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) ->
 
 def _fits(value: Array, kind: Kind) -> bool:
     if kind == "landmarks":
-        return value.ndim == 2 and value.shape[1] == 2
+        return value.ndim == 2 and value.shape[1] in (2, 3)
     if kind == "matrices":
         return value.ndim == 2 and value.shape[0] == value.shape[1]
     return value.ndim == 1 or kind == "arrays"
@@ -73,12 +73,12 @@ def _content(path: Path, value: Array, kind: Kind) -> bytes:
         raise ValueError(f"{path}: cannot write {suffix or 'a file without an ending'}; choose .tps, .csv or .npy")
     if kind != "landmarks":
         raise ValueError(f"{path}: a TPS file holds landmarks, not {kind}; write a .csv or .npy file")
-    rows = "".join(f"{x!r} {y!r}\n" for x, y in value.tolist())
-    return f"LM={len(value)}\n{rows}ID=0\n".encode()
+    rows = "".join(" ".join(map(repr, row)) + "\n" for row in value.tolist())
+    return f"LM{'3' * (value.shape[1] == 3)}={len(value)}\n{rows}ID=0\n".encode()
 
 
 def _names(value: Array, kind: Kind) -> list[str]:
-    """Of the columns: x1, y1, …; m1_1, m1_2, …; v1, v2, …"""
+    """Of the columns: x1, y1, …; x1, y1, z1, …; m1_1, m1_2, …; v1, v2, …"""
     if kind == "landmarks":
-        return [f"{axis}{i}" for i in range(1, len(value) + 1) for axis in "xy"]
+        return [f"{axis}{i}" for i in range(1, len(value) + 1) for axis in "xyz"[: value.shape[1]]]
     return [("v" if value.ndim == 1 else "m") + "_".join(str(i + 1) for i in at) for at in np.ndindex(value.shape)]

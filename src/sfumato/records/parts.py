@@ -40,7 +40,9 @@ def in_parts(files: list[Path], memory: int, units: bool, scheduler: str | None,
             "then say so with --unit"
         )
     if chosen:
-        raise ValueError("--columns, --array and --missing go with one file that is read at once: raise --memory")
+        raise ValueError(
+            "--columns, --array, --missing and --curves go with one file that is read at once: raise --memory"
+        )
     return True
 
 

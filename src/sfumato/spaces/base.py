@@ -373,7 +373,7 @@ def not_finite(array: Points) -> dict[int, str]:
 def named_entry(index: Sequence[int], landmarks: bool) -> str:
     """A number, or a landmark, of a point in words, counted from 1."""
     if landmarks:
-        return f"{'xy'[index[1]]} of landmark {index[0] + 1}" if len(index) == 2 else f"landmark {index[0] + 1}"
+        return f"{'xyz'[index[1]]} of landmark {index[0] + 1}" if len(index) == 2 else f"landmark {index[0] + 1}"
     if len(index) == 2:
         return f"the entry in row {index[0] + 1}, column {index[1] + 1}"
     return f"component {index[0] + 1}"

@@ -83,10 +83,12 @@ def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
 def inspection_in_words(data: Dataset, space: Space, facts: dict[str, Any]) -> str:
     """The same for people."""
     more = facts["bad_records"] - len(facts["bad"])
+    shape = " x ".join(map(str, facts["shape"]))
+    held = data.contents if data.kind == "landmarks" else f"{len(data)} records, {data.kind} of shape {shape}"
     return "\n".join(
         [
             "For the curator's eyes: not private.\n",
-            f"{data.path}: {data.format}, {len(data)} records, {data.kind} of shape {' x '.join(map(str, facts['shape']))}",
+            f"{data.path}: {data.format}, {held}",
             f"The points are {data.source}, as for {space}",
             f"Columns beside the points: {', '.join(data.labels) or 'none'}",
             f"Bad records: {facts['bad_records'] or 'none'}",

@@ -1,0 +1,136 @@
+"""Landmarks with curves: kept as they are, left out, or with another number of points along each curve."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ..spaces.base import Array
+from .base import Choice, FileError, Found, Labels
+from .missing import REMEDY, doubtful
+
+Points = Sequence[Sequence[float]] | Array
+
+
+@dataclass
+class Specimen:
+    """The landmarks of one specimen, each of its curves, and where it stands in the file, in words."""
+
+    where: str
+    landmarks: Points
+    curves: list[Points] = field(default_factory=list)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Points of the landmarks and of each curve."""
+        return [len(self.landmarks), *map(len, self.curves)]
+
+
+@dataclass
+class Curved:
+    """Landmarks and curves as a file holds them, before it is known what becomes of the curves."""
+
+    specimens: list[Specimen]
+    dim: int
+    labels: Labels
+    source: str  # of the landmarks alone
+    lines: tuple[int, ...] = ()
+    names: tuple[str, ...] = ()  # of the landmarks, and of the points of curves after them
+
+    def found(self, choice: Choice) -> Found:
+        """The points of every specimen, with what the user wants of the curves."""
+        first, curves = self.specimens[0], choice.curves
+        source, held = self.source, len(first.curves)
+        if held and curves == "keep":
+            source += f", then {sum(first.sizes[1:])} points of curves and outlines"
+        elif held and curves == "drop":
+            source += f"; {held} curves and outlines were dropped"
+        elif held:
+            source += f", then {held} curves and outlines, each resampled to {curves} points evenly along it"
+        if curves == "drop":
+            specimens = [Specimen(one.where, one.landmarks) for one in self.specimens]
+        elif curves == "keep":
+            specimens = self.specimens
+        else:
+            self._explained(choice)
+            specimens = [
+                Specimen(
+                    one.where,
+                    one.landmarks,
+                    [resampled(self._points(curve, choice), int(curves)) for curve in one.curves],
+                )
+                for one in self.specimens
+            ]
+        points = _stacked(specimens, self.dim)
+        names = self.names[: sum(specimens[0].sizes)] if curves in ("keep", "drop") or not held else ()
+        return Found(points, "landmarks", self.labels, source, lines=self.lines, landmarks=names)
+
+    def _points(self, curve: Points, choice: Choice) -> Array:
+        return choice.filled(np.array(curve, dtype=np.float64).reshape(-1, self.dim))
+
+    def _explained(self, choice: Choice) -> None:
+        """Refuse codes for missing values in curves that are not explained: new points would hide them."""
+        points = [point for one in self.specimens for curve in one.curves for point in curve]
+        if choice.missing is not None or not points:
+            return
+        flat = np.array(points, dtype=np.float64).reshape(1, -1)
+        for row in np.flatnonzero(doubtful(flat, self.dim)[0])[:1].tolist():
+            value = f"{flat[0, row]:.10g}"
+            owners = [one for one in self.specimens for curve in one.curves for _ in curve]
+            raise FileError(
+                f"{owners[row // self.dim].where}: a point of a curve holds {value}; {REMEDY.format(value)}"
+            )
+
+
+def resampled(curve: Array, count: int) -> Array:
+    """So many points at even distances along a curve, its two ends among them.
+
+    >>> resampled(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 3.0]]), 3).tolist()
+    [[0.0, 0.0], [1.0, 1.0], [1.0, 3.0]]
+    """
+    if len(curve) < 2 or not np.isfinite(curve).all():
+        return np.full((count, curve.shape[1]), np.nan) if len(curve) != 1 else np.repeat(curve, count, axis=0)
+    size = np.abs(curve).max() or 1.0  # so that no square overflows
+    length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve / size, axis=0), axis=1))])
+    at = np.linspace(0.0, length[-1], count)
+    points = np.stack([np.interp(at, length, axis) for axis in curve.T], axis=1)
+    points[0], points[-1] = curve[0], curve[-1]
+    return points
+
+
+def wanted(curves: Any) -> str | int:
+    """What a user says of curves, checked.
+
+    >>> wanted("keep"), wanted("20"), wanted(None)
+    ('keep', 20, 'keep')
+    """
+    if curves is None or curves in ("keep", "drop"):
+        return curves or "keep"
+    number = int(curves) if isinstance(curves, str) and curves.isdecimal() and len(curves) < 10 else curves
+    if isinstance(number, bool) or not isinstance(number, int) or number < 2:
+        raise ValueError(f"curves must be 'keep', 'drop' or a number of points of at least 2, not {curves!r}")
+    return number
+
+
+def _stacked(specimens: list[Specimen], dim: int) -> Array:
+    first = specimens[0]
+    for specimen in specimens:
+        if not sum(specimen.sizes):
+            raise FileError(f"{specimen.where}: has no points")
+        if specimen.sizes != first.sizes:
+            raise FileError(f"{specimen.where}: {_differing(specimen.sizes, first.sizes, first.where)}")
+    points = [[*one.landmarks, *(point for curve in one.curves for point in curve)] for one in specimens]
+    return np.array(points, dtype=np.float64).reshape(len(points), -1, dim)
+
+
+def _differing(sizes: list[int], first: list[int], where: str) -> str:
+    """That specimens have other numbers of points, and what would help."""
+    if len(sizes) == len(first) == 1:
+        return f"{sizes[0]} points, but {where} has {first[0]}; every specimen needs the same landmarks"
+    remedy = "" if sizes[0] != first[0] else "; leave the curves out, curves='drop' (--curves drop)"
+    if remedy and len(sizes) == len(first):
+        remedy += ", or resample each, as curves=20 (--curves 20)"
+    return f"landmarks and curves of {sizes} points, but {where} has {first}; every specimen needs the same{remedy}"

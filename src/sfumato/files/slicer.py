@@ -1,0 +1,148 @@
+"""Landmarks of 3D Slicer and SlicerMorph, one specimen a file: .fcsv, a table behind comments, and .mrk.json.
+
+Both say whether x and y run to the left and the back (LPS) or to the right and the front (RAS, as files of Slicer before 4.11
+have it): points come out in LPS.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import numpy as np
+
+from .base import Contents, FileError, Format, shown
+from .curves import Curved, Specimen
+from .lines import lines_of, number
+
+_COLUMNS = ["id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"]
+_STATUS = len(_COLUMNS)  # where Slicer 5 writes whether a point was placed, in a column that its header does not name
+_PLACED = "2"
+_SYSTEMS = {"0": -1.0, "ras": -1.0, "1": 1.0, "lps": 1.0}  # the sign that takes x and y to LPS
+_FCSV = re.compile(r"^#[ \t]*(Markups fiducial file|columns[ \t]*=[ \t]*(id|label),)", re.IGNORECASE | re.MULTILINE)
+_MARKUPS = re.compile(r'"markups"\s*:\s*\[')
+_CURVES = ("Curve", "ClosedCurve")
+_NOWHERE = [np.nan] * 3
+_SAID = "in LPS coordinates (RAS is turned to them)"
+
+
+def read_fcsv(text: str) -> Contents:
+    """Comments that name the coordinate system and the columns, then a line for each landmark."""
+    said = {"columns": ",".join(_COLUMNS), "coordinatesystem": "RAS"}
+    for line in lines_of(text):
+        if line.text.startswith("#"):
+            key, _, value = line.text[1:].partition("=")
+            said[key.strip().lower()] = value.strip()
+    names = [name.strip() for name in said["columns"].split(",")]
+    missing = [name for name in ("x", "y", "z", "label") if name not in names]
+    if missing:
+        raise FileError(f"the line '# columns =' names no column {missing[0]}; is the file damaged?")
+    sign, points, labels = _sign(said["coordinatesystem"]), list[list[float]](), list[str]()
+    reader = csv.reader(io.StringIO(text, newline=""))
+    try:
+        for row in reader:
+            if "".join(row).strip() and not row[0].startswith("#"):
+                points.append(_position(row, names, reader.line_num, sign))
+                labels.append(row[names.index("label")])
+    except csv.Error as error:
+        raise FileError(f"line {reader.line_num}: {error}") from None
+    return {"": _specimen(points, labels, [], [])}
+
+
+def _position(row: list[str], names: list[str], line: int, sign: float) -> list[float]:
+    if len(row) < len(names):
+        raise FileError(f"line {line}: {len(row)} values, but '# columns =' names {len(names)}; is the file cut?")
+    try:
+        x, y, z = (number(row[names.index(axis)].strip() or "NA") for axis in "xyz")
+    except ValueError as error:
+        raise FileError(f"line {line}: {error}") from None
+    placed = len(row) <= _STATUS or names != _COLUMNS or row[_STATUS].strip() in ("", _PLACED)
+    return [sign * x, sign * y, z] if placed else _NOWHERE
+
+
+def read_markups(text: str) -> Contents:
+    """Lists of control points, one after another; the points of curves follow all others."""
+    try:
+        document = json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileError(f"line {error.lineno}: not JSON: {error.msg}; is the file cut?") from None
+    except (RecursionError, ValueError) as error:
+        raise FileError(f"not JSON that can be read: {error}") from None
+    lists = document.get("markups") if isinstance(document, dict) else None
+    if not isinstance(lists, list) or not all(isinstance(one, dict) for one in lists):
+        raise FileError("its 'markups' is not a list of markups; is the file damaged?")
+    points, labels = list[list[float]](), list[str]()
+    curves, on_curves = list[list[list[float]]](), list[str]()
+    for i, one in enumerate(lists, start=1):
+        kind = one.get("type", "Fiducial")
+        if kind not in ("Fiducial", *_CURVES):
+            raise FileError(f"list {i} is of type {shown(str(kind))}; save lists of points and curves alone")
+        held, names = _control_points(one, f"list {i}")
+        if kind in _CURVES:
+            curves.append(held)
+            on_curves += names
+        else:
+            points += held
+            labels += names
+    return {"": _specimen(points, labels, curves, on_curves)}
+
+
+def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[float]], list[str]]:
+    sign, held = _sign(str(markups.get("coordinateSystem", "LPS"))), markups.get("controlPoints")
+    if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
+        raise FileError(f"{where}: its 'controlPoints' is not a list of points; is the file damaged?")
+    points = []
+    for i, one in enumerate(held, start=1):
+        at, placed = one.get("position"), one.get("positionStatus", "defined") == "defined"
+        if placed and not (isinstance(at, list) and len(at) == 3 and all(map(_is_number, at))):
+            raise FileError(f"{where}, control point {i}: the position {shown(str(at))} is not three numbers")
+        points.append([sign * _float(at[0]), sign * _float(at[1]), _float(at[2])] if placed else _NOWHERE)
+    return points, [str(one.get("label", "")) for one in held]
+
+
+def _is_number(value: Any) -> bool:
+    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
+
+
+def _float(value: Any) -> float:
+    return np.nan if value is None else float(value) if abs(value) < 1 << 1023 else float("inf")
+
+
+def _sign(system: str) -> float:
+    if system.strip().lower() not in _SYSTEMS:
+        raise FileError(f"the coordinate system {shown(system)} is not known; save the points in LPS or RAS")
+    return _SYSTEMS[system.strip().lower()]
+
+
+def _own_names(labels: list[str]) -> list[str]:
+    """The names of landmarks; their numbers alone where all begin with the same name, which is then that of the list.
+
+    >>> _own_names(["skull7-1", "skull7-2"]), _own_names(["nasion", "bregma"]), _own_names(["L1", "R1"])
+    (['1', '2'], ['nasion', 'bregma'], ['L1', 'R1'])
+    """
+    if not any(labels):
+        return [str(i) for i in range(1, len(labels) + 1)]
+    prefixes = {label.rstrip("0123456789") for label in labels}
+    numbers = [label.removeprefix(min(prefixes)) for label in labels]
+    return numbers if len(prefixes) == 1 and all(numbers) else labels
+
+
+def _specimen(
+    points: list[list[float]], labels: list[str], curves: list[list[list[float]]], on_curves: list[str]
+) -> Curved:
+    """The one specimen of a file."""
+    if not points and not curves:
+        raise FileError("holds no control points")
+    names = tuple(_own_names([*labels, *on_curves]))
+    return Curved(
+        [Specimen("the specimen", points, [*curves])], 3, {}, f"{len(points)} control points {_SAID}", (), names
+    )
+
+
+FCSV = Format("Slicer fiducials", read_fcsv, looks=_FCSV.search, suffixes=(".fcsv",))
+MARKUPS = Format(
+    "Slicer markups", read_markups, looks=lambda words: words.lstrip()[:1] == "{" and _MARKUPS.search(words)
+)
