@@ -359,21 +359,22 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def not_finite(array: Points) -> dict[int, str]:
-    """For each record with a number that is none: the first such number, and how many there are."""
+def not_finite(array: Points, landmarks: bool = False) -> dict[int, str]:
+    """For each record with a number that is none: the first such number, and how many there are.  Complex numbers are always
+    landmarks."""
     bad = ~np.isfinite(array)
     reasons = {}
     for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):
         first, *others = np.argwhere(bad[row]).tolist()
         more = f", and {len(others)} more" if others else ""
-        reasons[int(row)] = f"holds NaN or an infinite value: {named_entry(first, np.iscomplexobj(array))}{more}"
+        reasons[int(row)] = f"holds NaN or an infinite value: {named_entry(first, landmarks or np.iscomplexobj(array))}{more}"
     return reasons
 
 
 def named_entry(index: Sequence[int], landmarks: bool) -> str:
     """A number, or a landmark, of a point in words, counted from 1."""
     if landmarks:
-        return f"{'xy'[index[1]]} of landmark {index[0] + 1}" if len(index) == 2 else f"landmark {index[0] + 1}"
+        return f"{'xyz'[index[1]]} of landmark {index[0] + 1}" if len(index) == 2 else f"landmark {index[0] + 1}"
     if len(index) == 2:
         return f"the entry in row {index[0] + 1}, column {index[1] + 1}"
     return f"component {index[0] + 1}"
