@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .report import write_report
     from .spaces     from .spaces import SPD, Chart, Euclidean, PlanarShapes, Shapes, Shapes3D, SizeAndShape, Space, Sphere
     from .statistics import Objective
+    from .symmetry import symmetrize
 
 _HOMES = {
     "adapters": "as_opendp from_geomstats",
@@ -74,6 +75,7 @@ _HOMES = {
     "ledger": "Ledger",
     "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace ManifoldStaircase PointwiseLaplace TangentKNorm",
     "statistics": "Objective",
+    "symmetry": "symmetrize",
     "privacy": "PureDP",
     "mechanisms.choice": "plan private_mean",
     "mechanisms.find": "find_region private_radius",
@@ -151,6 +153,7 @@ __all__ = [
     "private_variance",
     "read",
     "smooth_outline",
+    "symmetrize",
     "write_points",
     "write_report",
 ]

@@ -367,7 +367,9 @@ def not_finite(array: Points, landmarks: bool = False) -> dict[int, str]:
     for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):
         first, *others = np.argwhere(bad[row]).tolist()
         more = f", and {len(others)} more" if others else ""
-        reasons[int(row)] = f"holds NaN or an infinite value: {named_entry(first, landmarks or np.iscomplexobj(array))}{more}"
+        reasons[int(row)] = (
+            f"holds NaN or an infinite value: {named_entry(first, landmarks or np.iscomplexobj(array))}{more}"
+        )
     return reasons
 
 
