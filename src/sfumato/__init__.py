@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces     from .spaces import SPD, Chart, Euclidean, PlanarShapes, Shapes, Shapes3D, SizeAndShape, Space, Sphere
+    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Shapes, Shapes3D, SizeAndShape, Space, Sphere
     from .statistics import Objective
     from .symmetry import symmetrize
 

@@ -138,6 +138,15 @@ def test_mirror_images(rng):
     assert repr(same) == "Shapes3D(landmarks=6, reflections=True)"
 
 
+@pytest.mark.parametrize("space", [*SOLID, sf.Shapes3D(300)], ids=str)
+def test_canonical_points_stay_as_they_are_to_the_bit(space, rng):
+    raw = specimens(space, 50, rng)
+    raw[::3] += 1e9
+    points = space.validate(raw)
+    assert np.abs(points.mean(axis=1)).max() < 1e-15 * np.abs(points).max()
+    assert space.validate(points).tobytes() == points.tobytes()
+
+
 # -- what is no shape, and where turning is not unique ------------------------------------------------------------------------
 @pytest.mark.parametrize("space", SOLID, ids=str)
 def test_what_is_no_point_is_named(space, rng):

@@ -18,6 +18,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .base import Array, Kind, Points, Space, not_finite, whole_number
 from .shapes import COINCIDENT, PlanarShapes
+from .sphere import EXACT, norm_error
 
 THIN = 1e-6  # least width of a centre across its longest axis, of its size: else it hardly says how to turn a record
 TIE = 1e-6  # entries of a normal vector that differ by less, of the largest, may be equal but for rounding
@@ -69,22 +70,36 @@ class Landmarks(Space):
         reasons = not_finite(array, landmarks=True)
         array = np.where(np.isfinite(array), array, 0.0)
         largest = np.abs(array).max(axis=(1, 2), initial=0.0)
-        scaled = _centred(array / np.where(largest < 1e-300, 1.0, largest)[:, None, None])  # no overflow, no underflow
-        size = _length(scaled)
+        unit = np.where(largest < 1e-300, 1.0, largest)[:, None, None]
+        made = _centred(array / unit)  # without overflow or underflow
+        size = _length(made)
         for row in np.flatnonzero(size <= COINCIDENT):
             what = "has no shape" if self.unit else "has no size"
             reasons.setdefault(int(row), f"{what}: all its {self.landmarks} landmarks coincide")
         if self.unit:
-            made = scaled / np.where(size > 0, size, 1.0)[:, None, None]
+            made = _centred(
+                made / np.where(size > 0, size, 1.0)[:, None, None]
+            )  # again, where it was far from the middle
+            made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
         else:
             for row in np.flatnonzero(~((largest < LARGEST) & (largest * size > SMALLEST))):
                 far = f"has coordinates of {largest[row]:.3g}: only sizes between {SMALLEST:g} and {LARGEST:g} can be"
                 reasons.setdefault(int(row), f"{far} computed with; measure in another unit")
-            bad = list(reasons)
-            array[bad] = 0.0
-            made = _centred(array)
+            made = _centred(made) * unit
+        made = np.where(self._canonical(array, largest)[:, None, None], array, made)
         made[list(reasons)] = self.origin()
         return made, reasons
+
+    def _canonical(self, array: Array, largest: Array) -> NDArray[np.bool_]:
+        """Which points are canonical, but for rounding: they stay as they are."""
+        with np.errstate(over="ignore"):
+            middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
+            known = np.asarray(middle <= EXACT * largest)
+            return (
+                known & (np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2]))
+                if self.unit
+                else known
+            )
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:

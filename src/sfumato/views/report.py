@@ -91,7 +91,8 @@ def _glance(release: Release) -> list[Block]:
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    return [Grid(rows), Picture(view_of(release).caption(release))]
+    view = view_of(release)
+    return [Grid(rows), Picture(view.caption(release)), *view.more(release)]
 
 
 def _promise(release: Release) -> list[Block]:

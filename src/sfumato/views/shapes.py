@@ -94,7 +94,7 @@ class Panel:
             if seen > 0:
                 _discs(axes, self.released, self.halves, self.turns, self.label)
             size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
-            _landmarks(axes, self.reference, self.released, self.name, outline, size)
+            draw_landmarks(axes, self.reference, self.released, self.name, outline, size)
 
     def _widths(self) -> Array:
         """How far the outline may be off at each landmark, across it."""
@@ -122,7 +122,7 @@ def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
     axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
 
 
-def _landmarks(
+def draw_landmarks(
     axes: Axes, reference: Array, released: Array, name: str, outline: Sequence[int] | None, size: float
 ) -> None:
     """Both shapes as numbered landmarks, each joined to where it was."""
