@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
 T = TypeVar("T")
-Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2), symmetric (k, k), (m,), any other shape
+Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2) or (k, 3), symmetric (k, k), (m,), any other
 
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
