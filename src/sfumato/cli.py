@@ -468,12 +468,12 @@ def inspect(
 
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none"}
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
-    said = [kind.name for kind in SPACES.values() if sizes.get(kind.size_option or "") and not kind.by_name]
+    said = [kind.name for kind in SPACES.values() if sizes.get(kind.size_option or "")]
     name = space or (said[0] if len(said) == 1 else "")
     if not name:
         found = read(file, **choice)
-        kinds = [kind.name for kind in usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)]
-        name = next((each for each in [*kinds, *said] if not said or each in said), "")
+        kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
+        name = kinds[0].name
     data, manifold, _ = load([file], name, sizes, **choice)
     facts = inspection(data, manifold, said=missing is not None)
     if as_json:

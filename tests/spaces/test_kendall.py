@@ -268,7 +268,10 @@ def test_the_family_is_closed():
     assert all(issubclass(type(space), Landmarks) for space in SOLID)
     assert sf.SizeAndShape.shaped((7, 2)) == sf.SizeAndShape(7, 2)
     assert sf.SizeAndShape.sized(landmarks=7, dim=3, size=None) == sf.SizeAndShape(7, 3)
-    assert sf.SizeAndShape.sized(landmarks=7) is None
+    assert sf.SizeAndShape.sized(landmarks=None) is None
+    for given in ({"landmarks": 7}, {"dim": 3}):
+        with pytest.raises(ValueError, match="--landmarks and --dim together"):
+            sf.SizeAndShape.sized(**given)
     for shape in ((7, 4), (7,)):
         with pytest.raises(ValueError, match="no points of shape"):
             sf.SizeAndShape.shaped(shape)

@@ -217,10 +217,11 @@ class SizeAndShape(Landmarks):
     @classmethod
     def sized(cls, **sizes: int | None) -> Space | None:
         given = {name: size for name, size in sizes.items() if size is not None}
-        if given.keys() == {"landmarks", "dim"}:
-            return cls(**given)
         super().sized(**{name: size for name, size in given.items() if name not in ("landmarks", "dim")})
-        return None
+        if len(given) == 1:
+            both = "takes --landmarks and --dim together, as --landmarks 24 --dim 3"
+            raise ValueError(f"--space {cls.name} {both}; a file of landmarks says both by itself")
+        return cls(**given) if given else None
 
     @classmethod
     def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
