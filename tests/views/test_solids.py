@@ -28,8 +28,10 @@ SCRIPT
 const seen = () => made.slice(1).map(node => ({tag: node.tag, text: node.textContent, ...node.at}));
 const first = seen();
 svg.on.keydown({key: "ArrowRight", preventDefault() {}});
-svg.on.pointermove({buttons: 1, movementX: 0, movementY: 20});
-svg.on.pointermove({buttons: 0, movementX: 99, movementY: 99});
+svg.on.pointerdown({clientX: 50, clientY: 40});
+svg.on.pointermove({buttons: 1, clientX: 60, clientY: 50});
+svg.on.pointermove({buttons: 1, clientX: 50, clientY: 60});
+svg.on.pointermove({buttons: 0, clientX: 99, clientY: 99});
 console.log(JSON.stringify([first, seen(), svg.parentElement.hidden]));
 """
 

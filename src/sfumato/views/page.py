@@ -175,9 +175,17 @@ for (const svg of document.querySelectorAll("svg[data-solid]")) {
       set(label[i], {x: x + 2.5, y: y - 2.5});
     });
   };
-  svg.addEventListener("pointerdown", event => svg.setPointerCapture(event.pointerId));
+  let from = [0, 0];
+  svg.addEventListener("pointerdown", event => {
+    from = [event.clientX, event.clientY];
+    svg.setPointerCapture(event.pointerId);
+  });
   svg.addEventListener("pointermove", event => {
-    if (event.buttons) { yaw += event.movementX / 100; pitch += event.movementY / 100; turn(); }
+    if (!event.buttons) return;
+    yaw += (event.clientX - from[0]) / 100;
+    pitch += (event.clientY - from[1]) / 100;
+    from = [event.clientX, event.clientY];
+    turn();
   });
   svg.addEventListener("keydown", event => {
     const step = {ArrowLeft: [-.1, 0], ArrowRight: [.1, 0], ArrowUp: [0, -.1], ArrowDown: [0, .1]}[event.key];
