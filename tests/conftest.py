@@ -30,6 +30,8 @@ EXAMPLES = {
         sf.Product(sf.Sphere(dim=2), sf.Euclidean(dim=1)),
         sf.Product(sf.SPD(size=2), sf.Product(sf.SPD(size=2), sf.Sphere(dim=1), weights=[2, 1])),
     ],
+    "shapes3d": [sf.Shapes3D(landmarks=7), sf.Shapes3D(landmarks=5, reflections=True)],
+    "size-and-shape": [sf.SizeAndShape(landmarks=6, dim=3), sf.SizeAndShape(landmarks=5, dim=2)],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -58,8 +58,9 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Space, Sphere
+    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Shapes, Shapes3D, SizeAndShape, Space, Sphere
     from .statistics import Objective
+    from .symmetry import symmetrize
 
 _HOMES = {
     "adapters": "as_opendp from_geomstats",
@@ -74,6 +75,7 @@ _HOMES = {
     "ledger": "Ledger",
     "mechanisms": "KNG AmbientLaplace Exponential Forecast ManifoldLaplace ManifoldStaircase PointwiseLaplace TangentKNorm",
     "statistics": "Objective",
+    "symmetry": "symmetrize",
     "privacy": "PureDP",
     "mechanisms.choice": "plan private_mean",
     "mechanisms.find": "find_region private_radius",
@@ -83,7 +85,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart Euclidean PlanarShapes Product Space Sphere",
+    "spaces": "SPD Chart Euclidean PlanarShapes Product Shapes Shapes3D SizeAndShape Space Sphere",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -125,6 +127,9 @@ __all__ = [
     "Scale",
     "Session",
     "SfumatoError",
+    "Shapes",
+    "Shapes3D",
+    "SizeAndShape",
     "Space",
     "Sphere",
     "TangentKNorm",
@@ -148,6 +153,7 @@ __all__ = [
     "private_variance",
     "read",
     "smooth_outline",
+    "symmetrize",
     "write_points",
     "write_report",
 ]

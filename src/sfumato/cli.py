@@ -6,7 +6,7 @@ import json
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -195,6 +195,9 @@ def release(
     data, manifold, kind = load(files, space, sizes, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
     region = region_beside(known, data, manifold, files, kind, sizes, **choice)
+    if parts and known.symmetric is not None:
+        raise ValueError("--symmetric goes with files that are read as a whole: give more --memory, or one file")
+    data = replace(data, points=known.symmetrized(data.points))
     how = unit_of(data, unit_column, unit, parts) | {"invalid": invalid, "force": force, "workers": workers}
     how |= {"check": known.share, "allow_useless": even_if_useless, "memory": limit}
     with ExitStack() as stack, rows_named(files, data, parts):

@@ -62,6 +62,13 @@ class Known:
             help="How many directions to release, the most important first (default: all that are worth their noise)."
         ),
     ] = None
+    symmetric: Annotated[
+        str | None,
+        typer.Option(
+            metavar="PAIRS",
+            help="Left and right landmarks, counted from 1, as 1-2,3-4: each specimen becomes its mean with its mirror image.",
+        ),
+    ] = None
     check: Annotated[
         float | None,
         typer.Option(
@@ -128,6 +135,17 @@ class Known:
                 missing = "--radius needs --center too: a file with one public record; or give --public FILE instead"
             raise ValueError(missing)
 
+    def symmetrized(self, points: Any) -> Any:
+        """Specimens as --symmetric says; as they are without it."""
+        from .symmetry import read_pairs, symmetrize
+
+        if self.symmetric is None:
+            return points
+        try:
+            return symmetrize(points, read_pairs(self.symmetric))
+        except ValueError as error:
+            raise ValueError(f"--symmetric {self.symmetric}: {error}") from None
+
     def region(self, space: Space, sample: Dataset | None, center: Any = None) -> Region:
         """The region in a space, from the public sample or the public centre."""
         from .regions import Ball, Ellipsoid
@@ -136,8 +154,10 @@ class Known:
         if self.modes is not None and not 1 <= self.modes <= space.dim:
             raise ValueError(f"--modes must be from 1 to {space.dim}, the dimension of {space}, not {self.modes}")
         if sample is not None:
-            return Ellipsoid.from_sample(space, sample.points, modes=self.modes or "auto", prior=self.prior or "auto")
+            points = self.symmetrized(sample.points)
+            return Ellipsoid.from_sample(space, points, modes=self.modes or "auto", prior=self.prior or "auto")
         assert self.radius is not None
+        center = self.symmetrized(center)
         if self.prior is None:
             return Ball(space, center, self.radius)
         return replace(from_landmarks(space, center, self.radius, self.prior), modes=self.modes)

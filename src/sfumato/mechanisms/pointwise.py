@@ -23,7 +23,7 @@ from .plan import Drawn, Losses, Plan
 
 @dataclass(frozen=True)
 class PointwiseLaplace(Mechanism):
-    """Each of the 2k coordinates of the mean configuration gets Laplace noise with a budget of ε/2k.
+    """Each of the 2k coordinates of the mean configuration (3k in space) gets Laplace noise with a budget of ε/2k.
 
     The statistic is the arithmetic mean of the records, centred, scaled to size one, turned towards the *public* centre
     (``align=True``) or left as they lie, and clipped coordinate by coordinate to ``bounds``: half-widths about the centre's
@@ -46,6 +46,8 @@ class PointwiseLaplace(Mechanism):
         super().__post_init__()
         if self.space.landmark_dim is None:
             raise Refusal(f"PointwiseLaplace adds noise to landmarks; it is not defined on {self.space}")
+        if abs(float(np.linalg.norm(self.space.present(self.ball.center))) - 1) > 1e-6:
+            raise Refusal(f"PointwiseLaplace is for shapes of size one; {self.space} keeps sizes")
         if self.bounds is not None:  # as tuples, which can be compared
             object.__setattr__(self, "bounds", _tuples(np.asarray(self.bounds, dtype=np.float64).tolist()))
         if not (np.isfinite(self.half_widths).all() and (self.half_widths > 0).all()):
@@ -75,7 +77,7 @@ class PointwiseLaplace(Mechanism):
     def noise(self, n: int, epsilon: float) -> Scale:
         """The largest of the coordinates' scales; they are proportional to the half-widths."""
         widest, count = float(self.half_widths.max()), self.half_widths.size
-        formula = "(2·bound/n)/(ε/2k) in each coordinate; the widest is given"
+        formula = f"(2·bound/n)/(ε/{self.space.landmark_dim}k) in each coordinate; the widest is given"
         return Scale(2 * widest / n * count / epsilon, formula, {"bound": widest, "coordinates": count})
 
 

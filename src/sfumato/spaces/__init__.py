@@ -8,6 +8,7 @@ from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .euclidean import Euclidean
 from .family import Family, typed_space
+from .kendall import Shapes, Shapes3D, SizeAndShape
 from .product import Product
 from .shapes import PlanarShapes
 from .spd import SPD
@@ -22,7 +23,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Shapes3D, SizeAndShape, Product):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -109,6 +110,9 @@ __all__ = [
     "PlanarShapes",
     "Points",
     "Product",
+    "Shapes",
+    "Shapes3D",
+    "SizeAndShape",
     "Space",
     "Sphere",
     "recorded_name",

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 Array = NDArray[np.float64]
 Points = NDArray[Any]  # float64, or complex128 for planar shapes
 T = TypeVar("T")
-Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2), symmetric (k, k), (m,), any other shape
+Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2) or (k, 3), symmetric (k, k), (m,), any other
 
 BLOCK = 1 << 21  # numbers held at once by a kernel that works in blocks (16 MiB of float64)
 CACHE = 1 << 18  # and by one that reads its block twice, which should then still be in the processor's cache
@@ -359,14 +359,17 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
     return array
 
 
-def not_finite(array: Points) -> dict[int, str]:
-    """For each record with a number that is none: the first such number, and how many there are."""
+def not_finite(array: Points, landmarks: bool = False) -> dict[int, str]:
+    """For each record with a number that is none: the first such number, and how many there are.  Complex numbers are always
+    landmarks."""
     bad = ~np.isfinite(array)
     reasons = {}
     for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):
         first, *others = np.argwhere(bad[row]).tolist()
         more = f", and {len(others)} more" if others else ""
-        reasons[int(row)] = f"holds NaN or an infinite value: {named_entry(first, np.iscomplexobj(array))}{more}"
+        reasons[int(row)] = (
+            f"holds NaN or an infinite value: {named_entry(first, landmarks or np.iscomplexobj(array))}{more}"
+        )
     return reasons
 
 

@@ -12,6 +12,7 @@ from .directions import Directions
 from .matrices import Matrices
 from .products import Products
 from .shapes import Shapes
+from .solids import Solids
 from .vectors import Vectors
 
 if TYPE_CHECKING:
@@ -22,6 +23,8 @@ VIEWS: dict[str, View] = {
     "sphere": Directions(),
     "spd": Matrices(),
     "shapes": Shapes(),
+    "shapes3d": Solids("shapes", "shapes of size one"),
+    "size-and-shape": Solids("sizes-and-shapes", "the unit of the records"),
     "product": Products(),
 }
 

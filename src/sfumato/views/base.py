@@ -13,6 +13,7 @@ from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..spaces.base import Array
 from .figures import grid
+from .page import Block
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,6 +50,10 @@ class View:
         (head, first), (_, second) = (self.table(release) for release in releases.values())
         header = (head[0], *(f"{name}: {column}" for name in releases for column in head[1:]))
         return grid(header, [(*one, *two[1:]) for one, two in zip(first, second, strict=True)][:MOST_ROWS])
+
+    def more(self, release: Release, p: float = 0.95) -> list[Block]:
+        """What a page can show beside the picture."""
+        return []
 
     def meaning(self, release: Release, error: float) -> str:
         """A distance in words that the space understands; empty where it needs none."""

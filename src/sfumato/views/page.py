@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import base64
+import json
 import re
 from collections.abc import Sequence
+from hashlib import sha256
 from html import escape
 from typing import NamedTuple
 
@@ -68,6 +70,23 @@ class Picture(NamedTuple):
         return f"![{_markdown(self.description)}](<{image}>)\n\n*{_markdown(self.description)}*"
 
 
+class Turning(NamedTuple):
+    """Landmarks in space that a reader turns by hand: for each the reference, the release, and xx, xy, xz, yy, yz, zz of the
+    matrix of the ellipsoid about it.  Where scripts are off it is not there: the picture shows the same."""
+
+    description: str
+    solid: Sequence[Sequence[float]]
+
+    def html(self, image: str) -> str:
+        text, data = escape(self.description), escape(json.dumps(self.solid, separators=(",", ":")))
+        drawn = f'<svg viewBox="-130 -110 260 220" tabindex="0" role="img" aria-label="{text} {HOW}" data-solid="{data}"></svg>'
+        caption = f"<figcaption>{text} {HOW}</figcaption>"
+        return f"<figure hidden>\n{drawn}\n{caption}\n</figure>\n<script>{SCRIPT}</script>"
+
+    def markdown(self, image: str) -> str:
+        return ""
+
+
 class Listing(NamedTuple):
     text: str
 
@@ -78,7 +97,7 @@ class Listing(NamedTuple):
         return f"```\n{self.text}\n```"
 
 
-Block = Paragraph | Points | Grid | Picture | Listing
+Block = Paragraph | Points | Grid | Picture | Turning | Listing
 Section = tuple[str, Sequence[Block]]  # a heading, or none, and what stands under it
 
 
@@ -101,25 +120,81 @@ def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:
     parts = [f"# {_markdown(title)}"]
     for heading, blocks in sections:
         parts += [f"## {_markdown(heading)}"] if heading else []
-        parts += [block.markdown(image) for block in blocks]
+        parts += [text for block in blocks if (text := block.markdown(image))]
     return "\n\n".join(parts) + "\n"
 
 
 def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
     """The page in HTML, with its picture and style inside."""
     image = "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
-    body = ""
+    body, policy = "", POLICY
+    if any(isinstance(block, Turning) for _, blocks in sections for block in blocks):
+        policy += f"; script-src 'sha256-{base64.b64encode(sha256(SCRIPT.encode()).digest()).decode('ascii')}'"
     for heading, blocks in sections:
         top = f"<h2>{_html(heading)}</h2>\n" if heading else ""
         body += f"<section>\n{top}" + "\n".join(block.html(image) for block in blocks) + "\n</section>\n"
     return (
         f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<title>{escape(title)}</title>\n'
         f"<style>\n{STYLE}\n</style>\n</head>\n<body>\n<main>\n<h1>{escape(title)}</h1>\n{body}</main>\n</body>\n</html>\n"
     )
 
 
+HOW = "Drag it, or press the arrow keys, to turn it."
+SCRIPT = """
+for (const svg of document.querySelectorAll("svg[data-solid]")) {
+  const solid = JSON.parse(svg.dataset.solid);
+  const layer = (tag, look) => solid.map((_, i) => {
+    const made = document.createElementNS(svg.namespaceURI, tag);
+    for (const name in look) made.setAttribute(name, look[name]);
+    if (tag == "text") made.textContent = i + 1;
+    return svg.appendChild(made);
+  });
+  const soft = layer("ellipse", {fill: "#c9a66b", "fill-opacity": .25, stroke: "#c9a66b", "stroke-width": .4});
+  const link = layer("line", {stroke: "#8a8a8a", "stroke-width": .5});
+  const before = layer("circle", {r: 1.6, fill: "#fff", stroke: "#8a8a8a", "stroke-width": .6});
+  const dot = layer("circle", {r: 1.6, fill: "#6b3f1d"});
+  const label = layer("text", {fill: "#6b3f1d", "font-size": 6, "font-family": "sans-serif"});
+  const set = (made, values) => { for (const name in values) made.setAttribute(name, values[name].toFixed(3)); };
+  let yaw = -.5, pitch = .35;
+  const turn = () => {
+    const s = Math.sin(yaw), c = Math.cos(yaw), t = Math.sin(pitch), d = Math.cos(pitch);
+    const right = [c, 0, s], down = [-t * s, -d, t * c];
+    const dots = (u, v) => u[0] * v[0] + u[1] * v[1] + u[2] * v[2];
+    solid.forEach((n, i) => {
+      const a = n.slice(0, 3), b = n.slice(3, 6), x = dots(right, b), y = dots(down, b);
+      const times = v => [[n[6], n[7], n[8]], [n[7], n[9], n[10]], [n[8], n[10], n[11]]].map(row => dots(row, v));
+      const p = dots(right, times(right)), q = dots(right, times(down)), r = dots(down, times(down));
+      const root = Math.hypot((p - r) / 2, q), half = sign => Math.sqrt(Math.max((p + r) / 2 + sign * root, 0));
+      set(soft[i], {cx: x, cy: y, rx: half(1), ry: half(-1)});
+      soft[i].setAttribute("transform", `rotate(${Math.atan2(2 * q, p - r) * 90 / Math.PI} ${x} ${y})`);
+      set(link[i], {x1: dots(right, a), y1: dots(down, a), x2: x, y2: y});
+      set(before[i], {cx: dots(right, a), cy: dots(down, a)});
+      set(dot[i], {cx: x, cy: y});
+      set(label[i], {x: x + 2.5, y: y - 2.5});
+    });
+  };
+  let from = [0, 0];
+  svg.addEventListener("pointerdown", event => {
+    from = [event.clientX, event.clientY];
+    svg.setPointerCapture(event.pointerId);
+  });
+  svg.addEventListener("pointermove", event => {
+    if (!event.buttons) return;
+    yaw += (event.clientX - from[0]) / 100;
+    pitch += (event.clientY - from[1]) / 100;
+    from = [event.clientX, event.clientY];
+    turn();
+  });
+  svg.addEventListener("keydown", event => {
+    const step = {ArrowLeft: [-.1, 0], ArrowRight: [.1, 0], ArrowUp: [0, -.1], ArrowDown: [0, .1]}[event.key];
+    if (step) { yaw += step[0]; pitch += step[1]; turn(); event.preventDefault(); }
+  });
+  turn();
+  svg.parentElement.hidden = false;
+}
+"""
 POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"  # a browser then loads nothing from the network
 STYLE = """
 :root { color-scheme: light dark; --paper: #fffdfa; --ink: #2a2622; --quiet: #736b63; --line: #e4dcd2; --accent: #6b3f1d;
@@ -135,6 +210,8 @@ h2 { font-size: 1.25rem; font-weight: 600; color: var(--accent); margin: 2.6rem 
 p, ul { margin: .7rem 0; } ul { padding-left: 1.2rem; } li { margin: .35rem 0; } sup { line-height: 0; font-size: .75em; }
 figure { margin: 1.6rem 0; }
 figure img { display: block; width: 100%; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: 10px; }
+figure svg { display: block; width: 100%; background: #fff; border: 1px solid var(--line); border-radius: 6px;
+  cursor: grab; touch-action: none; user-select: none; }
 figcaption { color: var(--quiet); font-size: .88rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; margin: .9rem 0; }
 table { border-collapse: collapse; font-size: .92rem; width: 100%; font-variant-numeric: tabular-nums; }

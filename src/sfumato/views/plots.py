@@ -22,9 +22,9 @@ def plot_release(
 ) -> None:
     """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
 
-    Shapes are drawn as landmarks or outlines, directions on a circle or a globe, 2×2 and 3×3 matrices as ellipses, larger
-    ones by their eigenvalues, everything else by its coordinates.  A value that is no point of its space (see
-    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.
+    Shapes are drawn as landmarks or outlines (those in space from three sides), directions on a circle or a globe, 2×2 and 3×3
+    matrices as ellipses, larger ones by their eigenvalues, everything else by its coordinates.  A value that is no point of its
+    space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says so.
 
     Parameters
     ----------

@@ -91,7 +91,8 @@ def _glance(release: Release) -> list[Block]:
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    return [Grid(rows), Picture(view_of(release).caption(release))]
+    view = view_of(release)
+    return [Grid(rows), Picture(view.caption(release)), *view.more(release)]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -182,7 +183,7 @@ NUMBERS = {
     "gamma": "γ, the length of the first step in parts of Δ",
     "jump": "how much the log density falls at each step: ε, less what rounding may add",
     "bound": "half-width of the range that each coordinate was clipped to",
-    "coordinates": "how many coordinates share ε (2k for k landmarks)",
+    "coordinates": "how many coordinates share ε (2k for k landmarks, 3k in space)",
 }
 
 
@@ -242,11 +243,11 @@ def _by_hand(release: Release) -> str:
     if "A" in v:
         v["A(r,r)"] = v["A(r,R)"] = v["A"]
     if "coordinates" in v:
-        v["2k"] = v["coordinates"]
+        v["2k"] = v["3k"] = v["coordinates"]
     shares = re.findall(r"([\d.]+) of the whole", c.formula)  # where a part of ε was spent on something else
     v |= {"n": str(release.n), "ε": "·".join([*shares, f"{c.epsilon:.10g}"])}
     expression = re.split(r", | \(| in ", c.formula)[0]
-    symbols = r"A\(r,[rR]\)|2k|[^\W\d]+"
+    symbols = r"A\(r,[rR]\)|[23]k|[^\W\d]+"
     if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
         return ""
     filled = re.sub(symbols, lambda found: v[found[0]], expression)

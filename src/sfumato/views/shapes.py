@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
     from ..release import Release
 
+MOST_NUMBERS = 100  # beside landmarks
+
 
 def looks_like_an_outline(landmarks: Array) -> bool:
     """Whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
@@ -94,7 +96,7 @@ class Panel:
             if seen > 0:
                 _discs(axes, self.released, self.halves, self.turns, self.label)
             size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
-            _landmarks(axes, self.reference, self.released, self.name, outline, size)
+            draw_landmarks(axes, self.reference, self.released, self.name, outline, size)
 
     def _widths(self) -> Array:
         """How far the outline may be off at each landmark, across it."""
@@ -122,21 +124,21 @@ def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
     axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
 
 
-def _landmarks(
+def draw_landmarks(
     axes: Axes, reference: Array, released: Array, name: str, outline: Sequence[int] | None, size: float
 ) -> None:
-    """Both shapes as numbered landmarks, each joined to where it was."""
+    """Both shapes as landmarks, each joined to where it was; numbered, of very many only some."""
     ring = [] if outline is None else [*outline, outline[0]]
     axes.plot(*reference[ring].T, color=QUIET, lw=0.8, ls=":", zorder=1)
     axes.plot(*released[ring].T, color=SHARP, lw=1.0, alpha=0.7, zorder=2)
-    for a, b in zip(reference, released, strict=True):
-        axes.plot(*zip(a, b, strict=True), color=QUIET, lw=0.7, zorder=1)
+    links = np.stack([reference, released, np.full_like(released, np.nan)], axis=1).reshape(-1, 2)
+    axes.plot(*links.T, color=QUIET, lw=0.7, zorder=1)
     dot: dict[str, Any] = {"ls": "", "marker": "o", "ms": size}
     axes.plot(*reference.T, **dot, mfc="white", mec=QUIET, mew=0.2 * size, label="public reference", zorder=3)
     axes.plot(*released.T, **dot, color=SHARP, label=name, zorder=4)
     style: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 7, "color": SHARP}
-    for i, at in enumerate(released, start=1):
-        axes.annotate(str(i), at, xytext=(3, 3), **style)
+    for i in range(0, len(released), -(-len(released) // MOST_NUMBERS)):
+        axes.annotate(str(i + 1), released[i], xytext=(3, 3), **style).set_in_layout(False)
 
 
 def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:

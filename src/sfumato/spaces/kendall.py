@@ -1,0 +1,309 @@
+"""Landmarks in space up to rotations: Kendall's shapes, which have no size, and sizes-and-shapes, which keep it (Kendall 1984;
+Le 1991; Dryden and Mardia 2016, chapters 3 to 5).
+
+A canonical point is a (k, m) array, centred, and of norm one where it has no size.  At such an X a vector V is horizontal if
+it is centred, XᵀV is symmetric (it does not turn X), and ⟨X, V⟩ = 0 where there is no size.  Y is turned to X by Y·R with
+R = V·D·Uᵀ from XᵀY = U·S·Vᵀ and D = diag(1, …, 1, ±1) such that det R = 1 (Kabsch 1976; Umeyama 1991).  It is the only nearest
+way to lay Y if σ_{m−1} ± σ_m > 0; otherwise it is one of several, the same at all times for the same record.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from .base import Array, Kind, Points, Space, not_finite, whole_number
+from .shapes import COINCIDENT, PlanarShapes
+from .sphere import EXACT, norm_error
+
+THIN = 1e-6  # least width of a centre across its longest axis, of its size: else it hardly says how to turn a record
+TIE = 1e-6  # entries of a normal vector that differ by less, of the largest, may be equal but for rounding
+SMALLEST, LARGEST = 1e-100, 1e100  # sizes whose squares are still numbers
+
+
+class Landmarks(Space):
+    """What both spaces share."""
+
+    landmarks: int
+    reflections: bool
+    unit: ClassVar[bool]  # whether points have size one
+    kind: ClassVar[Kind] = "landmarks"
+    size_option: ClassVar[str | None] = "landmarks"
+
+    def _make(self, landmarks: int, dim: int, reflections: bool) -> None:
+        """For k landmarks in R^m: the dimension is m(k − 1), less m(m − 1)/2 for rotations, less one where there is no size."""
+        name = type(self).__name__
+        m = whole_number(name, "dim", dim, 2)
+        if m > 3:
+            raise ValueError(f"{name}: dim is 2 or 3, the number of coordinates of a landmark, not {m}")
+        k = whole_number(name, "landmarks", landmarks, m + 1)
+        if not isinstance(reflections, bool):
+            raise ValueError(f"{name}: reflections must be True or False, not {reflections!r}")
+        size = m * (k - 1) - m * (m - 1) // 2 - self.unit
+        vars(self).update(landmarks=k, landmark_dim=m, reflections=reflections, dim=size)
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((self.name, *vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.landmarks, int(self.landmark_dim or 0))
+
+    def origin(self) -> Points:
+        """Landmarks along the rim of a saddle; in the plane, a regular polygon.  As long as wide as high, of size one."""
+        turn = 2 * np.pi * np.arange(self.landmarks) / self.landmarks
+        along = np.stack([np.cos(turn), np.sin(turn), np.cos(2 * turn)][: self.point_shape[1]], axis=1)
+        return np.asarray(along / np.linalg.norm(along))
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        array = self._real_batch(points)
+        reasons = not_finite(array, landmarks=True)
+        array = np.where(np.isfinite(array), array, 0.0)
+        largest = np.abs(array).max(axis=(1, 2), initial=0.0)
+        unit = np.where(largest < 1e-300, 1.0, largest)[:, None, None]
+        made = _centred(array / unit)  # without overflow or underflow
+        size = _length(made)
+        for row in np.flatnonzero(size <= COINCIDENT):
+            what = "has no shape" if self.unit else "has no size"
+            reasons.setdefault(int(row), f"{what}: all its {self.landmarks} landmarks coincide")
+        if self.unit:
+            made = _centred(
+                made / np.where(size > 0, size, 1.0)[:, None, None]
+            )  # again, where it was far from the middle
+            made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
+        else:
+            for row in np.flatnonzero(~((largest < LARGEST) & (largest * size > SMALLEST))):
+                far = f"has coordinates of {largest[row]:.3g}: only sizes between {SMALLEST:g} and {LARGEST:g} can be"
+                reasons.setdefault(int(row), f"{far} computed with; measure in another unit")
+            made = _centred(made) * unit
+        made = np.where(self._canonical(array, largest)[:, None, None], array, made)
+        made[list(reasons)] = self.origin()
+        return made, reasons
+
+    def _canonical(self, array: Array, largest: Array) -> NDArray[np.bool_]:
+        """Which points are canonical, but for rounding: they stay as they are."""
+        with np.errstate(over="ignore"):
+            middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
+            known = np.asarray(middle <= EXACT * largest)
+            return (
+                known & (np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2]))
+                if self.unit
+                else known
+            )
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def align(self, base: Points, points: Points) -> Points:
+        """Points turned (where reflections are allowed, turned over too) to lie closest to ``base``."""
+        u, _, vt = np.linalg.svd(np.swapaxes(base, -1, -2) @ points)
+        if not self.reflections:
+            u[..., -1] *= np.sign(np.linalg.det(u @ vt))[..., None]
+        return np.asarray(points @ np.swapaxes(u @ vt, -1, -2))
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(u * v, axis=(-2, -1)))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        w, t, kept = self._mirrors(base)
+        flat = np.zeros((*coordinates.shape[:-1], len(w)))
+        flat[..., kept] = coordinates
+        flat -= flat @ w @ t.T @ w.T
+        return flat.reshape(*coordinates.shape[:-1], *self.point_shape)
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        w, t, kept = self._mirrors(base)
+        flat = vectors.reshape(*vectors.shape[:-2], -1)
+        return np.asarray((flat - flat @ w @ t @ w.T)[..., kept])
+
+    def _mirrors(self, base: Points) -> tuple[Array, Array, NDArray[np.intp]]:
+        return _mirrors(self.point_shape, self.unit, np.asarray(base, dtype=np.float64).tobytes())
+
+
+class Shapes3D(Landmarks):
+    """Shapes of k ≥ 4 landmarks in space: up to translation, scale and rotation.
+
+    The distance is the angle on the sphere of configurations of size one, after the best rotation (Kendall's ρ); log and
+    exp follow great circles that turn nothing.
+
+    Parameters
+    ----------
+    landmarks : int
+        The number of landmarks.
+    reflections : bool
+        Whether a shape and its mirror image are one; they are two unless this is set.
+
+    Examples
+    --------
+    >>> space = Shapes3D(landmarks=4)
+    >>> corner = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
+    >>> turned = 5 * corner[:, [1, 2, 0]] + 2
+    >>> a, b, mirrored = space.validate([corner, turned, -corner])
+    >>> float(space.distance(a, b)) < 1e-15, round(float(space.distance(a, mirrored)), 4)
+    (True, 0.4174)
+    >>> space.dim, round(float(Shapes3D(4, reflections=True).distance(a, mirrored)), 12)
+    (5, 0.0)
+    """
+
+    name: ClassVar[str] = "shapes3d"
+    metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
+    unit: ClassVar[bool] = True
+    landmark_dim: ClassVar[int | None] = 3
+
+    def __init__(self, landmarks: int, reflections: bool = False) -> None:
+        self._make(landmarks, 3, reflections)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"landmarks": self.landmarks} | ({"reflections": True} if self.reflections else {})
+
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """cos(t)·x + sin(t)·v/t, t = ‖v‖."""
+        t = _length(vectors)[..., None, None]
+        y = np.cos(t) * base + np.sinc(t / np.pi) * vectors
+        return np.asarray(y / _length(y)[..., None, None])
+
+    def log(self, base: Points, points: Points) -> Points:
+        """θ/sin θ·(z − cos θ·x) for the aligned z; z − x + (1 − cos θ)·x keeps its digits where they are close."""
+        off = self.align(base, points) - base
+        chord = _length(off)[..., None, None]
+        v = off + (chord**2 / 2) * base
+        return np.asarray(v * _turn(chord, v))
+
+    def distance(self, a: Points, b: Points) -> Array:
+        """2·arctan(‖z − x‖/‖z + x‖) for the aligned z."""
+        z = self.align(a, b)
+        return np.asarray(2 * np.arctan2(_length(z - a), _length(z + a)))
+
+
+class SizeAndShape(Landmarks):
+    """Sizes-and-shapes of k landmarks in the plane or in space: up to translation and rotation, in the unit of the records.
+
+    The distance is ‖X − Y·R‖ after the best rotation R, log is Y·R − X, and exp is X + V.
+
+    Parameters
+    ----------
+    landmarks : int
+        The number of landmarks.
+    dim : int
+        2 for landmarks in the plane, 3 for landmarks in space.
+
+    Examples
+    --------
+    >>> space = SizeAndShape(landmarks=3, dim=2)
+    >>> small, large = space.validate([[[0, 0], [3, 0], [0, 4]], [[0, 2], [-6, 2], [0, -6]]])
+    >>> np.allclose(space.distance(small, large), np.linalg.norm(small)), space.dim
+    (True, 3)
+    """
+
+    name: ClassVar[str] = "size-and-shape"
+    metric: ClassVar[str] = "Procrustes distance between configurations, scale kept"
+    unit: ClassVar[bool] = False
+    by_name: ClassVar[bool] = True
+
+    def __init__(self, landmarks: int, dim: int) -> None:
+        self._make(landmarks, dim, False)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"landmarks": self.landmarks, "dim": self.landmark_dim}
+
+    @classmethod
+    def sized(cls, **sizes: int | None) -> Space | None:
+        given = {name: size for name, size in sizes.items() if size is not None}
+        super().sized(**{name: size for name, size in given.items() if name not in ("landmarks", "dim")})
+        if len(given) == 1:
+            both = "takes --landmarks and --dim together, as --landmarks 24 --dim 3"
+            raise ValueError(f"--space {cls.name} {both}; a file of landmarks says both by itself")
+        return cls(**given) if given else None
+
+    @classmethod
+    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
+        if len(shape) == 2 and shape[1] in (2, 3):
+            space = cls(**{"landmarks": shape[0], "dim": shape[1]} | given)
+            if space.point_shape == shape:
+                return space
+        raise ValueError(f"--space {cls.name} has no points of shape {shape}")
+
+    def exp(self, base: Points, vectors: Points) -> Points:
+        return base + vectors
+
+    def log(self, base: Points, points: Points) -> Points:
+        return self.align(base, points) - base
+
+    def distance(self, a: Points, b: Points) -> Array:
+        return _length(self.align(a, b) - a)
+
+    def rounding_error(self, center: Points, reach: float) -> float:
+        """In parts of the size, as it has a unit."""
+        return 256 * 2.0**-53 * math.sqrt(self.dim) * (float(_length(center)) + reach)
+
+
+def Shapes(landmarks: int, dim: int) -> PlanarShapes | Shapes3D:
+    """The space of shapes of landmarks in the plane (``dim=2``) or in space (``dim=3``).
+
+    >>> Shapes(50, dim=2), Shapes(24, dim=3)
+    (PlanarShapes(landmarks=50), Shapes3D(landmarks=24))
+    """
+    if dim not in (2, 3):
+        raise ValueError(f"Shapes: dim is 2 or 3, the number of coordinates of a landmark, not {dim!r}")
+    return PlanarShapes(landmarks) if dim == 2 else Shapes3D(landmarks)
+
+
+def _centred(array: Array) -> Array:
+    return np.asarray(array - np.add.reduce(array, axis=1, keepdims=True) / array.shape[1])
+
+
+def _length(x: Array) -> Array:
+    """‖x‖ of matrices."""
+    flat = x.reshape(*x.shape[:-2], -1)
+    return np.asarray(np.sqrt(np.vecdot(flat, flat)))
+
+
+def _turn(chord: Array, v: Array) -> Array:
+    """θ/‖v‖ for the angle of a chord; one at zero."""
+    length = _length(v)[..., None, None]
+    angle = 2 * np.arctan2(chord, np.sqrt(np.maximum(4 - chord**2, 0.0)))
+    return np.asarray(np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0))
+
+
+@lru_cache(maxsize=64)
+def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Array, NDArray[np.intp]]:
+    """The tangent frame at a point: Q = I − W·T·Wᵀ, a product of Householder's reflections that takes the normal vectors
+    (shifts, the point itself where there is no size, turns) to unit vectors; and the other unit vectors, whose images are the
+    frame.
+
+    Each reflection takes its normal vector to the first of its largest entries, up to TIE, so that rounding, which differs
+    between processors, changes nothing where a centre is symmetric and entries are equal or nought.
+    """
+    k, m = shape
+    x = np.frombuffer(base).reshape(shape)
+    x = x / np.linalg.norm(x)
+    turns = []
+    for i, j in zip(*np.triu_indices(m, 1), strict=True):
+        turned = np.zeros(shape)
+        turned[:, i], turned[:, j] = x[:, j], -x[:, i]
+        turns.append(turned)
+    shifts = [np.tile(axis, (k, 1)) / np.sqrt(k) for axis in np.eye(m)]
+    w, t, pivots = np.empty((k * m, 0)), np.empty((0, 0)), list[int]()
+    for normal in [*shifts, *([x] * unit), *turns]:
+        rest = normal.ravel() - normal.ravel() @ w @ t @ w.T
+        rest[pivots] = 0.0
+        if not (length := np.linalg.norm(rest)) > THIN:
+            raise ValueError(
+                "landmarks that lie on one line cannot be a centre: such a shape does not say how to turn the records about "
+                "that line; give a public specimen that has a width"
+            )
+        rest /= length
+        p = int(np.argmax(np.abs(rest) >= (1 - TIE) * np.abs(rest).max()))
+        rest[p] += np.copysign(1.0, rest[p])
+        rest /= np.linalg.norm(rest)
+        t = np.block([[t, -2 * (t @ (w.T @ rest))[:, None]], [np.zeros((1, len(pivots))), np.full((1, 1), 2.0)]])
+        w, pivots = np.column_stack([w, rest]), [*pivots, p]
+    return w, t, np.delete(np.arange(k * m), pivots)
