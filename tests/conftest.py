@@ -30,6 +30,9 @@ EXAMPLES = {
         sf.Product(sf.Sphere(dim=2), sf.Euclidean(dim=1)),
         sf.Product(sf.SPD(size=2), sf.Product(sf.SPD(size=2), sf.Sphere(dim=1), weights=[2, 1])),
     ],
+    "log-euclidean": [sf.SPD(size=3, metric="log-euclidean")],
+    "log-cholesky": [sf.SPD(size=3, metric="log-cholesky")],
+    "bures-wasserstein": [sf.SPD(size=3, metric="bures-wasserstein")],
     "diagonal-spd": [sf.DiagonalSPD(size=4)],
 }
 # a mechanism and a space that it allows

@@ -13,6 +13,7 @@ from .product import Product
 from .flat import Flat
 from .shapes import PlanarShapes
 from .spd import SPD
+from .spd_metrics import BuresWasserstein, LogCholesky, LogEuclidean
 from .sphere import Sphere
 
 SPACES: dict[str, type[Space]] = {}
@@ -24,7 +25,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, LogEuclidean, LogCholesky, BuresWasserstein):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances

@@ -61,7 +61,7 @@ class Family:
         try:
             return self.of(*self.parts, **arguments)
         except TypeError as error:
-            words = re.sub(r"^[\w.]*__init__\(\)", f"--space {self.name}(…)", str(error))
+            words = re.sub(r"^[\w.]*__(?:init|new)__\(\)", f"--space {self.name}(…)", str(error))
             raise ValueError(words) from None
 
 

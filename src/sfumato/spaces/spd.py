@@ -37,16 +37,27 @@ from .embedding import Embedding, TriangleEmbedding
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 _Sums = tuple[float, Array, Array, float, float]
+METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
 COMPILED = 16  # matrices up to this size are multiplied by our own loops, larger ones by BLAS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class SPD(Space):
     """Positive definite matrices of one size.
+
+    Parameters
+    ----------
+    size : int
+        The number k of rows and columns.
+    metric : {"affine", "log-euclidean", "log-cholesky", "bures-wasserstein"}
+        What distance means.  The affine-invariant one, which no change of units or mixing of channels changes, unless given;
+        with another the space is one of another class.
 
     >>> space = SPD(size=2)
     >>> round(float(space.distance(np.eye(2), np.diag([np.e, 1.0]))), 12)
     1.0
+    >>> SPD(2, metric="log-euclidean")
+    LogEuclidean(size=2)
     """
 
     size: int
@@ -56,8 +67,13 @@ class SPD(Space):
     kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number("SPD", "size", self.size, 1))
+    def __new__(cls, size: int | None = None, metric: str = "affine") -> Any:
+        if metric != "affine" and metric not in METRICS:
+            raise ValueError(f"{cls.__name__}: no metric is called {metric!r}; there are affine, {', '.join(METRICS)}")
+        return super().__new__(cls) if metric == "affine" else METRICS[metric](size)  # type: ignore[call-arg]
+
+    def __init__(self, size: int, metric: str = "affine") -> None:
+        object.__setattr__(self, "size", whole_number("SPD", "size", size, 1))
         object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
 
     @property
