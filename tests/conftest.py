@@ -33,6 +33,7 @@ EXAMPLES = {
     "log-euclidean": [sf.SPD(size=3, metric="log-euclidean")],
     "log-cholesky": [sf.SPD(size=3, metric="log-cholesky")],
     "bures-wasserstein": [sf.SPD(size=3, metric="bures-wasserstein")],
+    "correlation": [sf.Correlation(size=4)],
     "diagonal-spd": [sf.DiagonalSPD(size=4)],
 }
 # a mechanism and a space that it allows

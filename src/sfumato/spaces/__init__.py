@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import UnknownSpaceError
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
+from .correlation import Correlation
 from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
@@ -25,7 +26,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, LogEuclidean, LogCholesky, BuresWasserstein):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, LogEuclidean, LogCholesky, BuresWasserstein, Correlation):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -106,6 +107,7 @@ __all__ = [
     "SPACES",
     "SPD",
     "Chart",
+    "Correlation",
     "DiagonalSPD",
     "Euclidean",
     "Family",
