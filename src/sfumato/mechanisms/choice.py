@@ -341,6 +341,8 @@ def private_mean(
     asked = (mechanism, check, steps, inference, None if prior is None else find)
     plan = choose(Problem(known, records.n, privacy), *asked)
     plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), *asked), allow_useless)
+    plan = choose(Problem(region, records.n, privacy), mechanism, check, steps)
+    plan.check_useful(lambda r, n, e: choose(Problem(r, n, PureDP(e)), mechanism, check, steps), allow_useless)
     return plan.release(records, words, budget, degrees)
 
 

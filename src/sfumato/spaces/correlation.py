@@ -7,9 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import Array, Kind, Points, whole_number
+from .base import Array, Kind, Points, Space, whole_number
 from .flat import Flat
-from .spd import ASYMMETRY, SPD, _symmetric, _t
+from .spd import ASYMMETRY, SPD, _symmetric, _t, fewer_channels
 from .spd_metrics import _log
 
 DIAGONAL = 1e-5  # how far from 1 an entry of the diagonal may be, as in a file with a few digits
@@ -29,7 +29,7 @@ class Correlation(Flat):
 
     >>> space = Correlation(size=2)
     >>> a, b = space.validate([np.eye(2), [[1.0, 0.5], [0.5, 1.0]]])
-    >>> round(space.distance(a, b).item() / np.sqrt(2), 12)  # of two channels: Fisher's z, artanh ½
+    >>> round(float(space.distance(a, b) / np.sqrt(2)), 12)  # of two channels: Fisher's z, artanh ½
     0.549306144334
     """
 
@@ -49,6 +49,9 @@ class Correlation(Flat):
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {self.kind: (self.size, self.size)}
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return fewer_channels(self, self.size)
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         one = np.eye(self.size)

@@ -7,8 +7,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import Array, Points, not_finite, whole_number
+from .base import Array, Points, Space, not_finite, whole_number
 from .flat import Flat
+from .spd import fewer_channels
 
 _LEAST, _MOST = -700.0, 700.0  # logarithms whose exponentials are ordinary numbers
 
@@ -45,6 +46,9 @@ class DiagonalSPD(Flat):
 
     def corrections(self, points: Array) -> list[str]:
         return ["only the diagonal of each matrix is used"] if np.ndim(points) == 3 else []
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return fewer_channels(self, self.size)
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         reasons = not_finite(points)

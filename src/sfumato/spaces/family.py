@@ -65,6 +65,16 @@ class Family:
             raise ValueError(words) from None
 
 
+def as_typed(space: Space) -> str:
+    """What a person would type for a space.
+
+    >>> from .spd import SPD
+    >>> as_typed(SPD(size=3))
+    'spd(size=3)'
+    """
+    return f"{space.name}({', '.join(f'{name}={value}' for name, value in space.parameters().items())})"
+
+
 def typed_space(text: str, named: Callable[[str], type[Space]]) -> Family:
     """What a person typed; ``named`` knows the kinds of spaces.
 

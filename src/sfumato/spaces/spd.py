@@ -355,6 +355,9 @@ class SPD(Space):
         rows, columns = np.triu_indices(self.size, 1)
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self, self.size)
+
     # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
@@ -363,6 +366,22 @@ class SPD(Space):
         factor = np.linalg.cholesky(center)
         skew = float(np.linalg.norm(np.abs(_inverse(factor)) @ np.abs(factor), 2)) ** 2
         return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(600.0, np.sqrt(2) * reach)))
+
+
+def fewer_channels(space: Space, size: int) -> dict[str, list[Space]]:
+    """Spaces of the same kind of half as many channels, a quarter, and so on."""
+    found = [type(space).from_parameters({"size": size >> i}) for i in range(1, size.bit_length() - 1)]
+    return {"fewer channels, or groups of them": found} if found else {}
+
+
+def smaller_matrices(space: Space, size: int) -> dict[str, list[Space]]:
+    """What covariance matrices can be asked for in fewer dimensions."""
+    from .correlation import Correlation
+    from .diagonal import DiagonalSPD
+
+    parts: dict[str, list[Space]] = {"the variance of each channel alone": [DiagonalSPD(size)]}
+    parts |= {"the correlations alone": [Correlation(size)]}
+    return (parts if size > 1 else {}) | fewer_channels(space, size)
 
 
 def _t(matrices: Points) -> Points:

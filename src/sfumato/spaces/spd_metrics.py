@@ -10,7 +10,18 @@ from numpy.typing import ArrayLike
 
 from .base import Array, Kind, Points, Space, whole_number
 from .flat import Flat
-from .spd import METRICS, SPD, _inverse, _matrix_log, _not_definite, _positive, _rebuild, _symmetric, _t
+from .spd import (
+    METRICS,
+    SPD,
+    _inverse,
+    _matrix_log,
+    _not_definite,
+    _positive,
+    _rebuild,
+    _symmetric,
+    _t,
+    smaller_matrices,
+)
 
 LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows
 FLOOR = 64 * np.finfo(float).eps  # times the size: what is added to a diagonal where a matrix is nearly singular
@@ -39,6 +50,9 @@ class _Matrices(Flat):
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self, self.size)
 
 
 @dataclass(frozen=True)
@@ -135,6 +149,9 @@ class BuresWasserstein(Space):
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self, self.size)
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
