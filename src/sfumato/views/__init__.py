@@ -11,6 +11,7 @@ from .base import Table, View
 from .directions import Directions
 from .matrices import Matrices
 from .products import Products
+from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
 from .shapes import Shapes
 from .vectors import Vectors
 
@@ -23,6 +24,11 @@ VIEWS: dict[str, View] = {
     "spd": Matrices(),
     "shapes": Shapes(),
     "product": Products(),
+    "log-euclidean": LogEuclideanMatrices(),
+    "log-cholesky": LogCholeskyMatrices(),
+    "bures-wasserstein": TransportMatrices(),
+    "correlation": Correlations(),
+    "diagonal-spd": Variances(),
 }
 
 
