@@ -264,11 +264,11 @@ def _log(matrices: Points) -> Points:
     """Matrix logarithms.  Of a wide spectrum, from singular values of Cholesky factors: they keep twice as many digits."""
     eigenvalues, turn = np.linalg.eigh(matrices)
     wide = ~(eigenvalues[:, 0] * WIDE > eigenvalues[:, -1])
+    logarithms = np.log(_positive(eigenvalues))
     if wide.any():
         turn[wide], roots, _ = np.linalg.svd(_factor(matrices[wide]))
-        eigenvalues[wide] = roots[:, ::-1] ** 2
-        turn[wide] = turn[wide][:, :, ::-1]
-    found = _rebuild(turn, np.log(_positive(eigenvalues)))
+        logarithms[wide] = 2 * np.log(np.maximum(roots, 1e-100 * roots[:, :1]))
+    found = _rebuild(turn, logarithms)
     return _symmetric(found) if matrices.shape[-1] != 2 else np.where(wide[:, None, None], found, _matrix_log(matrices))
 
 

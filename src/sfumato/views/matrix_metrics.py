@@ -69,11 +69,11 @@ class _Heat(Matrices):
             at = np.unique(np.linspace(0, len(matrix) - 1, min(len(matrix), 9)).round().astype(int))
             axes.set_xticks(at, [str(i + 1) for i in at], fontsize=8)
             axes.set_yticks(at, [str(i + 1) for i in at], fontsize=8)
-            axes.set_xlabel(f"channel\n{title}", fontsize=10)
+            axes.set_xlabel(f"{title}, by channel", fontsize=10)
             for i, j in np.ndindex(matrix.shape) if len(matrix) <= WRITTEN else ():
                 dark = abs(matrix[i, j]) > 0.6 * most
                 color = "white" if dark else "black"
-                axes.text(j, i, self.number(matrix[i, j]), ha="center", va="center", fontsize=8, color=color)
+                axes.text(j, i, self.number(float(matrix[i, j])), ha="center", va="center", fontsize=8, color=color)
         drawn.colorbar(image, ax=list(panels), shrink=0.85, label=self.bar)
         return drawn
 
