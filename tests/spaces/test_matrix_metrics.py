@@ -2,6 +2,7 @@
 
 import pickle
 import warnings
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -285,3 +286,19 @@ def test_many_channels_are_told_what_is_possible():
     with pytest.raises(sf.Refusal, match=refusal):
         sf.private_mean(np.repeat(np.eye(16)[None], 60, axis=0), ball, 1.0)
     assert sf.Sphere(2).smaller() == {}
+
+
+def test_the_table_of_the_documentation_is_what_plans_say():
+    text = (Path(__file__).parents[2] / "docs" / "spaces.md").read_text(encoding="utf-8")
+    rows = [
+        line.strip("| ").split(" | ") for line in text.partition("### Many channels")[2].splitlines() if "| `" in line
+    ]
+    assert len(rows) == 6
+    for words, name, dim, *cells in rows:
+        space = space_typed(name.strip("`")).sized(size=8 if "8 of" in words else 32)
+        assert space.dim == int(dim)
+        errors = [sf.plan(space, radius=2.0, n=n, epsilon=1.0)[0].error_95 for n in (100, 1000, 5000)]
+        assert [f"{error:.3g}" for error in errors] == cells[:3]
+        least = int(cells[3])
+        useless = [sf.plan(space, radius=2.0, n=n, epsilon=1.0)[0].useless for n in (int(0.98 * least), least)]
+        assert useless == [True, False]
