@@ -107,7 +107,7 @@ def _not_one(diagonal: Array) -> str:
 def _singular(smallest: float) -> str:
     return (
         f"is not positive definite: its smallest eigenvalue is {smallest:.3g}, as of channels that say the same, or of fewer "
-        "time points than channels; take fewer channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·1"
+        "time points than channels; take fewer channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·I"
     )
 
 
