@@ -122,6 +122,19 @@ def test_every_mechanism_is_that_of_a_flat_space(space, covariances):
         assert space.distance(mean, space.validate(release.value[None])[0]) <= 2 * release.error(0.9999)
 
 
+@pytest.mark.parametrize("space", [sf.SPD(8, metric="log-euclidean"), sf.Correlation(8)], ids=str)
+def test_a_public_sample_shapes_the_noise(space, rng):
+    """Also where a look decides: centres that are presented and read again differ in their last digits."""
+    series = rng.normal(size=(300, 8, 20))
+    series[:, 1] += series[:, 0] * rng.random((300, 1))
+    matrices = series @ series.swapaxes(1, 2) / 20
+    points = correlations(matrices) if space.name == "correlation" else matrices
+    region = sf.Ellipsoid.from_sample(space, points[:60])
+    release = sf.private_mean(np.concatenate([points[60:]] * 10), region, 1.0)
+    assert not space.diagnose(release.value[None])[1]
+    assert release.error(0.95) < 0.2
+
+
 def test_wide_and_narrow_spectra(rng):
     """As far as doubles can hold such matrices: an entry is off by 1e-16 of the largest."""
     turn = np.linalg.qr(rng.normal(size=(30, 3, 3)))[0]
