@@ -10,8 +10,8 @@ from .correlation import Correlation
 from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
-from .product import Product
 from .flat import Flat
+from .product import Product
 from .shapes import PlanarShapes
 from .spd import SPD
 from .spd_metrics import BuresWasserstein, LogCholesky, LogEuclidean
@@ -26,7 +26,18 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, LogEuclidean, LogCholesky, BuresWasserstein, Correlation):
+for _kind in (
+    Euclidean,
+    Sphere,
+    SPD,
+    PlanarShapes,
+    Product,
+    DiagonalSPD,
+    LogEuclidean,
+    LogCholesky,
+    BuresWasserstein,
+    Correlation,
+):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances

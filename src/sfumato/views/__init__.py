@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from .base import Table, View
 from .directions import Directions
 from .matrices import Matrices
-from .products import Products
 from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
+from .products import Products
 from .shapes import Shapes
 from .vectors import Vectors
 
