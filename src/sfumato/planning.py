@@ -89,8 +89,8 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
 
     >>> from sfumato import SPD
     >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
-    >>> [(way["space"], way["n"]) for way in ways[:3]]
-    [('diagonal-spd(size=16)', 60), ('correlation(size=16)', 278), ('spd(size=4)', 60)]
+    >>> [(way["question"], way["n"]) for way in ways[:2]]
+    [('the variance of each channel alone', 60), ('the correlations alone', 278)]
     >>> ways[3]["question"]
     'only the 21 directions in which a public sample of such records differs most (--public FILE --modes 21)'
     """
