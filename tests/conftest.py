@@ -32,6 +32,11 @@ EXAMPLES = {
     ],
     "shapes3d": [sf.Shapes3D(landmarks=7), sf.Shapes3D(landmarks=5, reflections=True)],
     "size-and-shape": [sf.SizeAndShape(landmarks=6, dim=3), sf.SizeAndShape(landmarks=5, dim=2)],
+    "log-euclidean": [sf.SPD(size=3, metric="log-euclidean")],
+    "log-cholesky": [sf.SPD(size=3, metric="log-cholesky")],
+    "bures-wasserstein": [sf.SPD(size=3, metric="bures-wasserstein")],
+    "correlation": [sf.Correlation(size=4)],
+    "diagonal-spd": [sf.DiagonalSPD(size=4)],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -58,7 +58,20 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Shapes, Shapes3D, SizeAndShape, Space, Sphere
+    from .spaces import (
+        SPD,
+        Chart,
+        Correlation,
+        DiagonalSPD,
+        Euclidean,
+        PlanarShapes,
+        Product,
+        Shapes,
+        Shapes3D,
+        SizeAndShape,
+        Space,
+        Sphere,
+    )
     from .statistics import Objective
     from .symmetry import symmetrize
 
@@ -85,7 +98,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart Euclidean PlanarShapes Product Shapes Shapes3D SizeAndShape Space Sphere",
+    "spaces": "Chart Correlation DiagonalSPD Euclidean PlanarShapes Product SPD Shapes Shapes3D SizeAndShape Space Sphere",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -99,7 +112,9 @@ __all__ = [
     "Chart",
     "Comparison",
     "ConvergenceWarning",
+    "Correlation",
     "Dataset",
+    "DiagonalSPD",
     "Ellipsoid",
     "Euclidean",
     "Exponential",

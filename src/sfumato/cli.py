@@ -394,9 +394,9 @@ def plan(
     Example: sfumato plan --space shapes --landmarks 50 --radius 0.125 --n 409 --epsilon 1
     """
     from .mechanisms import forecast
-    from .planning import aim, plot_plan
+    from .planning import aim, instead, plot_plan
     from .privacy import PureDP
-    from .views.forecasts import needs_in_words, plan_in_words
+    from .views.forecasts import instead_in_words, needs_in_words, plan_in_words
     from .views.outputs import check_outputs
 
     if error is not None and not 0 < error < float("inf"):
@@ -407,6 +407,7 @@ def plan(
     rows = forecast(region, n, epsilon, known.share)
     usable = rows[0].refusal is None
     needs = aim(region, n, epsilon, rows[0], error, known.share)
+    ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, known.share)
     if not usable and (plot is not None or simulate is not None):
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
         plot = simulate = None
@@ -415,11 +416,13 @@ def plan(
     if simulate is not None:
         draw_simulated(region, n, epsilon, simulate, known.share)
     if as_json:
-        show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs})
+        show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
         fewer_more = [(m, forecast(region, m, epsilon, known.share)[0]) for m in (max(1, n // 2), 2 * n)]
         typer.echo(plan_in_words(region, n, epsilon, rows, fewer_more))
         typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")
+        if ways:
+            typer.echo(f"\n{instead_in_words(n, epsilon, ways)}")
     if not usable or rows[0].useless:
         raise SystemExit(UNUSABLE)
 

@@ -5,13 +5,18 @@ from __future__ import annotations
 import io
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from .mechanisms.choice import Forecast, forecast
+from .errors import Refusal
+from .mechanisms.choice import Forecast, forecast, plans
+from .mechanisms.plan import Problem, smaller_questions
+from .privacy import PureDP
 from .regions import Ball, Region
 from .regions.look import SHARE
 from .release import write_atomically
+from .spaces.family import as_typed
 
 
 def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False) -> float:
@@ -76,6 +81,31 @@ def needed_n(region: Region, epsilon: float, error: float | None = None, check: 
     """
     found = _least(lambda x: best_error(region, round(10.0**x), epsilon, check, error is None), error, 0.0, 9.0, 3e-3)
     return None if found is None else round(10.0**found)
+
+
+def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[dict[str, Any]]:
+    """What else could be asked of the same records, in balls of the same radius: with the error at this n and ε, if it is of
+    use, else with the number of records from which on it is; and what else would make the noise smaller.  Touches no data.
+
+    >>> from sfumato import SPD
+    >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
+    >>> [(way["question"], way["n"]) for way in ways[:2]]
+    [('the variance of each channel alone', 60), ('the correlations alone', 278)]
+    >>> ways[3]["question"]
+    'only the 21 directions in which a public sample of such records differs most (--public FILE --modes 21)'
+    """
+    useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
+    found = {words: (space, n, error) for words, space, error in useful}
+    rows = []
+    for words, spaces in region.space.smaller().items():
+        space, records, error = found.get(words, (spaces[0], None, None))
+        if error is None:
+            records = needed_n(Ball(space, space.present(space.origin()), region.radius), epsilon, check=check)
+        rows.append({"question": words, "space": as_typed(space), "n": records, "error_95": error})
+    for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
+        more = [] if isinstance(plan, Refusal) else plan.remedies
+        rows += [{"question": words, "space": None, "n": n, "error_95": None} for words in more]
+    return rows
 
 
 def aim(

@@ -309,15 +309,15 @@ def test_what_is_said_to_help_helps(rng):
     ball = sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.3)
     plan = choose(Problem(ball, 8, sf.PureDP(0.5)))
 
-    def again(n, epsilon):
-        return choose(Problem(ball, n, sf.PureDP(epsilon)))
+    def again(region, n, epsilon):
+        return choose(Problem(region, n, sf.PureDP(epsilon)))
 
     with pytest.raises(sf.Refusal, match="useless") as refusal:
         plan.check_useful(again)
     words = str(refusal.value)
     epsilon, records = re.search(r"an epsilon of ([\d.]+), (\d+) records", words).groups()
-    again(8, float(epsilon)).check_useful(again)
-    again(int(records), 0.5).check_useful(again)
+    again(ball, 8, float(epsilon)).check_useful(again)
+    again(ball, int(records), 0.5).check_useful(again)
 
 
 def test_a_plan_says_what_there_is_to_beat(rng):

@@ -318,12 +318,12 @@ def _one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
 
 
 def _plan(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
-    def planned(count: int, epsilon: float) -> ComposedPlan:
-        plan = choose(Problem(chart, count, PureDP(epsilon)), "tangent", inference=inference)
+    def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
+        plan = choose(Problem(region, count, PureDP(epsilon)), "tangent", inference=inference)
         assert isinstance(plan, InferencePlan)
         return plan
 
-    plan = planned(n, privacy.epsilon)
+    plan = planned(chart, n, privacy.epsilon)
     plan.check_useful(planned, allow)
     assert isinstance(plan, InferencePlan)
     return plan

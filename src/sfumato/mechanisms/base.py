@@ -156,7 +156,7 @@ class Mechanism(ABC):
         points = as_data(points, self.space)
         records, words = gather(self.region, points, unit, unit_name, invalid, workers, memory, progress)
         plan = self.plan(records.n)
-        plan.check_useful(lambda n, epsilon: replace(self, epsilon=epsilon).at(n), allow_useless)
+        plan.check_useful(lambda r, n, epsilon: replace(self, region=r, epsilon=epsilon).at(n), allow_useless)
         return plan.release(records, words, budget, getattr(points, "degrees", None))
 
 

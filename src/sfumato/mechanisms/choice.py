@@ -337,10 +337,9 @@ def private_mean(
     points = as_data(points, region.space)
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
     degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
-    known = region
     asked = (mechanism, check, steps, inference, None if prior is None else find)
-    plan = choose(Problem(known, records.n, privacy), *asked)
-    plan.check_useful(lambda n, e: choose(Problem(known, n, PureDP(e)), *asked), allow_useless)
+    plan = choose(Problem(region, records.n, privacy), *asked)
+    plan.check_useful(lambda r, n, e: choose(Problem(r, n, PureDP(e)), *asked), allow_useless)
     return plan.release(records, words, budget, degrees)
 
 

@@ -32,6 +32,7 @@ from ..release.record import (
 )
 from ..sampling import GENERATOR, lattice_spacing, secure_generator
 from ..spaces.base import Array, Space
+from ..spaces.family import as_typed
 from ..statistics import FRECHET_MEAN, Statistic
 
 PREDICTED = 0.95  # the probability at which a record states its error
@@ -231,25 +232,31 @@ class Plan(ABC):
         """What else than a larger ε and more records makes the noise smaller, where it is too large to be of use."""
         return []
 
-    def check_useful(self, again: Callable[[int, float], Plan], allow: bool = False) -> None:
+    def check_useful(self, again: Callable[[Region, int, float], Plan], allow: bool = False) -> None:
         """A Refusal if the noise is as large as what is known beforehand, unless that is wanted.
 
-        ``again(n, epsilon)`` plans the same for other numbers: those that would help are looked for among them.
+        ``again(region, n, epsilon)`` plans the same for other numbers: those that would help are looked for among them, and
+        smaller questions that can be answered with the same ones.
         """
         radius = self.problem.region.radius
         if allow or not self.useless:
             return
 
-        def helps(n: int, epsilon: float) -> bool:
+        def error(region: Region, n: int, epsilon: float) -> float:
             try:
-                return again(n, epsilon).likely_error < radius
+                return again(region, n, epsilon).likely_error
             except Refusal:
-                return False
+                return np.inf
+
+        def helps(n: int, epsilon: float) -> bool:
+            return error(self.problem.region, n, epsilon) < radius
 
         n, epsilon, steps = self.n, self.problem.privacy.epsilon, 1.2 ** np.arange(1, 40)
         larger = next((x for x in (f"{epsilon * f:.2g}" for f in steps) if helps(n, float(x))), None)
         more = next((x for x in (_two_digits(n * f) for f in steps) if helps(x, epsilon)), None)
         ways = [*([f"an epsilon of {larger}"] if larger else []), *([f"{more} records"] if more else [])]
+        for words, space, then in smaller_questions(self.problem.region, lambda region: error(region, n, epsilon)):
+            ways.append(f"{words} ({as_typed(space)}, with an error up to {then:.3g})")
         raise Refusal(
             f"this release would be useless: its error would be up to {self.likely_error:.3g} (with a probability of 95%), and "
             f"{radius:.3g}, the size of the public region, is known beforehand. What helps: "
@@ -323,6 +330,19 @@ class Plan(ABC):
             version=_version.__version__,
             time=datetime.now(UTC).isoformat(timespec="seconds"),
         )
+
+
+def smaller_questions(region: Region, error: Callable[[Region], float]) -> list[tuple[str, Space, float]]:
+    """Of each smaller question that a space knows the largest space in which the 95% error is below the size of the region, a
+    ball of the same radius; and that error."""
+    found = []
+    for words, spaces in region.space.smaller().items():
+        for space in spaces:
+            then = error(Ball(space, space.present(space.origin()), region.radius))
+            if then < region.radius:
+                found.append((words, space, then))
+                break
+    return found
 
 
 def _two_digits(number: float) -> int:

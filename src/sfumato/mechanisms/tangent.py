@@ -168,6 +168,9 @@ class TangentPlan(Plan):
         while more - fewer > 1:
             p = (fewer + more) // 2
             fewer, more = (p, more) if chart_error(axes[:p], sigma).quantile(PREDICTED) < radius else (fewer, p)
+        if isinstance(self.problem.region, Ball):  # whose directions are all alike: a sample says which come first
+            words = f"only the {fewer} directions in which a public sample of such records differs most"
+            return [f"{words} (--public FILE --modes {fewer})"] if fewer else []
         return [f"only the first {fewer} directions (--modes {fewer})"] if fewer else []
 
     # -- draws -------------------------------------------------------------------------------------------------------------

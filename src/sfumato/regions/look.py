@@ -37,7 +37,8 @@ class Look:
     def __post_init__(self) -> None:
         if not 0 < self.share < MOST_SHARE:
             raise ValueError(f"a look takes between 0 and a sixth of epsilon, not {self.share!r} of it")
-        if self.chart.space != self.ball.space or not np.array_equal(self.chart.center, self.ball.center):
+        same = np.allclose(self.chart.center, self.ball.center, 1e-9, 1e-9)  # as they were presented and read again
+        if self.chart.space != self.ball.space or not same:
             raise ValueError("a look compares a chart and a ball of the same space and centre")
 
     def lost(self, points: Points) -> Array:

@@ -6,12 +6,16 @@ from typing import Any
 from ..errors import UnknownSpaceError
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
+from .correlation import Correlation
+from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
+from .flat import Flat
 from .kendall import Shapes, Shapes3D, SizeAndShape
 from .product import Product
 from .shapes import PlanarShapes
 from .spd import SPD
+from .spd_metrics import BuresWasserstein, LogCholesky, LogEuclidean
 from .sphere import Sphere
 
 SPACES: dict[str, type[Space]] = {}
@@ -23,7 +27,20 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Shapes3D, SizeAndShape, Product):
+for _kind in (
+    Euclidean,
+    Sphere,
+    SPD,
+    PlanarShapes,
+    Shapes3D,
+    SizeAndShape,
+    Product,
+    DiagonalSPD,
+    LogEuclidean,
+    LogCholesky,
+    BuresWasserstein,
+    Correlation,
+):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -104,8 +121,11 @@ __all__ = [
     "SPACES",
     "SPD",
     "Chart",
+    "Correlation",
+    "DiagonalSPD",
     "Euclidean",
     "Family",
+    "Flat",
     "InvalidPointError",
     "PlanarShapes",
     "Points",

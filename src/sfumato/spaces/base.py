@@ -305,6 +305,11 @@ class Space(ABC):
         does not offer it; sampling then asks the data for every proposal."""
         return None
 
+    def smaller(self) -> dict[str, list[Space]]:
+        """What else could be asked of the same records, in words, with spaces of fewer dimensions for it, the largest
+        first: for plans whose noise is too large to be of use."""
+        return {}
+
     # -- rounding --------------------------------------------------------------------------------------------------
     def rounding_error(self, center: Points, reach: float) -> float:
         """A bound on the double-precision error of one draw in tangent coordinates at ``center``, and of a mean of

@@ -61,8 +61,18 @@ class Family:
         try:
             return self.of(*self.parts, **arguments)
         except TypeError as error:
-            words = re.sub(r"^[\w.]*__init__\(\)", f"--space {self.name}(…)", str(error))
+            words = re.sub(r"^[\w.]*__(?:init|new)__\(\)", f"--space {self.name}(…)", str(error))
             raise ValueError(words) from None
+
+
+def as_typed(space: Space) -> str:
+    """What a person would type for a space.
+
+    >>> from .spd import SPD
+    >>> as_typed(SPD(size=3))
+    'spd(size=3)'
+    """
+    return f"{space.name}({', '.join(f'{name}={value}' for name, value in space.parameters().items())})"
 
 
 def typed_space(text: str, named: Callable[[str], type[Space]]) -> Family:

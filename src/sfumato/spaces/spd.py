@@ -37,16 +37,27 @@ from .embedding import Embedding, TriangleEmbedding
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 _Sums = tuple[float, Array, Array, float, float]
+METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
 COMPILED = 16  # matrices up to this size are multiplied by our own loops, larger ones by BLAS
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class SPD(Space):
     """Positive definite matrices of one size.
+
+    Parameters
+    ----------
+    size : int
+        The number k of rows and columns.
+    metric : {"affine", "log-euclidean", "log-cholesky", "bures-wasserstein"}
+        What distance means.  The affine-invariant one, which no change of units or mixing of channels changes, unless given;
+        with another the space is one of another class.
 
     >>> space = SPD(size=2)
     >>> round(float(space.distance(np.eye(2), np.diag([np.e, 1.0]))), 12)
     1.0
+    >>> SPD(2, metric="log-euclidean")
+    LogEuclidean(size=2)
     """
 
     size: int
@@ -56,8 +67,13 @@ class SPD(Space):
     kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number("SPD", "size", self.size, 1))
+    def __new__(cls, size: int | None = None, metric: str = "affine") -> Any:
+        if metric != "affine" and metric not in METRICS:
+            raise ValueError(f"{cls.__name__}: no metric is called {metric!r}; there are affine, {', '.join(METRICS)}")
+        return super().__new__(cls) if metric == "affine" else METRICS[metric](size)  # type: ignore[call-arg]
+
+    def __init__(self, size: int, metric: str = "affine") -> None:
+        object.__setattr__(self, "size", whole_number("SPD", "size", size, 1))
         object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
 
     @property
@@ -339,6 +355,9 @@ class SPD(Space):
         rows, columns = np.triu_indices(self.size, 1)
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self, self.size)
+
     # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
@@ -347,6 +366,22 @@ class SPD(Space):
         factor = np.linalg.cholesky(center)
         skew = float(np.linalg.norm(np.abs(_inverse(factor)) @ np.abs(factor), 2)) ** 2
         return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(600.0, np.sqrt(2) * reach)))
+
+
+def fewer_channels(space: Space, size: int) -> dict[str, list[Space]]:
+    """Spaces of the same kind of half as many channels, a quarter, and so on."""
+    found = [type(space).from_parameters({"size": size >> i}) for i in range(1, size.bit_length() - 1)]
+    return {"fewer channels, or groups of them": found} if found else {}
+
+
+def smaller_matrices(space: Space, size: int) -> dict[str, list[Space]]:
+    """What covariance matrices can be asked for in fewer dimensions."""
+    from .correlation import Correlation
+    from .diagonal import DiagonalSPD
+
+    parts: dict[str, list[Space]] = {"the variance of each channel alone": [DiagonalSPD(size)]}
+    parts |= {"the correlations alone": [Correlation(size)]}
+    return (parts if size > 1 else {}) | fewer_channels(space, size)
 
 
 def _t(matrices: Points) -> Points:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .base import Table, View
 from .directions import Directions
 from .matrices import Matrices
+from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
 from .products import Products
 from .shapes import Shapes
 from .solids import Solids
@@ -26,6 +27,11 @@ VIEWS: dict[str, View] = {
     "shapes3d": Solids("shapes", "shapes of size one"),
     "size-and-shape": Solids("sizes-and-shapes", "the unit of the records"),
     "product": Products(),
+    "log-euclidean": LogEuclideanMatrices(),
+    "log-cholesky": LogCholeskyMatrices(),
+    "bures-wasserstein": TransportMatrices(),
+    "correlation": Correlations(),
+    "diagonal-spd": Variances(),
 }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
@@ -52,6 +52,26 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
         if row.error_95 is not None
     )
     return [f"\n{words}", counted, *([f"{less_more[0].upper()}{less_more[1:]}."] if less_more else [])]
+
+
+def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) -> str:
+    """What else could be asked of the same records.
+
+    >>> way = {"question": "the variance of each channel alone", "space": "diagonal-spd(size=9)", "n": 50, "error_95": 0.5}
+    >>> print(instead_in_words(50, 1.0, [way, {**way, "n": 80, "error_95": None}]))
+    What 50 records and ε = 1 could say instead, with a region of the same radius:
+      the variance of each channel alone, --space 'diagonal-spd(size=9)': error up to 0.5
+      the variance of each channel alone, --space 'diagonal-spd(size=9)': not yet, but from 80 records on
+    """
+    lines = [f"What {n} records and ε = {epsilon:g} could say instead, with a region of the same radius:"]
+    for way in ways:
+        if way["space"] is None:
+            lines.append(f"  {way['question']}")
+            continue
+        needs = f"not yet, but from {way['n']} records on" if way["n"] else "not with any number of records"
+        words = needs if way["error_95"] is None else f"error up to {way['error_95']:.3g}"
+        lines.append(f"  {way['question']}, --space '{way['space']}': {words}")
+    return "\n".join(lines)
 
 
 def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) -> str:

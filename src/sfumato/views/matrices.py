@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spaces.base import Array
 from .base import View, error_or_none, is_geodesic, numbered, public_ball
-from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, plain, shared_legend, top_legend
+from .figures import (
+    LAYER,
+    LAYERS,
+    QUIET,
+    SHARP,
+    SOFT,
+    Range,
+    figure,
+    intervals,
+    name_of,
+    plain,
+    shared_legend,
+    top_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -22,7 +35,8 @@ WIDEST = 300.0  # of a radius in an exponent
 
 
 class Matrices(View):
-    centers, exact_up_to = ("origin", "identity"), 3
+    centers = ("origin", "identity")
+    exact_up_to: float = 3
 
     def things(self, release: Release) -> str:
         return f"positive definite {len(release.value)}×{len(release.value)} matrices"
@@ -117,17 +131,18 @@ def _ellipse(matrix: Array) -> Array:
 
 def _draw_eigenvalues(release: Release, p: float) -> Figure:
     """Eigenvalues with what the error allows: the k-th eigenvalue rises with the matrix (Weyl), so the bars are certain."""
-    ball, error = public_ball(release), error_or_none(release, p)
-    value, centre, bars = _spectrum(release.value), _spectrum(ball.center), None
-    if error is not None:
-        low, high = matrix_bounds(release, error)
-        bars = _spectrum(low), _spectrum(high)
-    factor = np.exp(min(ball.radius, WIDEST))
-    what = "eigenvalue, the largest first"
-    drawn = intervals(release, p, what, value, bars, centre, (centre / factor, centre * factor))
+    error, factor, centre = error_or_none(release, p), np.exp(min(release.ball.radius, WIDEST)), _center(release)
+    bars = None if error is None else [spectrum(bound) for bound in matrix_bounds(release, error)]
+    return draw_spectrum(release, p, None if bars is None else (bars[0], bars[1]), (centre / factor, centre * factor))
+
+
+def draw_spectrum(release: Release, p: float, bars: Range | None, reach: Range) -> Figure:
+    """Eigenvalues, with what the error and clipping allow to each."""
+    value, what = spectrum(release.value), "eigenvalue, the largest first"
+    drawn = intervals(release, p, what, value, bars, _center(release), reach)
     axes = drawn.axes[0]
     if (value if bars is None else bars[0]).min() > 0:
-        _log_scale(axes)
+        log_scale(axes)
     negative = np.flatnonzero(value <= 0)
     if len(negative):
         axes.axhline(0.0, color=QUIET, lw=0.6)
@@ -136,11 +151,16 @@ def _draw_eigenvalues(release: Release, p: float) -> Figure:
     return drawn
 
 
-def _spectrum(matrix: Array) -> Array:
-    return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
+def spectrum(matrix: Any) -> Array:
+    """Eigenvalues, the largest first."""
+    return np.asarray(np.linalg.eigvalsh(np.asarray(matrix))[::-1], dtype=np.float64)
 
 
-def _log_scale(axes: Axes) -> None:
+def _center(release: Release) -> Array:
+    return spectrum(release.ball.center)
+
+
+def log_scale(axes: Axes) -> None:
     from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 
     axes.set_yscale("log")

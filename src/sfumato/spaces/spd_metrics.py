@@ -1,0 +1,275 @@
+"""Positive definite matrices with other metrics than the affine-invariant one: two that are flat, and optimal transport's."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Array, Kind, Points, Space, whole_number
+from .flat import Flat
+from .spd import (
+    METRICS,
+    SPD,
+    _inverse,
+    _matrix_log,
+    _not_definite,
+    _positive,
+    _rebuild,
+    _symmetric,
+    _t,
+    smaller_matrices,
+)
+
+LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows
+FLOOR = 64 * np.finfo(float).eps  # times the size: what is added to a diagonal where a matrix is nearly singular
+WIDE = 1e4  # condition number from which on eigenvalues are taken from the Cholesky factor
+NEAR = 0.5  # largest relative change of a matrix for which differences are taken before roots
+
+
+@dataclass(frozen=True)
+class _Matrices(Flat):
+    """What both flat metrics share: the matrices, and what is wrong with one that is none of them."""
+
+    size: int
+    kind: ClassVar[Kind] = "matrices"
+    size_option: ClassVar[str | None] = "size"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole_number(type(self).__name__, "size", self.size, 1))
+        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        return {self.kind: (self.size, self.size)}
+
+    def look(self, points: Array) -> tuple[Points, dict[int, str]]:
+        return SPD(self.size).diagnose(points)
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self, self.size)
+
+
+@dataclass(frozen=True)
+class LogEuclidean(_Matrices):
+    """Positive definite matrices by their logarithms: ρ(A, B) = ‖Log A − Log B‖, the Frobenius norm (Arsigny and others 2007).
+
+    The mean is Exp of the mean of Log.  No rotation of the channels changes a distance, nor does one factor for all of them; a
+    factor of each channel's own does.  Coordinates are the diagonal of Log A, then its upper triangle times √2.
+
+    >>> space = SPD(size=2, metric="log-euclidean")
+    >>> a, b = space.validate([np.eye(2), np.diag([np.e, 1.0])])
+    >>> space, round(space.distance(a, b).item(), 12)
+    (LogEuclidean(size=2), 1.0)
+    """
+
+    name: ClassVar[str] = "log-euclidean"
+    metric: ClassVar[str] = "log-Euclidean"
+
+    def to_flat(self, points: Points) -> Array:
+        return _triangle(_log(points))
+
+    def from_flat(self, vectors: Array) -> Points:
+        eigenvalues, turn = np.linalg.eigh(_matrix(_finite(vectors), self.size))
+        return _definite(_rebuild(turn, np.exp(np.clip(eigenvalues, -LARGEST, LARGEST))))
+
+
+@dataclass(frozen=True)
+class LogCholesky(_Matrices):
+    """Positive definite matrices by their Cholesky factors, A = LLᵀ with the diagonal of L by its logarithm (Lin 2019).
+
+    ρ(A, B)² = Σ_{i>j} (L_ij − K_ij)² + Σ_i (log L_ii − log K_ii)², B = KKᵀ.  It is the quickest to compute and has no swelling,
+    but depends on the order of the channels and their units.  Coordinates are log L_ii, then the entries of L below the
+    diagonal, row by row.
+
+    >>> space = SPD(size=2, metric="log-cholesky")
+    >>> a, b = space.validate([np.eye(2), np.diag([np.e**2, 1.0])])
+    >>> space, round(space.distance(a, b).item(), 12)
+    (LogCholesky(size=2), 1.0)
+    """
+
+    name: ClassVar[str] = "log-cholesky"
+    metric: ClassVar[str] = "log-Cholesky"
+
+    def to_flat(self, points: Points) -> Array:
+        factor = _factor(points)
+        rows, columns = np.tril_indices(self.size, -1)
+        return np.concatenate([np.log(np.diagonal(factor, axis1=1, axis2=2)), factor[:, rows, columns]], axis=1)
+
+    def from_flat(self, vectors: Array) -> Points:
+        k, largest = self.size, np.exp(LARGEST / 2)
+        factor = np.zeros((len(vectors), k, k))
+        factor[:, *np.tril_indices(k, -1)] = np.clip(vectors[:, k:], -largest, largest)
+        factor[:, np.arange(k), np.arange(k)] = np.exp(np.clip(vectors[:, :k], -LARGEST / 2, LARGEST / 2))
+        return _definite(factor @ _t(factor))
+
+
+@dataclass(frozen=True)
+class BuresWasserstein(Space):
+    """Positive definite matrices as covariances of centred Gaussians, by the cost of moving one onto the other.
+
+    ρ(S, T)² = tr S + tr T − 2·tr (S^½TS^½)^½ = min ‖F − GU‖² over orthogonal U, S = FFᵀ, T = GGᵀ (Bhatia, Jain and Lim 2019;
+    Malagò, Montrucchio and Pistone 2018).  With D = GU − F for the best U, log_S T = DFᵀ + FDᵀ = (TS)^½ + (ST)^½ − 2S, and
+    exp_S V = (F + LF)(F + LF)ᵀ = (1 + L)S(1 + L), SL + LS = V.  The metric is ½·tr(LV).
+
+    Distances are in units of standard deviations.  Geodesics end at singular matrices: where 1 + L is not positive definite,
+    exp goes on by its formula, and a matrix that it leaves singular gets 1e-14 or so of its diagonal and of S's added.
+
+    >>> space = SPD(size=2, metric="bures-wasserstein")
+    >>> space, round(space.distance(np.eye(2), np.diag([4.0, 1.0])).item(), 12)
+    (BuresWasserstein(size=2), 1.0)
+    """
+
+    size: int
+    dim: int = field(init=False, repr=False, compare=False)
+    name: ClassVar[str] = "bures-wasserstein"
+    metric: ClassVar[str] = "Bures–Wasserstein"
+    kind: ClassVar[Kind] = "matrices"
+    size_option: ClassVar[str | None] = "size"
+    by_name: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "size", whole_number(type(self).__name__, "size", self.size, 1))
+        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.size, self.size)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"size": self.size}
+
+    def origin(self) -> Points:
+        return np.eye(self.size)
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        return SPD(self.size).diagnose(points)
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self, self.size)
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def exp(self, base: Points, vectors: Points) -> Points:
+        eigenvalues, turn = np.linalg.eigh(base)
+        sums = eigenvalues[..., :, None] + eigenvalues[..., None, :]
+        step = turn @ (_t(turn) @ vectors @ turn / sums) @ _t(turn)
+        moved = step @ base
+        found = base + _symmetric(moved + _t(moved)) + _symmetric(moved @ step)
+        return _definite(found, np.trace(base, axis1=-2, axis2=-1) / self.size)
+
+    def log(self, base: Points, points: Points) -> Points:
+        factor, step = self._step(base, points)
+        half = step @ _t(factor)
+        return np.asarray(half + _t(half))
+
+    def distance(self, a: Points, b: Points) -> Array:
+        return np.asarray(np.linalg.norm(self._step(a, b)[1], axis=(-2, -1)))
+
+    def _step(self, base: Points, points: Points) -> tuple[Points, Points]:
+        """F, and D = GU − F for the orthogonal U that makes it shortest, G a factor of the points."""
+        base, points = np.broadcast_arrays(base, points)
+        shape, k = base.shape, self.size
+        base, points = base.reshape(-1, k, k), points.reshape(-1, k, k)
+        f, g = _factor(base), _factor(points)
+        left, _, right = np.linalg.svd(_t(g) @ f)
+        step = g @ (left @ right) - f
+        # close by, X = (FᵀTF)^½ − FᵀF from its equation (FᵀTF)^½·X + X·FᵀF = Fᵀ(T − S)F, and D = F⁻ᵀX: no difference of roots
+        diagonal, inverse = np.diagonal(f, axis1=1, axis2=2), _inverse(f)
+        with np.errstate(over="ignore", invalid="ignore"):
+            change = np.linalg.norm(inverse @ (points - base) @ _t(inverse), axis=(1, 2))
+        near = (change < NEAR) & (diagonal.max(axis=1) < np.sqrt(WIDE) * diagonal.min(axis=1))
+        if near.any():
+            f_, difference = f[near], (points - base)[near]
+            square, p = np.linalg.eigh(_symmetric(_t(f_) @ points[near] @ f_))
+            own, q = np.linalg.eigh(_symmetric(_t(f_) @ f_))
+            sums = np.sqrt(_positive(square))[:, :, None] + own[:, None, :]
+            x = p @ (_t(p) @ (_t(f_) @ difference @ f_) @ q / sums) @ _t(q)
+            step[near] = _t(inverse[near]) @ x
+        return f.reshape(shape), step.reshape(shape)
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(self._white(base, u) * self._white(base, v), axis=(-2, -1)))
+
+    def _white(self, base: Points, vectors: Points, power: float = -0.5) -> Points:
+        """Tangent vectors by (2·(S⊗1 + 1⊗S))^power, which makes the metric the Frobenius norm; whatever eigenvectors S has."""
+        eigenvalues, turn = np.linalg.eigh(base)
+        weights = (2 * (eigenvalues[..., :, None] + eigenvalues[..., None, :])) ** power
+        return _symmetric(turn @ (_t(turn) @ vectors @ turn * weights) @ _t(turn))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        return self._white(base, _matrix(coordinates, self.size), 0.5)
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        return _triangle(self._white(base, vectors))
+
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        """The square of the mean of square roots."""
+        eigenvalues, turn = np.linalg.eigh(points)
+        root = np.average(_rebuild(turn, np.sqrt(_positive(eigenvalues))), axis=0, weights=weights)
+        return _definite(root @ root)
+
+
+def _triangle(matrices: Array) -> Array:
+    """The diagonal, then the upper triangle times √2: an isometry from the Frobenius norm."""
+    rows, columns = np.triu_indices(matrices.shape[-1], 1)
+    diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
+    return np.concatenate([diagonal, np.sqrt(2) * matrices[..., rows, columns]], axis=-1)
+
+
+def _matrix(coordinates: Array, size: int) -> Array:
+    """Its inverse."""
+    rows, columns = np.triu_indices(size, 1)
+    matrix = np.zeros((*coordinates.shape[:-1], size, size))
+    matrix[..., np.arange(size), np.arange(size)] = coordinates[..., :size]
+    matrix[..., rows, columns] = matrix[..., columns, rows] = coordinates[..., size:] / np.sqrt(2)
+    return matrix
+
+
+def _finite(vectors: Array) -> Array:
+    return np.clip(vectors, -1e100, 1e100)
+
+
+def _factor(matrices: Points) -> Points:
+    """Cholesky factors; where rounding forbids one, as of a matrix that is only just definite, that of a matrix beside it."""
+    try:
+        return np.linalg.cholesky(matrices)
+    except np.linalg.LinAlgError:
+        return np.linalg.cholesky(_raised(matrices, _not_definite(matrices)))
+
+
+def _raised(matrices: Points, which: Any, level: Array | float = 0.0) -> Points:
+    """Matrices with a little added to some diagonals: of their own, and of a level."""
+    k = matrices.shape[-1]
+    found, index = matrices.copy(), np.arange(k)
+    own = np.abs(np.diagonal(matrices, axis1=-2, axis2=-1)) + np.broadcast_to(level, len(matrices))[:, None]
+    found[:, index, index] += np.where(which[:, None], k * FLOOR * own, 0.0)
+    return found
+
+
+def _definite(matrices: Points, level: Array | float = 0.0) -> Points:
+    """Symmetric matrices, raised where they are not clearly definite: a point, whatever noise has led to."""
+    k = matrices.shape[-1]
+    rows = _symmetric(matrices).reshape(-1, k, k)
+    if (faults := SPD(k)._faults(rows)).any():
+        rows = _raised(rows, faults, np.broadcast_to(level, matrices.shape[:-2]).reshape(-1))
+    return rows.reshape(matrices.shape)
+
+
+def _log(matrices: Points) -> Points:
+    """Matrix logarithms.  Of a wide spectrum, from singular values of Cholesky factors: they keep twice as many digits."""
+    eigenvalues, turn = np.linalg.eigh(matrices)
+    wide = ~(eigenvalues[:, 0] * WIDE > eigenvalues[:, -1])
+    logarithms = np.log(_positive(eigenvalues))
+    if wide.any():
+        turn[wide], roots, _ = np.linalg.svd(_factor(matrices[wide]))
+        logarithms[wide] = 2 * np.log(np.maximum(roots, 1e-100 * roots[:, :1]))
+    found = _rebuild(turn, logarithms)
+    return _symmetric(found) if matrices.shape[-1] != 2 else np.where(wide[:, None, None], found, _matrix_log(matrices))
+
+
+METRICS.update({kind.name: kind for kind in (LogEuclidean, LogCholesky, BuresWasserstein)})

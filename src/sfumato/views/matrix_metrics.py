@@ -1,0 +1,155 @@
+"""Covariance matrices by other metrics, correlations, variances: what an error says for certain of each, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..spaces.base import Array
+from .base import View, chart_of, error_or_none, noise_of, numbered
+from .figures import Range, figure, intervals, name_of
+from .matrices import WIDEST, Matrices, draw_spectrum, log_scale, spectrum
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..release import Release
+
+WRITTEN = 8  # matrices up to this size have their numbers in the picture
+
+
+class LogEuclideanMatrices(Matrices):
+    """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
+    leave it."""
+
+    exact_up_to = np.inf
+
+    def meaning(self, release: Release, error: float) -> str:
+        return f"every eigenvalue within a factor of {_factor(error):.4g}"
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        error, centre, value = error_or_none(release, p), spectrum(release.ball.center), spectrum(release.value)
+        return draw_spectrum(release, p, _within(value, error), _about(centre, _factor(release.ball.radius)))
+
+
+class TransportMatrices(Matrices):
+    """An error e keeps the standard deviation in every direction, so also the root of every eigenvalue, within e: with S = FFᵀ
+    and T = GGᵀ it is at least ‖F − GU‖ for some orthogonal U, and |‖Fᵀx‖ − ‖Gᵀx‖| is at most that for a unit vector x."""
+
+    exact_up_to = 0
+
+    def meaning(self, release: Release, error: float) -> str:
+        return f"every standard deviation within {error:.4g}"
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        error = error_or_none(release, p)
+        value, centre = (np.sqrt(np.maximum(spectrum(m), 0.0)) for m in (release.value, release.ball.center))
+        bars = None if error is None else _squares(value, error)
+        return draw_spectrum(release, p, bars, _squares(centre, release.ball.radius))
+
+
+class _Heat(Matrices):
+    """The released matrix beside the public centre, in colours.  No error is drawn: it says nothing certain of one entry."""
+
+    exact_up_to = np.inf
+    bar = "covariance"
+
+    def shown(self, release: Release, p: float) -> str:
+        return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
+        most = self.most(value, centre)
+        drawn = figure(9.6, 4.8)
+        panels = drawn.subplots(1, 2)
+        for axes, matrix, title in zip(panels, (value, centre), (name_of(release), "public centre"), strict=True):
+            image = axes.imshow(matrix, cmap="PuOr_r", vmin=-most, vmax=most)
+            at = np.unique(np.linspace(0, len(matrix) - 1, min(len(matrix), 9)).round().astype(int))
+            axes.set_xticks(at, [str(i + 1) for i in at], fontsize=8)
+            axes.set_yticks(at, [str(i + 1) for i in at], fontsize=8)
+            axes.set_xlabel(f"{title}, by channel", fontsize=10)
+            for i, j in np.ndindex(matrix.shape) if len(matrix) <= WRITTEN else ():
+                dark = abs(matrix[i, j]) > 0.6 * most
+                color = "white" if dark else "black"
+                axes.text(j, i, self.number(float(matrix[i, j])), ha="center", va="center", fontsize=8, color=color)
+        drawn.colorbar(image, ax=list(panels), shrink=0.85, label=self.bar)
+        return drawn
+
+    def number(self, x: float) -> str:
+        return f"{x:.2g}"
+
+    def most(self, *matrices: Array) -> float:
+        """The number that the strongest colour stands for."""
+        return float(max(np.abs(matrix).max() for matrix in matrices))
+
+
+class LogCholeskyMatrices(_Heat):
+    """An error e keeps each diagonal entry of the Cholesky factor within a factor of e^e."""
+
+    def meaning(self, release: Release, error: float) -> str:
+        return (
+            f"every channel's standard deviation, given the channels before it, within a factor of {_factor(error):.4g}"
+        )
+
+
+class Correlations(_Heat):
+    bar = "correlation"
+
+    def things(self, release: Release) -> str:
+        return f"{len(release.value)}×{len(release.value)} correlation matrices"
+
+    def meaning(self, release: Release, error: float) -> str:
+        return ""
+
+    def number(self, x: float) -> str:
+        return f"{round(x, 2) + 0.0:.2f}"
+
+    def most(self, *matrices: Array) -> float:
+        return 1.0
+
+
+class Variances(View):
+    """An error e keeps every variance within a factor of e^e."""
+
+    centers, entry, exact_up_to = ("origin", "identity"), "Channel", np.inf
+
+    def things(self, release: Release) -> str:
+        return f"variances of {len(release.value)} channels"
+
+    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
+        return (self.entry, "Variance"), numbered(release.value.reshape(-1, 1))
+
+    def meaning(self, release: Release, error: float) -> str:
+        return f"every variance within a factor of {_factor(error):.4g}"
+
+    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+        value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
+        error, noise, region = error_or_none(release, p), noise_of(release, p), chart_of(release)
+        reach = np.full(len(value), release.ball.radius)
+        half = None if error is None else np.full(len(value), error)
+        if region is not None:  # coordinates are logarithms of variances: what an ellipsoid leaves to each of them
+            reach = np.linalg.norm(region.axes[:, None] * region.basis, axis=0)
+            half = half if noise is None else noise.reach(len(noise.w)) * reach
+        drawn = intervals(
+            release, p, "variance, by channel", value, _within(value, half), centre, _about(centre, _factor(reach))
+        )
+        log_scale(drawn.axes[0])
+        return drawn
+
+
+def _factor(length: float | Array) -> Array:
+    return np.asarray(np.exp(np.minimum(length, WIDEST)))
+
+
+def _about(centre: Array, factor: Array) -> Range:
+    return centre / factor, centre * factor
+
+
+def _within(value: Array, half: float | Array | None) -> Range | None:
+    return None if half is None else _about(value, _factor(half))
+
+
+def _squares(root: Array, reach: float) -> Range:
+    return np.maximum(root - reach, 0.0) ** 2, (root + reach) ** 2
