@@ -30,6 +30,7 @@ EXAMPLES = {
         sf.Product(sf.Sphere(dim=2), sf.Euclidean(dim=1)),
         sf.Product(sf.SPD(size=2), sf.Product(sf.SPD(size=2), sf.Sphere(dim=1), weights=[2, 1])),
     ],
+    "diagonal-spd": [sf.DiagonalSPD(size=4)],
 }
 # a mechanism and a space that it allows
 CASES = [

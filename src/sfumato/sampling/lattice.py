@@ -12,7 +12,7 @@ from fractions import Fraction
 import numpy as np
 
 from ..spaces.base import Array, Points, Space
-from ..spaces.exact import EXACT
+from ..spaces.exact import exact_of
 
 
 def lattice_spacing(sigma: float) -> float:
@@ -32,7 +32,8 @@ def round_to_lattice(space: Space, base: Points, coordinates: Array, center: Poi
 
 def is_precise(space: Space, reach: float) -> bool:
     """Whether draws within ``reach`` of the centre are rounded in long arithmetic."""
-    return type(space) in EXACT and reach <= EXACT[type(space)].reach
+    exact = exact_of(space)
+    return exact is not None and reach <= exact.reach
 
 
 def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points, spacing: float) -> Array:
@@ -43,8 +44,8 @@ def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points
     >>> whole_numbers(Euclidean(dim=1), np.array([0.1]), np.array([0.2]), np.array([0.0]), 2.0**-4).tolist()
     [5.0]
     """
-    if type(space) in EXACT:
-        found = EXACT[type(space)].coordinates(space, base, coordinates, center)
+    if exact := exact_of(space):
+        found = exact.coordinates(space, base, coordinates, center)
         return np.array([float(round(c / Fraction(spacing))) for c in found])
     point = space.exp(base, space.from_coordinates(base, coordinates))
     return np.asarray(np.rint(space.coordinates(center, space.log(center, point)) / spacing))

@@ -6,8 +6,10 @@ from typing import Any
 from ..errors import UnknownSpaceError
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
+from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
+from .flat import Flat
 from .product import Product
 from .shapes import PlanarShapes
 from .spd import SPD
@@ -22,7 +24,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -103,8 +105,10 @@ __all__ = [
     "SPACES",
     "SPD",
     "Chart",
+    "DiagonalSPD",
     "Euclidean",
     "Family",
+    "Flat",
     "InvalidPointError",
     "PlanarShapes",
     "Points",

@@ -19,6 +19,7 @@ from . import fixed as long
 from .base import Array, Points, Space
 from .euclidean import Euclidean
 from .fixed import ONE, Fixed, fixed, unit
+from .flat import Flat
 from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
@@ -112,3 +113,8 @@ EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have 
     PlanarShapes: Exact(shapes),
     SPD: Exact(matrices, WIDEST / math.sqrt(2)),
 }
+
+
+def exact_of(space: Space) -> Exact | None:
+    """The exact map of a space, if it has one."""
+    return Exact(flat) if isinstance(space, Flat) else EXACT.get(type(space))
