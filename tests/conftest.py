@@ -31,6 +31,10 @@ EXAMPLES = {
         sf.Product(sf.SPD(size=2), sf.Product(sf.SPD(size=2), sf.Sphere(dim=1), weights=[2, 1])),
     ],
     "diagonal-spd": [sf.DiagonalSPD(size=4)],
+    "grassmann": [sf.Grassmann(n=5, p=2), sf.Grassmann(n=4, p=3)],
+    "simplex": [sf.Simplex(parts=3), sf.Simplex(parts=6)],
+    "aitchison": [sf.Simplex(parts=4, metric="aitchison")],
+    "torus": [sf.Torus(dim=1), sf.Torus(dim=3)],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -61,12 +61,16 @@ if TYPE_CHECKING:
     from .spaces import (
         SPD,
         Chart,
+        Circle,
         DiagonalSPD,
         Euclidean,
+        Grassmann,
         PlanarShapes,
         Product,
+        Simplex,
         Space,
         Sphere,
+        Torus,
     )
     from .statistics import Objective
 
@@ -92,7 +96,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart DiagonalSPD Euclidean PlanarShapes Product Space Sphere",
+    "spaces": "SPD Chart Circle DiagonalSPD Euclidean Grassmann PlanarShapes Product Simplex Space Sphere Torus",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -105,6 +109,7 @@ __all__ = [
     "Calibration",
     "Chart",
     "Comparison",
+    "Circle",
     "ConvergenceWarning",
     "Dataset",
     "DiagonalSPD",
@@ -114,6 +119,7 @@ __all__ = [
     "FileError",
     "Forecast",
     "FrechetMean",
+    "Grassmann",
     "Guarantee",
     "InvalidPointError",
     "Ledger",
@@ -135,9 +141,11 @@ __all__ = [
     "Scale",
     "Session",
     "SfumatoError",
+    "Simplex",
     "Space",
     "Sphere",
     "TangentKNorm",
+    "Torus",
     "UnsavedError",
     "__version__",
     "as_opendp",

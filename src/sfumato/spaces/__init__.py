@@ -10,10 +10,13 @@ from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
 from .flat import Flat
+from .grassmann import Grassmann
 from .product import Product
 from .shapes import PlanarShapes
+from .simplex import Aitchison, Simplex
 from .spd import SPD
 from .sphere import Sphere
+from .torus import Circle, Torus
 
 SPACES: dict[str, type[Space]] = {}
 GROUP = "sfumato.spaces"  # of entry points, by which an installed package offers spaces of its own
@@ -24,7 +27,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, Grassmann, Simplex, Aitchison, Torus):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -104,11 +107,14 @@ __all__ = [
     "LINE",
     "SPACES",
     "SPD",
+    "Aitchison",
     "Chart",
+    "Circle",
     "DiagonalSPD",
     "Euclidean",
     "Family",
     "Flat",
+    "Grassmann",
     "InvalidPointError",
     "PlanarShapes",
     "Points",
@@ -116,6 +122,8 @@ __all__ = [
     "Space",
     "Sphere",
     "recorded_name",
+    "Simplex",
+    "Torus",
     "register",
     "space_from",
     "space_named",
