@@ -70,6 +70,7 @@ if TYPE_CHECKING:
         Simplex,
         Space,
         Sphere,
+        Stiefel,
         Torus,
     )
     from .statistics import Objective
@@ -96,7 +97,8 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart Circle DiagonalSPD Euclidean Grassmann PlanarShapes Product Simplex Space Sphere Torus",
+    "spaces": "SPD Chart Circle DiagonalSPD Euclidean Grassmann PlanarShapes Product Simplex Space Sphere Stiefel "
+    "Torus",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -144,6 +146,7 @@ __all__ = [
     "Simplex",
     "Space",
     "Sphere",
+    "Stiefel",
     "TangentKNorm",
     "Torus",
     "UnsavedError",

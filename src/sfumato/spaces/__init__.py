@@ -16,6 +16,7 @@ from .shapes import PlanarShapes
 from .simplex import Aitchison, Simplex
 from .spd import SPD
 from .sphere import Sphere
+from .stiefel import Stiefel
 from .torus import Circle, Torus
 
 SPACES: dict[str, type[Space]] = {}
@@ -27,7 +28,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, Grassmann, Simplex, Aitchison, Torus):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, Grassmann, Simplex, Aitchison, Torus, Stiefel):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -123,6 +124,7 @@ __all__ = [
     "Sphere",
     "recorded_name",
     "Simplex",
+    "Stiefel",
     "Torus",
     "register",
     "space_from",

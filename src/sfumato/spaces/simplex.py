@@ -48,22 +48,25 @@ class Simplex(Sphere):
     Aitchison(parts=3)
     """
 
-    parts: int
     name: ClassVar[str] = "simplex"
     metric: ClassVar[str] = "Fisher and Rao's: geodesic distance between square roots on a sphere of radius 2"
     size_option: ClassVar[str | None] = "parts"
     usual_size: ClassVar[int | None] = None
     by_name: ClassVar[bool] = True
 
-    def __new__(cls, parts: int = 0, metric: str = "square-root") -> Any:  # type: ignore[misc]
+    def __new__(cls, parts: int = 0, metric: str = "square-root") -> Any:
         if metric not in ("square-root", "aitchison"):
             raise ValueError(f"Simplex: metric must be 'square-root' or 'aitchison', not {metric!r}")
         return Aitchison(parts) if metric == "aitchison" else super().__new__(cls)
 
     def __init__(self, parts: int, metric: str = "square-root") -> None:
         count = whole_number("Simplex", "parts", parts, 2)
-        for name, value in {"dim": count - 1, "curvature": 0.25, "parts": count}.items():
+        for name, value in {"dim": count - 1, "curvature": 0.25}.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def parts(self) -> int:
+        return self.dim + 1
 
     def __repr__(self) -> str:
         return f"Simplex(parts={self.parts})"
