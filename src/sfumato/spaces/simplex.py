@@ -188,6 +188,6 @@ def not_one(points: Array) -> list[str]:
         others = sums[np.isfinite(sums) & (np.abs(sums - 1) > 1e-6)]
     if not len(others):
         return []
-    told = f"{len(others)} of {len(points)} records do not sum to 1, but to {others.min():.6g}"
-    more = "" if others.min() == others.max() else f" up to {others.max():.6g}"
-    return [f"{told}{more}; each is divided by its sum"]
+    low, high = f"{others.min():.6g}", f"{others.max():.6g}"
+    told = f"{len(others)} of {len(points)} records do not sum to 1, but to {low}"
+    return [f"{told}{'' if low == high else f' up to {high}'}; each is divided by its sum"]
