@@ -111,3 +111,17 @@ def test_whole_turns_are_left_out_and_degrees_remarked(rng):
     assert "degrees" in space.corrections(np.degrees(angles))[0]
     assert "degrees" not in space.corrections(np.append(angles, [[7.0, 0.0]], axis=0))[0]
     assert (space.validate([[np.pi, -np.pi], [np.nextafter(np.pi, 4), 1e300]]) < np.pi).all()
+
+
+def test_of_a_torus_charts_are_proven_and_nothing_else():
+    points = np.zeros((400, 2))
+    for radius, words in ((1.5, "Here that is their Fréchet mean"), (1.6, "how close is not known")):
+        ball = sf.Ball(sf.Torus(dim=2), [0.0, 0.0], radius)
+        assert words in sf.private_mean(points, ball, 1.0, "tangent").describe()
+    ball = sf.Ball(sf.Torus(dim=2), [0.0, 0.0], radius=1.0)
+    assert sf.private_mean(points, ball, 1.0).mechanism.name == "tangent"
+    for mechanism in (sf.KNG, sf.ManifoldLaplace, sf.Exponential, sf.ManifoldStaircase):
+        with pytest.raises(sf.Refusal, match="nothing is proven of this mechanism"):
+            mechanism(ball, 1.0).release(points)
+    with pytest.raises(sf.Refusal, match="nothing is proven of this mechanism"):
+        sf.KNG(ball, 1.0, "theorem").release(points)

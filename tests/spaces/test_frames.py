@@ -48,7 +48,14 @@ def test_a_subspace_is_the_same_in_whatever_way_it_is_written(rng):
     _, _, y = around(space, 1.0, 50, rng)
     shown = space.present(y)
     scales = rng.uniform(0.1, 5.0, size=(50, 2, 2)) + 3 * np.eye(2)
-    ways = [turned(y, rng), y @ scales, 1e-250 * y, y * [1e200, 1e-200], projector(y), np.swapaxes(turned(y, rng), 1, 2)]
+    ways = [
+        turned(y, rng),
+        y @ scales,
+        1e-250 * y,
+        y * [1e200, 1e-200],
+        projector(y),
+        np.swapaxes(turned(y, rng), 1, 2),
+    ]
     for way in ways:
         assert np.allclose(space.present(space.validate(way)), shown, atol=1e-12)
     assert np.allclose(np.swapaxes(shown, 1, 2) @ shown, np.eye(2), atol=1e-14)
@@ -117,6 +124,6 @@ def test_what_is_no_frame_is_named(rng):
     space = sf.Stiefel(n=4, p=2)
     frames = np.linalg.qr(rng.normal(size=(5, 4, 2)))[0]
     frames[2] *= 1.5
-    with pytest.raises(sf.InvalidPointError, match="record 2.*orthonormal columns"):
+    with pytest.raises(sf.InvalidPointError, match=r"record 2.*orthonormal columns"):
         space.validate(frames)
     assert "nearest frame" in space.corrections(np.round(np.delete(frames, 2, axis=0), 3))[0]

@@ -4,11 +4,12 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from ..errors import Refusal
-from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere, Torus
 from .base import Bounds
 from .constant import constant_curvature
 from .projective import ProjectiveSpace
 from .spd import PositiveDefinite
+from .torus import FlatTorus
 
 _MAKERS: dict[type[Space], Callable[..., Bounds]] = {}
 
@@ -43,5 +44,6 @@ register(Euclidean, partial(constant_curvature, kappa=0.0))
 register(Sphere, lambda space: constant_curvature(space, space.curvature))
 register(PlanarShapes, ProjectiveSpace)
 register(SPD, PositiveDefinite)
+register(Torus, FlatTorus)
 
 __all__ = ["Bounds", "bounds_of", "constant_curvature", "has_bounds", "register"]

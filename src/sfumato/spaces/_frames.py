@@ -22,8 +22,8 @@ def swap(matrices: Array) -> Array:
 def in_gauge(frames: Array) -> Array:
     """The frame X·Q, Q orthogonal, of the same subspace that depends on the subspace alone, for orthonormal X, (…, n, p).
 
-    It is the factor L of the projector XXᵀ = LLᵀ by Cholesky's method with pivots: p rows, each the one with the longest part
-    that the rows before it do not explain, form a triangle with a positive diagonal.
+    p of its rows, in their order, form a lower triangle with a positive diagonal: those with the largest pivots when the
+    projector XXᵀ is divided into L·Lᵀ by Cholesky's method; each has the longest part that those before it do not explain.
 
     >>> turned = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 0.0]])
     >>> in_gauge(turned).round(6).tolist()
@@ -33,13 +33,16 @@ def in_gauge(frames: Array) -> Array:
     for _ in range(frames.shape[-1]):
         lengths = np.sum(rest * rest, axis=-1)
         row = np.argmax(lengths >= (1 - TIE) * lengths.max(axis=-1, keepdims=True), axis=-1)[..., None, None]
-        chosen.append(np.take_along_axis(frames, row, axis=-2))
+        chosen.append(row)
         along = np.take_along_axis(rest, row, axis=-2)
         along = along / np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
         rest = rest - np.sum(rest * along, axis=-1, keepdims=True) * along
-    q, r = np.linalg.qr(swap(np.concatenate(chosen, axis=-2)))
+    rows = np.sort(np.concatenate(chosen, axis=-2), axis=-2)
+    q, r = np.linalg.qr(swap(np.take_along_axis(frames, rows, axis=-2)))
     signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
-    return np.asarray(frames @ (q * signs[..., None, :]))
+    found = np.asarray(frames @ (q * signs[..., None, :]))
+    np.put_along_axis(found, rows, swap(r * signs[..., None]), axis=-2)  # with zeros that are zeros
+    return found + 0.0
 
 
 def complement(frame: Array) -> Array:

@@ -100,7 +100,7 @@ class Grassmann(Frames):
         return in_gauge(frames), reasons
 
     def present(self, points: Points) -> Array:
-        """Frames of orthonormal columns: p of their rows form a triangle with a positive diagonal, the longest first."""
+        """Frames of orthonormal columns: p of their rows form a lower triangle with a positive diagonal."""
         return in_gauge(np.asarray(points, dtype=np.float64))
 
     def corrections(self, points: Array) -> list[str]:

@@ -7,11 +7,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .angles import Angles
 from .base import Table, View
+from .compositions import Compositions
 from .directions import Directions
 from .matrices import Matrices
 from .products import Products
 from .shapes import Shapes
+from .subspaces import Frames, Subspaces
 from .vectors import Vectors
 
 if TYPE_CHECKING:
@@ -23,6 +26,11 @@ VIEWS: dict[str, View] = {
     "spd": Matrices(),
     "shapes": Shapes(),
     "product": Products(),
+    "grassmann": Subspaces(),
+    "stiefel": Frames(),
+    "simplex": Compositions(),
+    "aitchison": Compositions(),
+    "torus": Angles(),
 }
 
 
