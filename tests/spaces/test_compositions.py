@@ -2,9 +2,19 @@
 
 import numpy as np
 import pytest
+from geomstats.information_geometry.categorical import CategoricalDistributions
 
 import sfumato as sf
+from sfumato.audit.exact import exact_loss
 from sfumato.spaces import Aitchison
+
+
+def test_square_roots_are_those_of_geomstats(rng):
+    ours, theirs, shares = sf.Simplex(parts=4), CategoricalDistributions(3), rng.dirichlet(np.ones(4), size=20)
+    points = ours.validate(shares)
+    assert ours.distance(points[0], points) == pytest.approx(theirs.metric.dist(shares[0], shares), abs=1e-9)
+    mean = sf.frechet_mean(ours, shares).point
+    assert np.abs(theirs.metric.log(shares, mean).mean(axis=0)).max() < 1e-9
 
 
 def test_square_roots_have_the_distance_of_fisher_and_rao(rng):
@@ -125,3 +135,16 @@ def test_of_a_torus_charts_are_proven_and_nothing_else():
             mechanism(ball, 1.0).release(points)
     with pytest.raises(sf.Refusal, match="nothing is proven of this mechanism"):
         sf.KNG(ball, 1.0, "theorem").release(points)
+
+
+@pytest.mark.parametrize("metric", ["square-root", "aitchison"])
+@pytest.mark.parametrize("kind", [sf.KNG, sf.ManifoldLaplace])
+def test_the_exact_audit_near_the_edge(kind, metric):
+    """Neighbours as far apart as the ball allows, one next to a composition without the second part."""
+    space = sf.Simplex(parts=3, metric=metric)
+    ball = sf.Ball(space, [0.9, 0.08, 0.02], radius=0.6)
+    way = 0.59 * space.tangent_basis(ball.center)[0]
+    one, other = space.present(space.exp(ball.center, np.array([way, -way])))
+    first, second = np.array([one] * 8), np.array([one] * 7 + [other])
+    assert 0.7 < exact_loss(kind(ball, 1.0), first, second).loss <= 1.0
+    assert exact_loss(kind(ball, 2.0), first, second).loss > 1.4  # half the noise would be found out
