@@ -120,6 +120,14 @@ def test_frames_with_signs_flipped_are_far(rng):
         assert np.allclose(space.exp(x, v)[0], x * signs, atol=1e-4)
 
 
+@pytest.mark.parametrize("space", [sf.Stiefel(n=5, p=2), sf.Grassmann(n=5, p=2)], ids=str)
+def test_noise_of_any_size_leads_to_a_frame(space, rng):
+    for length in (1e-300, 1e6, 1e100, 1e200):
+        found = space.exp(space.origin(), length * space.random_directions(space.origin(), 5, rng))
+        assert np.allclose(np.swapaxes(found, 1, 2) @ found, np.eye(2), atol=1e-12)
+        assert not space.diagnose(found)[1]
+
+
 def test_what_is_no_frame_is_named(rng):
     space = sf.Stiefel(n=4, p=2)
     frames = np.linalg.qr(rng.normal(size=(5, 4, 2)))[0]

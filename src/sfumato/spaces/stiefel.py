@@ -145,8 +145,9 @@ def blocks(a: Array, b: Array, c: Array) -> Array:
 
 def skew_exp(matrices: Array) -> Array:
     """Exponentials of skew-symmetric matrices K: cos t + K·(sin t)/t, even functions of the root t of −K²."""
-    squares, vectors = np.linalg.eigh(matrices @ swap(matrices))
-    t = np.sqrt(np.maximum(squares, 0.0))
+    size = np.maximum(np.abs(matrices).max(axis=(-2, -1), keepdims=True), np.finfo(np.float64).tiny)
+    squares, vectors = np.linalg.eigh(matrices / size @ swap(matrices / size))  # noise can be of any size
+    t = size[..., 0] * np.sqrt(np.maximum(squares, 0.0))
     even = (vectors * np.cos(t)[..., None, :]) @ swap(vectors)
     return np.asarray(even + matrices @ (vectors * np.sinc(t / np.pi)[..., None, :]) @ swap(vectors))
 
