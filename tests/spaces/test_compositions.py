@@ -6,6 +6,7 @@ from geomstats.information_geometry.categorical import CategoricalDistributions
 
 import sfumato as sf
 from sfumato.audit.exact import exact_loss
+from sfumato.audit.trial import mechanisms
 from sfumato.spaces import Aitchison
 
 
@@ -135,6 +136,7 @@ def test_of_a_torus_charts_are_proven_and_nothing_else():
             mechanism(ball, 1.0).release(points)
     with pytest.raises(sf.Refusal, match="nothing is proven of this mechanism"):
         sf.KNG(ball, 1.0, "theorem").release(points)
+    assert [one.name for one in mechanisms(ball, 1.0)] == ["tangent"]  # what an audit takes for all
 
 
 @pytest.mark.parametrize("metric", ["square-root", "aitchison"])

@@ -6,6 +6,7 @@ from geomstats.geometry.grassmannian import Grassmannian
 from geomstats.geometry.stiefel import Stiefel
 
 import sfumato as sf
+from sfumato.calibration.chart import chart_bias
 from sfumato.spaces._frames import in_gauge
 
 
@@ -41,6 +42,23 @@ def test_the_mean_subspace_is_that_of_geomstats(rng):
     _, _, y = around(ours, 0.6, 25, rng)
     mean = projector(sf.frechet_mean(ours, y).point)
     assert np.abs(theirs.metric.log(projector(y), mean).mean(axis=0)).max() < 1e-9
+
+
+@pytest.mark.parametrize("sizes", [(4, 2), (5, 2), (4, 1)])
+def test_a_chart_of_subspaces_is_no_more_biased_than_is_proven(sizes, rng):
+    space, center = sf.Grassmann(*sizes), sf.Grassmann(*sizes).origin()
+    seen = []
+    for radius in (0.3, 0.6):
+        ends = radius * space.random_directions(center, 12, rng)
+        for a, b in zip(ends[::2], ends[1::2], strict=True):
+            for share in (0.5, 0.8):
+                mean = sf.frechet_mean(space, space.exp(center, np.stack([a, b])), [share, 1 - share]).point
+                here = space.log(center, space.validate(mean[None]))[0]
+                off = float(space.norm(center, here - (share * a + (1 - share) * b)))
+                assert off <= chart_bias(space, radius)
+                seen.append(off / chart_bias(space, radius))
+    assert max(seen) > 0.05
+    assert np.isinf(chart_bias(space, np.pi / 4))
 
 
 def test_a_subspace_is_the_same_in_whatever_way_it_is_written(rng):

@@ -28,7 +28,19 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, DiagonalSPD, Grassmann, Simplex, Aitchison, Torus, Stiefel):
+for _kind in (
+    Euclidean,
+    Sphere,
+    SPD,
+    PlanarShapes,
+    Product,
+    DiagonalSPD,
+    Grassmann,
+    Simplex,
+    Aitchison,
+    Torus,
+    Stiefel,
+):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -120,12 +132,12 @@ __all__ = [
     "PlanarShapes",
     "Points",
     "Product",
+    "Simplex",
     "Space",
     "Sphere",
-    "recorded_name",
-    "Simplex",
     "Stiefel",
     "Torus",
+    "recorded_name",
     "register",
     "space_from",
     "space_named",

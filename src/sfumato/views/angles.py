@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, chart_of, error_or_none
+from .base import Table, View, chart_of, error_or_none
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, plain, shared_legend
 
 if TYPE_CHECKING:
@@ -30,6 +30,9 @@ class Angles(View):
 
     def meaning(self, release: Release, error: float) -> str:
         return f"every angle within {np.degrees(min(error, np.pi)):.3g}°"
+
+    def caption(self, release: Release) -> str:
+        return Table().caption(release) if release.value.size > MOST else super().caption(release)
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         count = release.value.size

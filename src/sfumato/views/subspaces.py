@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import View, numbered
+from .base import Table, numbered
 
 if TYPE_CHECKING:
     from ..release import Release
 
 
-class Frames(View):
+class Frames(Table):
     origin = "the first axes"
 
     def things(self, release: Release) -> str:
