@@ -37,6 +37,11 @@ EXAMPLES = {
     "bures-wasserstein": [sf.SPD(size=3, metric="bures-wasserstein")],
     "correlation": [sf.Correlation(size=4)],
     "diagonal-spd": [sf.DiagonalSPD(size=4)],
+    "grassmann": [sf.Grassmann(n=5, p=2), sf.Grassmann(n=4, p=3)],
+    "stiefel": [sf.Stiefel(n=5, p=2), sf.Stiefel(n=4, p=3)],
+    "simplex": [sf.Simplex(parts=3), sf.Simplex(parts=6)],
+    "aitchison": [sf.Simplex(parts=4, metric="aitchison")],
+    "torus": [sf.Torus(dim=1), sf.Torus(dim=3)],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -61,16 +61,21 @@ if TYPE_CHECKING:
     from .spaces import (
         SPD,
         Chart,
+        Circle,
         Correlation,
         DiagonalSPD,
         Euclidean,
+        Grassmann,
         PlanarShapes,
         Product,
         Shapes,
         Shapes3D,
+        Simplex,
         SizeAndShape,
         Space,
         Sphere,
+        Stiefel,
+        Torus,
     )
     from .statistics import Objective
     from .symmetry import symmetrize
@@ -98,7 +103,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "Chart Correlation DiagonalSPD Euclidean PlanarShapes Product SPD Shapes Shapes3D SizeAndShape Space Sphere",
+    "spaces": "Chart Circle Correlation DiagonalSPD Euclidean Grassmann PlanarShapes Product SPD Shapes Shapes3D Simplex SizeAndShape Space Sphere Stiefel Torus",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -110,6 +115,7 @@ __all__ = [
     "BudgetExceeded",
     "Calibration",
     "Chart",
+    "Circle",
     "Comparison",
     "ConvergenceWarning",
     "Correlation",
@@ -121,6 +127,7 @@ __all__ = [
     "FileError",
     "Forecast",
     "FrechetMean",
+    "Grassmann",
     "Guarantee",
     "InvalidPointError",
     "Ledger",
@@ -144,10 +151,13 @@ __all__ = [
     "SfumatoError",
     "Shapes",
     "Shapes3D",
+    "Simplex",
     "SizeAndShape",
     "Space",
     "Sphere",
+    "Stiefel",
     "TangentKNorm",
+    "Torus",
     "UnsavedError",
     "__version__",
     "as_opendp",

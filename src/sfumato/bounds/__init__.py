@@ -2,10 +2,12 @@
 
 from collections.abc import Callable
 from functools import lru_cache, partial
+from math import pi
 
 from ..errors import Refusal
-from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+from ..spaces import SPD, Euclidean, Grassmann, PlanarShapes, Space, Sphere, Torus
 from .base import Bounds
+from .charts import ChartBounds
 from .constant import constant_curvature
 from .projective import ProjectiveSpace
 from .spd import PositiveDefinite
@@ -19,8 +21,9 @@ def register(kind: type[Space], make: Callable[..., Bounds]) -> None:
 
 
 def has_bounds(space: Space) -> bool:
-    """Whether something is proven of a space."""
-    return any(kind in _MAKERS for kind in type(space).__mro__)
+    """Whether so much is proven of a space that KNG, the Laplace and the exponential mechanism work on it."""
+    known = any(kind in _MAKERS for kind in type(space).__mro__)
+    return known and not isinstance(bounds_of(space), ChartBounds)
 
 
 @lru_cache(maxsize=256)
@@ -43,5 +46,7 @@ register(Euclidean, partial(constant_curvature, kappa=0.0))
 register(Sphere, lambda space: constant_curvature(space, space.curvature))
 register(PlanarShapes, ProjectiveSpace)
 register(SPD, PositiveDefinite)
+register(Torus, partial(ChartBounds, kappa=0.0, injectivity_radius=pi))
+register(Grassmann, lambda space: ChartBounds(space, 1.0 if 1 in (space.p, space.n - space.p) else 2.0, pi / 2))
 
 __all__ = ["Bounds", "bounds_of", "constant_curvature", "has_bounds", "register"]

@@ -11,12 +11,16 @@ from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
 from .flat import Flat
+from .grassmann import Grassmann
 from .kendall import Shapes, Shapes3D, SizeAndShape
 from .product import Product
 from .shapes import PlanarShapes
+from .simplex import Aitchison, Simplex
 from .spd import SPD
 from .spd_metrics import BuresWasserstein, LogCholesky, LogEuclidean
 from .sphere import Sphere
+from .stiefel import Stiefel
+from .torus import Circle, Torus
 
 SPACES: dict[str, type[Space]] = {}
 GROUP = "sfumato.spaces"  # of entry points, by which an installed package offers spaces of its own
@@ -40,6 +44,11 @@ for _kind in (
     LogCholesky,
     BuresWasserstein,
     Correlation,
+    Grassmann,
+    Simplex,
+    Aitchison,
+    Torus,
+    Stiefel,
 ):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
@@ -120,21 +129,27 @@ __all__ = [
     "LINE",
     "SPACES",
     "SPD",
+    "Aitchison",
     "Chart",
+    "Circle",
     "Correlation",
     "DiagonalSPD",
     "Euclidean",
     "Family",
     "Flat",
+    "Grassmann",
     "InvalidPointError",
     "PlanarShapes",
     "Points",
     "Product",
     "Shapes",
     "Shapes3D",
+    "Simplex",
     "SizeAndShape",
     "Space",
     "Sphere",
+    "Stiefel",
+    "Torus",
     "recorded_name",
     "register",
     "space_from",

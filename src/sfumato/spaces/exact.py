@@ -21,6 +21,7 @@ from .euclidean import Euclidean
 from .fixed import ONE, Fixed, fixed, unit
 from .flat import Flat
 from .shapes import PlanarShapes
+from .simplex import Simplex
 from .spd import SPD
 from .sphere import Sphere
 
@@ -110,6 +111,7 @@ def matrices(space: SPD, base: Points, coordinates: Array, center: Points) -> li
 EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have another geometry
     Euclidean: Exact(flat),
     Sphere: Exact(sphere),
+    Simplex: Exact(sphere),
     PlanarShapes: Exact(shapes),
     SPD: Exact(matrices, WIDEST / math.sqrt(2)),
 }

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .angles import Angles
 from .base import Table, View
+from .compositions import Compositions
 from .directions import Directions
 from .matrices import Matrices
 from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
 from .products import Products
 from .shapes import Shapes
 from .solids import Solids
+from .subspaces import Frames, Subspaces
 from .vectors import Vectors
 
 if TYPE_CHECKING:
@@ -32,6 +35,11 @@ VIEWS: dict[str, View] = {
     "bures-wasserstein": TransportMatrices(),
     "correlation": Correlations(),
     "diagonal-spd": Variances(),
+    "grassmann": Subspaces(),
+    "stiefel": Frames(),
+    "simplex": Compositions(),
+    "aitchison": Compositions(),
+    "torus": Angles(),
 }
 
 

@@ -1,0 +1,112 @@
+"""Orthonormal frames: what subspaces and frames share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .base import Array, Kind, Points, Space, whole_number
+
+TIE = 1e-6  # rows whose lengths differ by less than this share count as equally long, and the first of them is taken
+
+
+def swap(matrices: Array) -> Array:
+    """Transposes, (…, p, n)."""
+    return np.swapaxes(matrices, -1, -2)
+
+
+def in_gauge(frames: Array) -> Array:
+    """The frame X·Q, Q orthogonal, of the same subspace that depends on the subspace alone, for orthonormal X, (…, n, p).
+
+    p of its rows, in their order, form a lower triangle with a positive diagonal: those with the largest pivots when the
+    projector XXᵀ is divided into L·Lᵀ by Cholesky's method; each has the longest part that those before it do not explain.
+
+    >>> turned = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 0.0]])
+    >>> in_gauge(turned).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    rest, chosen = frames, []
+    for _ in range(frames.shape[-1]):
+        lengths = np.sum(rest * rest, axis=-1)
+        row = np.argmax(lengths >= (1 - TIE) * lengths.max(axis=-1, keepdims=True), axis=-1)[..., None, None]
+        chosen.append(row)
+        along = np.take_along_axis(rest, row, axis=-2)
+        along = along / np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
+        rest = rest - np.sum(rest * along, axis=-1, keepdims=True) * along
+    rows = np.sort(np.concatenate(chosen, axis=-2), axis=-2)
+    q, r = np.linalg.qr(swap(np.take_along_axis(frames, rows, axis=-2)))
+    signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    found = np.asarray(frames @ (q * signs[..., None, :]))
+    np.put_along_axis(found, rows, swap(r * signs[..., None]), axis=-2)  # with zeros that are zeros
+    return found + 0.0
+
+
+def complement(frame: Array) -> Array:
+    """An orthonormal frame, (n, n − p), of what is orthogonal to one subspace: a function of the subspace."""
+    return in_gauge(np.linalg.qr(frame, mode="complete")[0][:, frame.shape[1] :])
+
+
+@dataclass(frozen=True)
+class Frames(Space):
+    """Points that are written as p columns of n numbers, for p < n."""
+
+    n: int
+    p: int
+    kind: ClassVar[Kind] = "arrays"
+    by_name: ClassVar[bool] = True
+    size_option: ClassVar[str | None] = "n"
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        n, p = whole_number(name, "n", self.n, 2), whole_number(name, "p", self.p, 1)
+        if p >= n:
+            raise ValueError(f"{name}: p must be less than n, the dimension of the space around: not {p} of {n}")
+        for field, value in {"n": n, "p": p, "dim": self._dim(n, p)}.items():
+            object.__setattr__(self, field, value)
+
+    @staticmethod
+    @abstractmethod
+    def _dim(n: int, p: int) -> int: ...
+
+    @property
+    def point_shape(self) -> tuple[int, int]:
+        return (self.n, self.p)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"n": self.n, "p": self.p}
+
+    def origin(self) -> Points:
+        return np.eye(self.n, self.p)
+
+    @classmethod
+    def sized(cls, **sizes: int | None) -> Space | None:
+        """None: n and p are said in parentheses, or by the shape of the records."""
+        for name, size in sizes.items():
+            if size is not None:
+                raise ValueError(f"--{name} does not go with --space {cls.name}: write '{cls.name}(n=5, p=2)'")
+        return None
+
+    @classmethod
+    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
+        """n and p from the shape of a record, where p < n tells them."""
+        if len(shape) != 2 or (shape[0] == shape[1] and "p" not in given):
+            raise ValueError(
+                f"--space {cls.name}: records of shape {shape} do not say n and p: write '{cls.name}(n=5, p=2)'"
+            )
+        space = cls(**{"n": max(shape), "p": min(shape)} | given)
+        if shape not in space.layouts.values():
+            raise ValueError(f"--space {cls.name}: {space} has no points of shape {shape}")
+        return space
+
+    def complement(self, base: Points) -> Array:
+        """The orthonormal frame, (n, n − p), in which what is orthogonal to one point has coordinates."""
+        return _complement(base.tobytes(), self.point_shape)
+
+
+@lru_cache(maxsize=64)
+def _complement(frame: bytes, shape: tuple[int, int]) -> Array:
+    return complement(np.frombuffer(frame).reshape(shape))

@@ -1,0 +1,158 @@
+"""Subspaces: the p-dimensional ones of R^n, as principal component analysis finds them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._frames import Frames, in_gauge, swap
+from .base import Array, Points, as_numbers, not_finite
+
+SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
+PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, and its entries from symmetry
+
+
+@dataclass(frozen=True)
+class Grassmann(Frames):
+    """The p-dimensional subspaces of R^n, with the metric of the principal angles: distance² = Σθⱼ².
+
+    A subspace is written as a frame, an n×p matrix of p vectors in its columns that span it (any basis will do); as a p×n
+    matrix of p vectors in its rows, such as scikit-learn's ``PCA.components_``; or as the n×n projector on it.  A release is
+    a frame of p orthonormal columns, which depends on the subspace alone: of two releases compare the subspaces, by their
+    distance or their projectors, not the columns.
+
+    geomstats' Grassmannian writes points as projectors and has a distance √2 times this one.
+
+    Parameters
+    ----------
+    n : int
+        The dimension of the space around.
+    p : int
+        The dimension of the subspaces, from 1 to n − 1.
+
+    References
+    ----------
+    Edelman, Arias and Smith (1998); Bendokat, Zimmermann and Absil (2024), A Grassmann manifold handbook.
+
+    Examples
+    --------
+    >>> space = Grassmann(n=3, p=1)
+    >>> east, up = space.validate([[[2.0], [0.0], [0.0]], [[1.0], [0.0], [1.0]]])
+    >>> round(float(space.distance(east, up)), 6)
+    0.785398
+    """
+
+    name: ClassVar[str] = "grassmann"
+    metric: ClassVar[str] = "root of the sum of squared principal angles"
+
+    @staticmethod
+    def _dim(n: int, p: int) -> int:
+        return p * (n - p)
+
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        return {"frame": (self.n, self.p), "vectors in rows": (self.p, self.n), "projector": (self.n, self.n)}
+
+    # -- points in and out ----------------------------------------------------------------------------------------
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        array = as_numbers(points)
+        if array.shape[1:] == (self.n, self.n):
+            return self._of_projectors(np.array(array, dtype=np.float64))
+        if array.shape[1:] == (self.p, self.n):
+            array = swap(array)
+        frames = self._real_batch(array).copy()
+        reasons = not_finite(frames)
+        frames[list(reasons)] = self.origin()
+        largest = np.abs(frames).max(axis=1, keepdims=True)
+        units = frames / np.where(largest == 0, 1.0, largest)
+        units /= np.where(largest == 0, 1.0, np.linalg.norm(units, axis=1, keepdims=True))
+        thin = np.linalg.svd(units, compute_uv=False)[:, -1]
+        for row in np.flatnonzero(thin < SPAN):
+            reasons[int(row)] = (
+                f"spans fewer than {self.p} dimensions: its {self.p} vectors are not independent; give {self.p} vectors "
+                "that are, or another p"
+            )
+        units[list(reasons)] = self.origin()
+        return in_gauge(np.linalg.qr(units)[0]), reasons
+
+    def _of_projectors(self, array: Array) -> tuple[Points, dict[int, str]]:
+        reasons = not_finite(array)
+        array[list(reasons)] = 0.0
+        with np.errstate(over="ignore", invalid="ignore"):
+            crooked = ~(np.abs(array - swap(array)).max(axis=(1, 2)) <= PROJECTOR) | (
+                np.abs(array).max(axis=(1, 2)) > 2
+            )
+        array[crooked] = 0.0
+        values, vectors = np.linalg.eigh((array + swap(array)) / 2)
+        wanted = (np.arange(self.n) >= self.n - self.p).astype(np.float64)
+        off = np.abs(values - wanted).max(axis=1)
+        for row in np.flatnonzero(crooked | (off > PROJECTOR)):
+            reasons.setdefault(
+                int(row),
+                f"is not the projector on a subspace of {self.p} dimensions: that is a symmetric matrix with {self.p} "
+                f"eigenvalues 1 and {self.n - self.p} eigenvalues 0",
+            )
+        frames = vectors[:, :, self.n - self.p :].copy()
+        frames[list(reasons)] = self.origin()
+        return in_gauge(frames), reasons
+
+    def present(self, points: Points) -> Array:
+        """Frames of orthonormal columns: p of their rows form a lower triangle with a positive diagonal."""
+        return in_gauge(np.asarray(points, dtype=np.float64))
+
+    def corrections(self, points: Array) -> list[str]:
+        if points.shape[1:] == (self.n, self.n) or not len(points):
+            return []
+        frames = swap(points) if points.shape[1:] == (self.p, self.n) else points
+        with np.errstate(over="ignore", invalid="ignore"):
+            off = np.abs(swap(frames) @ frames - np.eye(self.p)).max(axis=(1, 2))
+        count = int(np.sum(off > 1e-6))
+        words = f"{count} of {len(points)} records are not orthonormal frames; each stands for what its vectors span"
+        return [words] if count else []
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """X·W·cos(S)·Wᵀ + U·sin(S)·Wᵀ for the singular values V = U·S·Wᵀ (Edelman, Arias and Smith 1998)."""
+        u, s, wt = np.linalg.svd(vectors, full_matrices=False)
+        moved = (base @ swap(wt)) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
+        return np.asarray(np.linalg.qr(moved @ wt)[0])
+
+    def log(self, base: Points, points: Points) -> Points:
+        """Σθⱼ·wⱼrⱼᵀ/‖wⱼ‖ with YᵀX = Q·C·Rᵀ, W = YQ − XRC and θⱼ = atan2(‖wⱼ‖, cⱼ); up to θ = π/2, where the singular
+        vectors decide which of several shortest ways it is (Bendokat, Zimmermann and Absil 2024, with a two-sided formula
+        for the angles)."""
+        toward, angles, sines, rt = self._principal(base, points)
+        stretch = np.where(sines > 0, angles, 1.0) / np.where(sines > 0, sines, 1.0)
+        found = (toward * stretch[..., None, :]) @ rt
+        return np.asarray(found - base @ (swap(base) @ found))
+
+    def _principal(self, base: Points, points: Points) -> tuple[Array, Array, Array, Array]:
+        """W, the principal angles, their sines and Rᵀ."""
+        q, cosines, rt = np.linalg.svd(swap(points) @ base)
+        toward = points @ q - (base @ swap(rt)) * cosines[..., None, :]
+        toward = toward - base @ (swap(base) @ toward)
+        sines = np.linalg.norm(toward, axis=-2)
+        return toward, np.arctan2(sines, cosines), sines, rt
+
+    def distance(self, a: Points, b: Points) -> Array:
+        return np.asarray(np.linalg.norm(self._principal(np.asarray(a), np.asarray(b))[1], axis=-1))
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(u * v, axis=(-2, -1)))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        across = coordinates.reshape(*coordinates.shape[:-1], self.n - self.p, self.p)
+        return np.asarray(self.complement(base) @ across)
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        across = self.complement(base).T @ vectors
+        return np.asarray(across.reshape(*across.shape[:-2], self.dim))
+
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        """The subspace nearest to the mean projector."""
+        w = np.ones(len(points)) if weights is None else weights
+        total = np.tensordot(w, points @ swap(points), 1)
+        return np.asarray(np.linalg.eigh(total)[1][:, self.n - self.p :])
