@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Space, Sphere
+    from .spaces import SPD, Chart, ElasticCurves, Euclidean, PlanarShapes, Product, Space, Sphere
     from .statistics import Objective
 
 _HOMES = {
@@ -83,7 +83,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart Euclidean PlanarShapes Product Space Sphere",
+    "spaces": "SPD Chart ElasticCurves Euclidean PlanarShapes Product Space Sphere",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -98,6 +98,7 @@ __all__ = [
     "Comparison",
     "ConvergenceWarning",
     "Dataset",
+    "ElasticCurves",
     "Ellipsoid",
     "Euclidean",
     "Exponential",

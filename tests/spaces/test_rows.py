@@ -14,10 +14,10 @@ from conftest import cloud, typical_radius
 from sfumato.bounds import bounds_of
 from sfumato.regions import ellipsoid
 from sfumato.regions.ellipsoid import Ellipsoid
-from sfumato.spaces import SPACES, base, shapes, spd, sphere
+from sfumato.spaces import SPACES, base, rays, spd, sphere
 
 LARGER = [sf.Euclidean(dim=40), sf.Sphere(dim=30), sf.SPD(size=9), sf.SPD(size=18), sf.PlanarShapes(landmarks=50)]
-MODULES = (base, sphere, shapes, spd, ellipsoid)
+MODULES = (base, sphere, rays, spd, ellipsoid)
 CORES = ("Haswell", "SkylakeX", "Nehalem")  # kernels of OpenBLAS
 
 

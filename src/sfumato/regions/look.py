@@ -37,7 +37,8 @@ class Look:
     def __post_init__(self) -> None:
         if not 0 < self.share < MOST_SHARE:
             raise ValueError(f"a look takes between 0 and a sixth of epsilon, not {self.share!r} of it")
-        if self.chart.space != self.ball.space or not np.array_equal(self.chart.center, self.ball.center):
+        centers = self.chart.center, self.ball.center  # the same to rounding: a space may write points in other numbers
+        if self.chart.space != self.ball.space or not np.allclose(*centers, rtol=1e-12, atol=1e-12):
             raise ValueError("a look compares a chart and a ball of the same space and centre")
 
     def lost(self, points: Points) -> Array:

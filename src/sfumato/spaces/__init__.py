@@ -6,6 +6,7 @@ from typing import Any
 from ..errors import UnknownSpaceError
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
+from .curves import ElasticCurves
 from .euclidean import Euclidean
 from .family import Family, typed_space
 from .product import Product
@@ -22,7 +23,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, ElasticCurves, Product):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -103,6 +104,7 @@ __all__ = [
     "SPACES",
     "SPD",
     "Chart",
+    "ElasticCurves",
     "Euclidean",
     "Family",
     "InvalidPointError",

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .base import Table, View
+from .curves import Curves
 from .directions import Directions
 from .matrices import Matrices
 from .products import Products
@@ -22,6 +23,7 @@ VIEWS: dict[str, View] = {
     "sphere": Directions(),
     "spd": Matrices(),
     "shapes": Shapes(),
+    "elastic-curves": Curves(),
     "product": Products(),
 }
 
