@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 class Curves(View):
-    origin = "a straight line, or a regular polygon"
+    origin, exact_up_to = "a straight line, or a regular polygon", np.inf
 
     def things(self, release: Release) -> str:
         return f"planar curves of {len(release.value)} points"
