@@ -18,6 +18,7 @@ SPACES = [
     sf.SPD(size=3),
     sf.PlanarShapes(landmarks=3),
     sf.PlanarShapes(landmarks=6),
+    sf.ElasticCurves(points=5, closed=False),
 ]
 # every space that sfumato registers, by its name: what the contract is tried on, tests/spaces/test_every_space.py
 EXAMPLES = {
@@ -25,6 +26,7 @@ EXAMPLES = {
     "sphere": [sf.Sphere(dim=2), sf.Sphere(dim=5, curvature=2.5)],
     "spd": [sf.SPD(size=3)],
     "shapes": [sf.PlanarShapes(landmarks=6)],
+    "elastic-curves": [sf.ElasticCurves(points=7, closed=False)],
     "product": [
         sf.Product(sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=1), weights=[1, 0.5]),
         sf.Product(sf.Sphere(dim=2), sf.Euclidean(dim=1)),

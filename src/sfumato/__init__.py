@@ -64,6 +64,7 @@ if TYPE_CHECKING:
         Circle,
         Correlation,
         DiagonalSPD,
+        ElasticCurves,
         Euclidean,
         Grassmann,
         PlanarShapes,
@@ -103,7 +104,8 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "Chart Circle Correlation DiagonalSPD Euclidean Grassmann PlanarShapes Product SPD Shapes Shapes3D Simplex SizeAndShape Space Sphere Stiefel Torus",
+    "spaces": "Chart Circle Correlation DiagonalSPD ElasticCurves Euclidean Grassmann PlanarShapes Product SPD Shapes "
+    "Shapes3D Simplex SizeAndShape Space Sphere Stiefel Torus",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -121,6 +123,7 @@ __all__ = [
     "Correlation",
     "Dataset",
     "DiagonalSPD",
+    "ElasticCurves",
     "Ellipsoid",
     "Euclidean",
     "Exponential",

@@ -24,6 +24,8 @@ SMALL = [
     (sf.Sphere(dim=5, curvature=2.5), 0.4),
     (sf.PlanarShapes(landmarks=3), 0.3),
     (sf.PlanarShapes(landmarks=6), 0.3),
+    (sf.ElasticCurves(points=3, closed=False), 0.3),
+    (sf.ElasticCurves(points=6, closed=False), 0.3),
     (sf.SPD(size=1), 1.0),
     (sf.SPD(size=2), 1.5),
     (sf.SPD(size=3), 1.5),
@@ -95,6 +97,21 @@ def mp_shapes(space, base, coordinates, center, exact_turn):
     return [mp.re(a) for a in found] + [mp.im(a) for a in found]
 
 
+def mp_curves(space, base, coordinates, center, exact_turn):
+    points, frames, m = [], [], len(base)
+    for z in (base, center):
+        x = mp_unit([mp.mpc(a.real, a.imag) for a in z.tolist()])
+        turn = x[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(space._preshape(z))[0]))
+        points.append(x)
+        frames.append(mp_mirror(x, turn / abs(turn)))
+    half = [mp.mpc(a, b) for a, b in zip(coordinates[: m - 1], coordinates[m - 1 :], strict=True)]
+    v = mp_reflect(frames[0], [mp.mpc(0), *half])
+    along = mp_dot(points[0], v)
+    v = [a - along * b for a, b in zip(v, points[0], strict=True)]
+    found = mp_reflect(frames[1], mp_geodesic(points[0], v, points[1]))[1:]
+    return [mp.re(a) for a in found] + [mp.im(a) for a in found]
+
+
 def mp_spd(space, base, coordinates, center):
     k = space.size
     pairs = list(zip(*np.triu_indices(k, 1), strict=True))
@@ -125,9 +142,10 @@ def test_the_long_arithmetic_agrees_with_fifty_digits(space, spread, rng):
             def error(exact, found=found):
                 return max(abs(a - b) for a, b in zip(found, exact, strict=True))
 
-            if isinstance(space, sf.PlanarShapes):
-                assert error(mp_shapes(space, base, coordinates, center, False)) < 1e-25
-                assert error(mp_shapes(space, base, coordinates, center, True)) < 3 * UNIT * length
+            if space.kind == "landmarks":
+                textbook = mp_shapes if isinstance(space, sf.PlanarShapes) else mp_curves
+                assert error(textbook(space, base, coordinates, center, False)) < 1e-25
+                assert error(textbook(space, base, coordinates, center, True)) < 3 * UNIT * length
             else:
                 exact = (mp_spd if isinstance(space, sf.SPD) else mp_sphere)(space, base, coordinates, center)
                 assert error(exact) < 1e-25
@@ -221,8 +239,8 @@ def test_gradients_are_as_accurate_as_claimed(space, spread, rng):
             for y in points:
                 # the logarithm at x of a point reached from itself by (almost) nothing
                 nothing = np.append(np.full(space.dim - 1, 0.0), 1e-40)
-                if isinstance(space, sf.PlanarShapes):
-                    log = mp_shapes(space, y, nothing, x, False)
+                if space.kind == "landmarks":
+                    log = (mp_shapes if isinstance(space, sf.PlanarShapes) else mp_curves)(space, y, nothing, x, False)
                 else:
                     log = (mp_spd if isinstance(space, sf.SPD) else mp_sphere)(space, y, nothing, x)
                 exact = [a + b / n for a, b in zip(exact, log, strict=True)]

@@ -15,17 +15,17 @@ from sfumato.bounds import bounds_of
 from sfumato.frechet import solve
 from sfumato.records import Records, one_thread
 from sfumato.spaces import _curvature as curvature
-from sfumato.spaces import base, shapes, spd, sphere
+from sfumato.spaces import base, rays, spd, sphere
 from sfumato.spaces.base import Space
 
-FAST = [sf.Sphere(dim=2), sf.Sphere(dim=9), sf.PlanarShapes(landmarks=8)]
+FAST = [sf.Sphere(dim=2), sf.Sphere(dim=9), sf.PlanarShapes(landmarks=8), sf.ElasticCurves(points=9, closed=False)]
 FAST += [sf.SPD(size=2), sf.SPD(size=3), sf.SPD(size=7), sf.SPD(size=20)]
 
 
 @pytest.fixture
 def eager(monkeypatch):
     """Compiled loops from the first record on."""
-    for module in (base, sphere, shapes, spd):
+    for module in (base, sphere, rays, spd):
         if hasattr(module, "MANY"):
             monkeypatch.setattr(module, "MANY", 1)
 
@@ -64,7 +64,7 @@ def test_the_package_works_without_numba(space, rng, eager, monkeypatch):
 
 
 def without_numba(monkeypatch):
-    for module in (base, sphere, shapes, spd):
+    for module in (base, sphere, rays, spd):
         monkeypatch.setattr(module, "compiled", lambda: None)
 
 

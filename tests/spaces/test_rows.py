@@ -14,11 +14,11 @@ from conftest import SPACES as TESTED
 from sfumato.bounds import bounds_of, has_bounds
 from sfumato.regions import ellipsoid
 from sfumato.regions.ellipsoid import Ellipsoid
-from sfumato.spaces import SPACES, base, shapes, spd, sphere
+from sfumato.spaces import SPACES, base, rays, spd, sphere
 
 LARGER = [sf.Euclidean(dim=40), sf.Sphere(dim=30), sf.SPD(size=9), sf.SPD(size=18), sf.PlanarShapes(landmarks=50)]
 OTHERS = [space for name, some in EXAMPLES.items() if name not in {s.name for s in TESTED} for space in some]
-MODULES = (base, sphere, shapes, spd, ellipsoid)
+MODULES = (base, sphere, rays, spd, ellipsoid)
 CORES = ("Haswell", "SkylakeX", "Nehalem")  # kernels of OpenBLAS
 
 

@@ -295,6 +295,8 @@ def test_landmarks_have_no_embedding_but_can_be_aligned(rng):
 
 
 def test_a_space_is_found_by_its_size_and_by_the_shape_of_its_points(space):
+    if space.name == "elastic-curves":
+        pytest.skip("it must also be told whether curves are closed: tests/spaces/test_elastic_curves.py")
     kind, option = type(space), space.size_option
     assert kind.shaped(space.present(space.origin()).shape).point_shape == space.point_shape
     assert kind.sized(**{option: space.parameters()[option]}).point_shape == space.point_shape

@@ -19,15 +19,16 @@ def smooth_moment(space: Space, center: Points, order: float, closed: bool) -> A
     >>> np.linalg.eigvalsh(smooth_moment(space, space.origin(), 1.0, True))[::-1].round(3).tolist()[:6]
     [0.25, 0.25, 0.111, 0.111, 0.111, 0.111]
     """
-    k = len(_basis(space, center)[0])
+    basis = _basis(space, center)
+    k = basis.shape[1]
     if closed:
         frequencies, modes = np.fft.fftfreq(k, 1 / k), np.fft.fft(np.eye(k)) / np.sqrt(k)
     else:
         steps = np.arange(k)
         frequencies = steps / 2
         modes = np.cos(np.pi * np.outer(steps, steps + 0.5) / k) * np.sqrt(2 / k) + 0j
-    variances = np.where(frequencies == 0, 0.0, (1 + np.abs(frequencies)) ** (-2.0 * order))
-    return _restricted(space, center, ((modes.conj().T * variances) @ modes).real)
+    variances = (1 + np.abs(frequencies)) ** (-2.0 * order)  # of a shift too: shapes have none, steps along a curve may
+    return _restricted(basis, ((modes.conj().T * variances) @ modes).real)
 
 
 def bending_moment(space: Space, center: Points) -> Array:
@@ -37,7 +38,8 @@ def bending_moment(space: Space, center: Points) -> Array:
     With kernel matrix K, affine functions P and Q an orthonormal basis of what P misses, the energies are the inverse
     eigenvalues g of ±QᵀKQ; so a variance is g/(g + 4·median g), and landmarks that coincide do no harm.
     """
-    marks = space.present(center[None])[0].reshape(-1, _basis(space, center).shape[2])
+    basis = _basis(space, center, bending=True)
+    marks = space.present(center[None])[0].reshape(basis.shape[1:])
     square = np.sum((marks[:, None] - marks[None]) ** 2, axis=-1)
     kernel = square * np.log(np.where(square > 0, square, 1.0)) if marks.shape[1] == 2 else -np.sqrt(square)
     left, sizes, _ = np.linalg.svd(np.column_stack([np.ones(len(marks)), marks]))
@@ -46,22 +48,19 @@ def bending_moment(space: Space, center: Points) -> Array:
     warps = np.maximum(warps, 0.0)
     shrink = STIFFNESS * float(np.median(warps)) if len(warps) else 0.0
     side = rest @ vectors
-    return _restricted(
-        space, center, np.eye(len(marks)) - (side * (shrink / np.maximum(warps + shrink, 1e-300))) @ side.T
-    )
+    return _restricted(basis, np.eye(len(marks)) - (side * (shrink / np.maximum(warps + shrink, 1e-300))) @ side.T)
 
 
-def _restricted(space: Space, center: Points, moment: Array) -> Array:
+def _restricted(basis: Array, moment: Array) -> Array:
     """The second moment of the tangent part of displacements with this (k, k) moment in each coordinate."""
-    basis = _basis(space, center)
     found = np.einsum("aki,kl,bli->ab", basis, moment, basis, optimize=True)
     return np.asarray(found + found.T) / 2
 
 
-def _basis(space: Space, center: Points) -> Array:
+def _basis(space: Space, center: Points, bending: bool = False) -> Array:
     """The tangent basis at the centre as displacements, (d, k, coordinates)."""
     if space.landmark_dim is None:
         raise ValueError(
             f"{space}: its points are not landmarks, so nothing is smooth or bends; give axes or a public sample"
         )
-    return space.present(space.tangent_basis(center)).reshape(space.dim, -1, space.landmark_dim)
+    return space.displacements(center, bending)

@@ -7,6 +7,7 @@ from ..errors import UnknownSpaceError
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .correlation import Correlation
+from .curves import ElasticCurves
 from .diagonal import DiagonalSPD
 from .euclidean import Euclidean
 from .family import Family, typed_space
@@ -49,6 +50,7 @@ for _kind in (
     Aitchison,
     Torus,
     Stiefel,
+    ElasticCurves,
 ):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
@@ -134,6 +136,7 @@ __all__ = [
     "Circle",
     "Correlation",
     "DiagonalSPD",
+    "ElasticCurves",
     "Euclidean",
     "Family",
     "Flat",

@@ -253,6 +253,11 @@ class Space(ABC):
 
     landmark_dim: ClassVar[int | None] = None  # coordinates of each landmark, where points are landmarks
 
+    def displacements(self, base: Points, bending: bool = False) -> Array:
+        """The tangent basis at a base point as displacements of landmarks, (dim, k, landmark_dim), where points are landmarks:
+        those that may be smooth along an outline, or of little ``bending``."""
+        return self.present(self.tangent_basis(base)).reshape(self.dim, -1, self.landmark_dim or 1)
+
     def align(self, base: Points, points: Points) -> Points:
         """Points as they lie closest to ``base``, where the same point can be written in several ways."""
         return points

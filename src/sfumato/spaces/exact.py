@@ -17,6 +17,7 @@ import numpy as np
 
 from . import fixed as long
 from .base import Array, Points, Space
+from .curves import ElasticCurves
 from .euclidean import Euclidean
 from .fixed import ONE, Fixed, fixed, unit
 from .flat import Flat
@@ -57,12 +58,36 @@ def shapes(space: PlanarShapes, base: Points, coordinates: Array, center: Points
     v = long.complex_reflect(
         middle, long.pad(long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1))))
     )
+    v = long.complex_reflect(middle, _turned_arc(x, v, p))[:, 1:]
+    return [Fraction(c, ONE) for c in long.complex_reflect(public_mirror, v)[:, 1:].ravel()]
+
+
+def _turned_arc(x: Fixed, v: Fixed, p: Fixed) -> Fixed:
+    """The velocity at p of the great circle to the end of the one that leaves x with velocity v, turned to p."""
     v = v - long.complex_times(long.complex_dot(x, v), x)  # horizontal to 1e-16 so far: the mirror has a double in it
     y = long.arc_end(x, v)
     turn = long.complex_dot(p, y)
-    y = long.complex_times(unit(turn * np.array([1, -1], dtype=object)), y)
-    v = long.complex_reflect(middle, long.arc_velocity(p, y))[:, 1:]
-    return [Fraction(c, ONE) for c in long.complex_reflect(public_mirror, v)[:, 1:].ravel()]
+    return long.arc_velocity(p, long.complex_times(unit(turn * np.array([1, -1], dtype=object)), y))
+
+
+def curves(space: ElasticCurves, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """As shapes, of vectors that need not be centred."""
+    (x, mirror), (p, public_mirror) = _ray_frame(space, base), _public_ray_frame(space, center.tobytes())
+    v = long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1)))
+    return [Fraction(c, ONE) for c in long.complex_reflect(public_mirror, _turned_arc(x, v, p))[:, 1:].ravel()]
+
+
+def _ray_frame(space: ElasticCurves, point: Points) -> tuple[Fixed, Fixed]:
+    """A point projected to the manifold, and the reflection that the space uses there, with the phase in doubles too."""
+    x = unit(np.stack([fixed(point.real), fixed(point.imag)]))
+    first, mirror = complex(space._mirror(space._preshape(point))[0]), x.copy()
+    mirror[:, 0] += unit(fixed(np.array([first.real, first.imag])))
+    return x, unit(mirror)
+
+
+@lru_cache(maxsize=16)
+def _public_ray_frame(space: ElasticCurves, center: bytes) -> tuple[Fixed, Fixed]:
+    return _ray_frame(space, np.frombuffer(center, dtype=np.complex128))
 
 
 def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixed]:
@@ -113,6 +138,7 @@ EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have 
     Sphere: Exact(sphere),
     Simplex: Exact(sphere),
     PlanarShapes: Exact(shapes),
+    ElasticCurves: Exact(curves),
     SPD: Exact(matrices, WIDEST / math.sqrt(2)),
 }
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from .angles import Angles
 from .base import Table, View
 from .compositions import Compositions
+from .curves import Curves
 from .directions import Directions
 from .matrices import Matrices
 from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
@@ -29,6 +30,7 @@ VIEWS: dict[str, View] = {
     "shapes": Shapes(),
     "shapes3d": Solids("shapes", "shapes of size one"),
     "size-and-shape": Solids("sizes-and-shapes", "the unit of the records"),
+    "elastic-curves": Curves(),
     "product": Products(),
     "log-euclidean": LogEuclideanMatrices(),
     "log-cholesky": LogCholeskyMatrices(),

@@ -90,8 +90,8 @@ class Panel:
         seen = 72 * width / (high - low)[0] * float(np.median(self.halves[:, 0]))
         if outline is None and looks_like_an_outline(self.reference):
             if seen > 0:
-                _soft_band(axes, self.released, self._widths(), low, high, self.label)
-            _curves(axes, self.reference, self.released, self.name)
+                soft_band(axes, self.released, self._widths(), low, high, self.label)
+            draw_curves(axes, self.reference, self.released, self.name)
         else:
             if seen > 0:
                 _discs(axes, self.released, self.halves, self.turns, self.label)
@@ -117,9 +117,9 @@ def limits(panels: Sequence[Panel], some: Sequence[int] | None = None) -> tuple[
     return points.min(axis=0) - margin, points.max(axis=0) + margin
 
 
-def _curves(axes: Axes, reference: Array, released: Array, name: str) -> None:
-    """Both shapes as closed curves."""
-    ring = [*range(len(reference)), 0]
+def draw_curves(axes: Axes, reference: Array, released: Array, name: str, closed: bool = True) -> None:
+    """Both shapes as curves."""
+    ring = [*range(len(reference)), *[0] * closed]
     axes.plot(*reference[ring].T, color=QUIET, lw=1.0, ls=":", zorder=1, label="public reference")
     axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
 
@@ -159,12 +159,13 @@ def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
     return space.present(z * (np.conj(c) / abs(c) if abs(c) > 0 else 1.0))
 
 
-def _soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str) -> None:
-    """All points within ``widths``, of its corners, of a closed polygon, darker towards it."""
+def soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str, closed: bool = True) -> None:
+    """All points within ``widths``, of its corners, of a polygon, darker towards it."""
     x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     distance = np.full(grid.shape[:2], np.inf)  # in widths
-    for a, b, v, w in zip(ring, np.roll(ring, -1, axis=0), widths, np.roll(widths, -1), strict=True):
+    sides = zip(ring, np.roll(ring, -1, axis=0), widths, np.roll(widths, -1), strict=True)
+    for a, b, v, w in [*sides][: None if closed else -1]:
         side = b - a
         along = np.clip((grid - a) @ side / max(float(side @ side), 1e-300), 0.0, 1.0)
         off = np.linalg.norm(grid - a - along[..., None] * side, axis=-1)
