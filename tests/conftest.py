@@ -30,6 +30,9 @@ EXAMPLES = {
         sf.Product(sf.Sphere(dim=2), sf.Euclidean(dim=1)),
         sf.Product(sf.SPD(size=2), sf.Product(sf.SPD(size=2), sf.Sphere(dim=1), weights=[2, 1])),
     ],
+    "rotations": [sf.Rotations()],
+    "axes": [sf.Axes(dim=1), sf.Axes(dim=2)],
+    "hyperbolic": [sf.Hyperbolic(dim=2), sf.Hyperbolic(dim=5)],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
-    from .spaces import SPD, Chart, Euclidean, PlanarShapes, Product, Space, Sphere
+    from .spaces import SPD, Axes, Chart, Euclidean, Hyperbolic, PlanarShapes, Product, Rotations, Space, Sphere
     from .statistics import Objective
 
 _HOMES = {
@@ -83,7 +83,7 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "SPD Chart Euclidean PlanarShapes Product Space Sphere",
+    "spaces": "SPD Axes Chart Euclidean Hyperbolic PlanarShapes Product Rotations Space Sphere",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -91,6 +91,7 @@ __all__ = [
     "KNG",
     "SPD",
     "AmbientLaplace",
+    "Axes",
     "Ball",
     "BudgetExceeded",
     "Calibration",
@@ -105,6 +106,7 @@ __all__ = [
     "Forecast",
     "FrechetMean",
     "Guarantee",
+    "Hyperbolic",
     "InvalidPointError",
     "Ledger",
     "LedgerError",
@@ -122,6 +124,7 @@ __all__ = [
     "RecordError",
     "Refusal",
     "Release",
+    "Rotations",
     "Scale",
     "Session",
     "SfumatoError",

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 from ..errors import Refusal
-from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+from ..spaces import SPD, Axes, Euclidean, Hyperbolic, PlanarShapes, Rotations, Space, Sphere
 from .base import Bounds
-from .constant import constant_curvature
+from .constant import UpToSignCurvature, constant_curvature
 from .projective import ProjectiveSpace
 from .spd import PositiveDefinite
 
@@ -43,5 +43,8 @@ register(Euclidean, partial(constant_curvature, kappa=0.0))
 register(Sphere, lambda space: constant_curvature(space, space.curvature))
 register(PlanarShapes, ProjectiveSpace)
 register(SPD, PositiveDefinite)
+register(Hyperbolic, partial(constant_curvature, kappa=-1.0))
+register(Rotations, partial(UpToSignCurvature, kappa=0.25))
+register(Axes, partial(UpToSignCurvature, kappa=1.0))
 
 __all__ = ["Bounds", "bounds_of", "constant_curvature", "has_bounds", "register"]

@@ -4,11 +4,14 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from ..errors import UnknownSpaceError
+from .axes import Axes
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .euclidean import Euclidean
 from .family import Family, typed_space
 from .product import Product
+from .hyperbolic import Hyperbolic
+from .rotations import Rotations
 from .shapes import PlanarShapes
 from .spd import SPD
 from .sphere import Sphere
@@ -22,7 +25,7 @@ def register(kind: type[Space]) -> None:
     SPACES[kind.name] = kind
 
 
-for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product):
+for _kind in (Euclidean, Sphere, SPD, PlanarShapes, Product, Rotations, Axes, Hyperbolic):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
 LINE: Space = Euclidean(dim=1)  # where numbers lie: sizes, variances
@@ -102,13 +105,16 @@ __all__ = [
     "LINE",
     "SPACES",
     "SPD",
+    "Axes",
     "Chart",
     "Euclidean",
     "Family",
+    "Hyperbolic",
     "InvalidPointError",
     "PlanarShapes",
     "Points",
     "Product",
+    "Rotations",
     "Space",
     "Sphere",
     "recorded_name",
