@@ -18,6 +18,8 @@ SPACES = [
     sf.SPD(size=3),
     sf.PlanarShapes(landmarks=3),
     sf.PlanarShapes(landmarks=6),
+    sf.Axes(dim=2),
+    sf.Hyperbolic(dim=2),
 ]
 # every space that sfumato registers, by its name: what the contract is tried on, tests/spaces/test_every_space.py
 EXAMPLES = {
