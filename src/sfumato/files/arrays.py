@@ -46,6 +46,8 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
     readings = [r for r in _readings(array) + _flat(array, space) if _fits(r, space)]
     if not readings:
         raise FileError(_no_reading(array, space))
+    if isinstance(space, Space):  # the way in which points are presented before others in which they may come
+        readings = [reading for reading in readings if reading.points.shape[1:] == shape_of(space)] or readings
     usual = _USUAL | _USUAL_LAST if records_last else _USUAL
     readings = [reading for reading in readings if reading.layout in usual] or readings
     counted = isinstance(space, Space)
@@ -70,9 +72,10 @@ def shape_of(space: Space) -> tuple[int, ...]:
 
 
 def widths(space: Space) -> set[int]:
-    """Numbers of columns that make a point: half a symmetric matrix is enough."""
+    """Numbers of columns that make a point in any of its layouts: half a symmetric matrix is enough."""
     shape = shape_of(space)
-    return {int(np.prod(shape))} | ({shape[0] * (shape[0] + 1) // 2} if space.kind == "matrices" else set())
+    whole = {int(np.prod(each)) for each in space.layouts.values()}
+    return whole | ({shape[0] * (shape[0] + 1) // 2} if space.kind == "matrices" else set())
 
 
 def _readings(array: NDArray[Any]) -> list[Reading]:
@@ -102,7 +105,7 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     kind, shape = space.kind, shape_of(space)
     if np.iscomplexobj(array):
         return [Reading(kind, "one record", _pairs(array)[None])] if array.ndim == 1 else []
-    if array.shape == shape:
+    if array.shape in space.layouts.values():
         return [Reading(kind, "one record", array[None])]
     if kind == "arrays" and array.shape[1:] == shape:
         return [Reading(kind, "(n, …)", array)]
@@ -112,6 +115,8 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
         order = "x1, y1, x2, y2, …" if kind == "landmarks" else "of the matrix one after another"
         return [Reading(kind, f"rows {order}", array.reshape(-1, *shape))]
     i, j = np.triu_indices(shape[0])
+    if array.shape[1] != len(i):
+        return []
     matrices = np.empty((len(array), *shape))
     matrices[:, i, j] = matrices[:, j, i] = array
     return [Reading(kind, "rows of the upper triangle", matrices)]
@@ -124,13 +129,18 @@ def _pairs(z: NDArray[Any]) -> Array:
 def _fits(reading: Reading, space: Wanted) -> bool:
     if space is None:
         return True
-    return reading.kind == space.kind and (not isinstance(space, Space) or reading.points.shape[1:] == shape_of(space))
+    if not isinstance(space, Space):
+        return reading.kind == space.kind
+    shape = reading.points.shape[1:]
+    return shape in space.layouts.values() and (reading.kind == space.kind or shape != shape_of(space))
 
 
 def needs(space: Space | Family) -> str:
     """What a space asks of a file, for a message."""
     if not isinstance(space, Space):
         return f"{space.of.__name__} needs {space.kind}"
+    if len(space.layouts) > 1:
+        return f"{space} needs {' or '.join(f'{name} {shape}' for name, shape in space.layouts.items())}"
     return f"{space} needs {space.kind} of shape {shape_of(space)}"
 
 

@@ -241,7 +241,8 @@ def globe(space: Wanted) -> Space | None:
     """The space whose points may come as latitude and longitude: the one that is named, or is all that can be meant."""
     if isinstance(space, Space):
         return space
-    return GLOBE if space is None or isinstance(GLOBE, space.of) else None
+    usual = GLOBE if space is None else space.usual()
+    return usual if usual is not None and usual.from_degrees is not None else None
 
 
 def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:

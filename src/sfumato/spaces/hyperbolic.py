@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ._curvature import coth_excess
-from .base import Array, Points, Space, as_numbers, not_finite, whole_number
+from .base import Array, Points, Space, as_numbers, in_runs, not_finite, uniform_weights, whole_number
 
 DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
 FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1e-6 apart there
@@ -183,6 +183,14 @@ class Hyperbolic(Space):
         return np.asarray(vectors[..., 1:])
 
     # -- means -----------------------------------------------------------------------------------------------------
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        w = uniform_weights(len(points), weights)
+
+        def of_run(part: slice) -> tuple[Array]:
+            return (np.tensordot(w[part], self.log(bases[None], points[part, None]), 1),)
+
+        return np.asarray(in_runs(of_run, len(points), 12 * bases.size)[0])
+
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """The mean in Minkowski's space, put back onto the sheet."""
         w = np.full(len(points), 1 / len(points)) if weights is None else weights / weights.sum()
