@@ -149,8 +149,13 @@ class Axes(UpToSign):
     def corrections(self, points: Array) -> list[str]:
         return self.cover.corrections(points)
 
+    def canonical_sign(self, units: Array) -> Array:
+        """The one of ±x whose largest number is positive."""
+        largest = np.take_along_axis(units, np.argmax(np.abs(units), axis=-1)[..., None], axis=-1)
+        return np.asarray(np.where(largest < 0, -units, units))
+
     def present(self, points: Points) -> Array:
-        """The vector whose first number that is not zero is positive."""
+        """The one of the two unit vectors along each axis whose largest number is positive."""
         return self.canonical_sign(np.asarray(points, dtype=np.float64))
 
     @property

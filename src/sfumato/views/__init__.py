@@ -8,9 +8,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .base import Table, View
-from .directions import Directions
+from .directions import Directions, Undirected
+from .hyperbolic import Hyperbolic
 from .matrices import Matrices
 from .products import Products
+from .rotations import Rotations
 from .shapes import Shapes
 from .vectors import Vectors
 
@@ -23,6 +25,9 @@ VIEWS: dict[str, View] = {
     "spd": Matrices(),
     "shapes": Shapes(),
     "product": Products(),
+    "rotations": Rotations(),
+    "axes": Undirected(),
+    "hyperbolic": Hyperbolic(),
 }
 
 
