@@ -147,9 +147,9 @@ class Hyperbolic(Space):
         """
         p, v = np.asarray(base)[..., 1:], np.asarray(vectors)[..., 1:]
         size = _size(p)[..., None]
-        t = np.linalg.norm(v, axis=-1, keepdims=True)
+        t = _size(v)[..., None]
         length = np.minimum(t, math.asinh(FARTHEST) + np.arcsinh(size))  # any more leads out
-        w = v * np.where(t > 0, np.sinh(length) / np.where(t > 0, t, 1.0), 1.0)
+        w = v / np.where(t > 0, t, 1.0) * np.sinh(length)
         along = p / np.where(size > 0, size, 1.0)
         w_along = np.sum(along * w, axis=-1, keepdims=True)
         across = w - w_along * along
@@ -238,11 +238,12 @@ def _boosted_back(p: Array, y: Array) -> Array:
     size = _size(p)[..., None]
     along = p / np.where(size > 0, size, 1.0)
     step = y - p
-    a = np.sum(along * step, axis=-1, keepdims=True)
-    across = step - a * along
+    a, y_along = (np.sum(along * x, axis=-1, keepdims=True) for x in (step, y))
+    near = np.sum(step * step, axis=-1, keepdims=True) < np.sum(y * y, axis=-1, keepdims=True)  # the shorter is rounded less
+    across = np.where(near, step - a * along, y - y_along * along)
     width = np.linalg.norm(across, axis=-1, keepdims=True)
     p0 = np.sqrt(1 + size * size)
-    plus, minus = _light(size + a, width)
+    plus, minus = _light(np.where(near, size + a, y_along), width)
     P = p0 + size
     c = (plus / P + P * minus) / 2
     moved = (a * (1 + c) - size * width * width) / ((plus + minus) / 2 + p0)

@@ -12,6 +12,7 @@ from .axes import UpToSign, normalised
 from .base import Array, Kind, Points, as_numbers, not_finite
 from .sphere import DRIFT
 
+ROUNDED = 2 * DRIFT  # of a right angle or a length in a matrix: three decimals; each matrix is put right
 LONGEST = 1e6  # of a rotation vector: beyond it the angle's last digits are gone
 
 
@@ -68,12 +69,12 @@ class Rotations(UpToSign):
 
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1:] == (3, 3):
-            off, what = _not_orthonormal(points), "rotation matrices are not quite orthonormal"
+            off, what, most = _not_orthonormal(points), "rotation matrices are not quite orthonormal", ROUNDED
         elif points.shape[1:] == (4,):
-            off, what = np.abs(np.linalg.norm(points, axis=1) - 1), "quaternions are not quite of length 1"
+            off, what, most = np.abs(np.linalg.norm(points, axis=1) - 1), "quaternions are not quite of length 1", DRIFT
         else:
             return []
-        moved = off[(off > 1e-6) & (off <= DRIFT)]
+        moved = off[(off > 1e-6) & (off <= most)]
         if not len(moved):
             return []
         return [f"{len(moved)} of {len(points)} {what}, by up to {moved.max():.1g}; each is put right by itself"]
@@ -129,7 +130,7 @@ def of_matrices(array: Array) -> tuple[Array, dict[int, str]]:
     reasons = not_finite(array)
     with np.errstate(over="ignore", invalid="ignore"):
         off, turned = _not_orthonormal(array), np.sum(array[:, 0] * _cross(array[:, 1], array[:, 2]), axis=1)
-    for row in np.flatnonzero(~(off <= DRIFT)):
+    for row in np.flatnonzero(~(off <= ROUNDED)):
         words = (
             f"is not a rotation matrix: its columns are not of length 1 and at right angles, by {off[row]:.3g}; if it was "
             "rounded, take the nearest rotation (the polar decomposition), if it was scaled, divide by the scale"
@@ -169,8 +170,8 @@ def _cross(u: Array, v: Array) -> Array:
 
 
 def _not_orthonormal(m: Array) -> Array:
-    """The largest entry of MᵀM − 1, halved: how far off lengths are."""
+    """How far the lengths of the columns are from 1, or the cosines of their angles from 0, whichever is more."""
     (a, b, c) = m.transpose(2, 0, 1)
-    lengths = [np.abs(np.sum(u * u, axis=1) - 1) for u in (a, b, c)]
-    angles = [2 * np.abs(np.sum(u * v, axis=1)) for u, v in ((a, b), (b, c), (c, a))]
-    return np.asarray(np.max([*lengths, *angles], axis=0) / 2)
+    lengths = [np.abs(np.sqrt(np.sum(u * u, axis=1)) - 1) for u in (a, b, c)]
+    angles = [np.abs(np.sum(u * v, axis=1)) for u, v in ((a, b), (b, c), (c, a))]
+    return np.asarray(np.max([*lengths, *angles], axis=0))
