@@ -25,7 +25,7 @@ def their_mean(space, points):
     return found.fit(points).estimate_
 
 
-# -- rotations -----------------------------------------------------------------------------------------------------------------
+# -- rotations -------------------------------------------------------------------------------------------------------------
 @pytest.fixture
 def rotations(rng):
     """All angles up to π, and the half turns, whose quaternions have no scalar part."""
@@ -50,7 +50,9 @@ def test_distances_are_angles(rotations):
     points, others = (TURNS.validate(each.as_matrix()) for each in (a, b))
     assert TURNS.distance(points, others) == pytest.approx((a.inv() * b).magnitude(), abs=1e-14)
     theirs = SpecialOrthogonal(3).metric.dist(a.as_matrix()[:200], b.as_matrix()[:200])
-    assert TURNS.distance(points, others)[:200] == pytest.approx(theirs, abs=1e-9)  # geomstats has the angle too: a factor of 1
+    assert TURNS.distance(points, others)[:200] == pytest.approx(
+        theirs, abs=1e-9
+    )  # geomstats has the angle too: a factor of 1
 
 
 def test_the_mean_of_rotations_is_where_scipy_finds_no_turn_left(rng):
@@ -59,7 +61,9 @@ def test_the_mean_of_rotations_is_where_scipy_finds_no_turn_left(rng):
     left = (Rotation.from_matrix(mean).inv() * some).as_rotvec().mean(axis=0)
     assert np.linalg.norm(left) < 1e-11
     assert np.allclose(mean, their_mean(SpecialOrthogonal(3), some.as_matrix()), atol=1e-9)
-    start = TURNS.mean_start(TURNS.validate(some.as_matrix()))  # SciPy's mean is that of the matrices around: where ours begins
+    start = TURNS.mean_start(
+        TURNS.validate(some.as_matrix())
+    )  # SciPy's mean is that of the matrices around: where ours begins
     assert np.allclose(TURNS.present(start), some.mean().as_matrix(), atol=1e-12)
     assert np.linalg.norm(TURNS.present(start) - mean) > 1e-3
 
@@ -93,7 +97,7 @@ def test_only_three_dimensions_have_rotations_here():
     assert sf.Rotations(3) == TURNS
 
 
-# -- axes ----------------------------------------------------------------------------------------------------------------------
+# -- axes ------------------------------------------------------------------------------------------------------------------
 def test_axes_are_at_the_nearer_of_two_angles(rng):
     u, v = rng.normal(size=(2, 100, 3))
     u, v = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in (u, v))
@@ -129,7 +133,7 @@ def test_axes_have_latitudes_and_longitudes_of_their_upper_end():
     assert sf.Axes(dim=3).from_degrees is None
 
 
-# -- hyperbolic space ------------------------------------------------------------------------------------------------------------
+# -- hyperbolic space ------------------------------------------------------------------------------------------------------
 def test_it_is_the_hyperbolic_space_of_geomstats(rng):
     theirs, ours = TheirHyperbolic(3), sf.Hyperbolic(dim=3)
     x, y = (ours.present(cloud(ours, ours.origin(), 2.0, 30, rng)) for _ in range(2))
@@ -157,7 +161,7 @@ def digits(side):
 @pytest.mark.parametrize("gap", [1e-9, 1e-3, 1.0, 15.0])
 @pytest.mark.parametrize("far", [0.0, 1e-8, 2.0, 15.0])
 def test_logarithms_far_out_are_good_to_the_last_digits_that_points_have(far, gap, rng):
-    """Against fifty digits for the same doubles: nothing is lost but what a rounding of the points is worth, e^T at distance T."""
+    """Against fifty digits for the same doubles: nothing is lost but what a rounding of the points is worth, e^T at T."""
     mpmath.mp.dps = 50
     for _ in range(5):
         x, c = PLANE.exp(PLANE.origin(), far * PLANE.random_directions(PLANE.origin(), 1, rng)[0]), rng.normal(size=2)
@@ -204,11 +208,11 @@ def test_what_is_no_hyperbolic_point_is_told_why(record, words):
 def test_columns_are_on_the_hyperboloid_unless_the_dimension_says_otherwise():
     assert sf.Hyperbolic.shaped((3,)) == PLANE
     assert sf.Hyperbolic.shaped((3,), dim=3) == sf.Hyperbolic(dim=3)
-    with pytest.raises(ValueError, match="expected .n, 3. on the hyperboloid or .n, 2. in the Poincaré ball"):
+    with pytest.raises(ValueError, match=r"expected .n, 3. on the hyperboloid or .n, 2. in the Poincaré ball"):
         PLANE.validate(np.zeros((2, 5)))
 
 
-# -- long arithmetic -----------------------------------------------------------------------------------------------------------
+# -- long arithmetic -------------------------------------------------------------------------------------------------------
 def _reflected(x, v):
     """mpmath's twin of the frame at a unit vector."""
     mirror = x.copy()
@@ -245,8 +249,13 @@ def _by_boosts(space, base, c, center):
 
 @pytest.mark.parametrize(
     ("space", "twin", "far", "noise"),
-    [(TURNS, _by_arcs, 2.0, 2.9), (sf.Axes(1), _by_arcs, 1.4, 1.2), (sf.Axes(4), _by_arcs, 1.4, 1.5)]
-    + [(PLANE, _by_boosts, 1.0, 2.0), (sf.Hyperbolic(4), _by_boosts, 23.0, 13.0)],
+    [
+        (TURNS, _by_arcs, 2.0, 2.9),
+        (sf.Axes(1), _by_arcs, 1.4, 1.2),
+        (sf.Axes(4), _by_arcs, 1.4, 1.5),
+        (PLANE, _by_boosts, 1.0, 2.0),
+        (sf.Hyperbolic(4), _by_boosts, 23.0, 13.0),
+    ],
     ids=str,
 )
 def test_the_long_arithmetic_agrees_with_a_hundred_digits(space, twin, far, noise, rng):

@@ -16,8 +16,8 @@ from .sphere import DRIFT, Sphere, degrees_of
 
 
 class UpToSign(Space):
-    """Unit vectors of R^(d+1) up to their sign, with a distance that is the angle between two lines over ``scale``: the sphere of
-    curvature scale², divided by ±1.
+    """Unit vectors of R^(d+1) up to their sign, with a distance that is the angle between two lines over ``scale``: the sphere
+    of curvature scale², divided by ±1.
 
     Formulas are the sphere's, for the one of ±y that is nearer to the base; where both are equally far, the one that is stored.
     A tangent vector at x is orthogonal to x and has its Riemannian length.

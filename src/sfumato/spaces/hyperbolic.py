@@ -21,8 +21,8 @@ class Hyperbolic(Space):
     """Hyperbolic space of dimension d: the sheet x₀ = √(1 + x₁² + … + x_d²) of the hyperboloid in Minkowski's R^(d+1).
 
     Points come on the hyperboloid, d + 1 numbers with x₀ first, or in the Poincaré ball, d numbers of norm below 1.
-    A point is stored by its space-like part x₁ … x_d, from which x₀ follows.  A tangent vector at x is written in the frame that
-    the boost from the origin to x carries along: a 0, then its d coordinates; so lengths and angles are those of R^d everywhere.
+    A point is stored by its space-like part x₁ … x_d, from which x₀ follows.  A tangent vector at x is written in the frame
+    that the boost from the origin to x carries along: a 0, then its d coordinates; so lengths and angles are those of R^d.
 
     >>> space = Hyperbolic(dim=2)
     >>> x, y = space.validate([[0.0, 0.0], [0.5, 0.0]])
@@ -56,7 +56,7 @@ class Hyperbolic(Space):
 
     @classmethod
     def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
-        """The space whose points on the hyperboloid have this shape: m numbers are taken for dimension m − 1 unless ``dim`` is said."""
+        """The space whose points on the hyperboloid have this shape: of dimension m − 1 for m numbers, unless ``dim`` is said."""
         space = cls(**{"dim": max(1, shape[0] - 1)} | given)
         if shape not in space.layouts.values():
             raise ValueError(f"--space {cls.name} has no points of shape {shape}")
@@ -187,7 +187,7 @@ class Hyperbolic(Space):
         w = uniform_weights(len(points), weights)
 
         def of_run(part: slice) -> tuple[Array]:
-            return (np.tensordot(w[part], self.log(bases[None], points[part, None]), 1),)
+            return (np.asarray(np.tensordot(w[part], self.log(bases[None], points[part, None]), 1), dtype=np.float64),)
 
         return np.asarray(in_runs(of_run, len(points), 12 * bases.size)[0])
 
@@ -233,13 +233,16 @@ def _boosted_back(p: Array, y: Array) -> Array:
     """The space-like part of y after the boost that takes p to the origin, both given by theirs.
 
     Across p it is that of y.  Along p it is p₀y₁ − ‖p‖y₀, y₁ being y's part along p.  With a = y₁ − ‖p‖ that equals
-    (a·(1 + c) − ‖p‖·‖y⊥‖²)/(y₀ + p₀), c = p₀y₀ − ‖p‖y₁ = ½[(y₀ + y₁)/P + P·(y₀ − y₁)], P = p₀ + ‖p‖: accurate for near points too.
+    (a·(1 + c) − ‖p‖·‖y⊥‖²)/(y₀ + p₀), c = p₀y₀ − ‖p‖y₁ = ½[(y₀ + y₁)/P + P·(y₀ − y₁)], P = p₀ + ‖p‖, which is accurate for
+    near points too.
     """
     size = _size(p)[..., None]
     along = p / np.where(size > 0, size, 1.0)
     step = y - p
     a, y_along = (np.sum(along * x, axis=-1, keepdims=True) for x in (step, y))
-    near = np.sum(step * step, axis=-1, keepdims=True) < np.sum(y * y, axis=-1, keepdims=True)  # the shorter is rounded less
+    near = np.sum(step * step, axis=-1, keepdims=True) < np.sum(
+        y * y, axis=-1, keepdims=True
+    )  # the shorter is rounded less
     across = np.where(near, step - a * along, y - y_along * along)
     width = np.linalg.norm(across, axis=-1, keepdims=True)
     p0 = np.sqrt(1 + size * size)

@@ -43,7 +43,9 @@ class Rotations(UpToSign):
 
     def __post_init__(self) -> None:
         if isinstance(self.size, bool) or self.size != 3:
-            raise ValueError(f"Rotations: only rotations of three-dimensional space are known, size=3, not {self.size!r}")
+            raise ValueError(
+                f"Rotations: only rotations of three-dimensional space are known, size=3, not {self.size!r}"
+            )
         object.__setattr__(self, "size", 3)
 
     def parameters(self) -> dict[str, Any]:
@@ -117,7 +119,9 @@ def of_vectors(array: Array) -> tuple[Array, dict[int, str]]:
     with np.errstate(over="ignore", invalid="ignore"):
         angle = np.sqrt(np.sum(array * array, axis=1))
     for row in np.flatnonzero(~(angle <= LONGEST)):
-        words = f"is too long for a rotation vector: {angle[row]:.3g} radians; take whole turns of 2π off, or use matrices"
+        words = (
+            f"is too long for a rotation vector: {angle[row]:.3g} radians; take whole turns of 2π off, or use matrices"
+        )
         reasons.setdefault(int(row), words)
     known = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None], 0.0, array)
     half = np.sqrt(np.sum(known * known, axis=1, keepdims=True)) / 2

@@ -53,7 +53,11 @@ class Undirected(Directions):
         return f"axes in {release.value.size} dimensions"
 
     def shown(self, release: Release, p: float) -> str:
-        return "An axis has no sense: the end that is nearer to the released one is shown" if release.value.size == 3 else ""
+        return (
+            "An axis has no sense: the end that is nearer to the released one is shown"
+            if release.value.size == 3
+            else ""
+        )
 
 
 def _facing(release: Release, points: Array) -> Array:

@@ -61,7 +61,7 @@ def _circle(space: Plane, center: Array, radius: float, about: Array | None = No
 
 
 def _error_edge(release: Release, space: Plane, error: float) -> Array:
-    """Round what holds the statistic: a circle about the value, or for a chart one in the tangent space at the public centre."""
+    """Round what holds the statistic: a circle about the value, or for a chart one in the tangent space at the centre."""
     value, chart = space.validate(release.value[None])[0], chart_of(release)
     if chart is None:
         return _circle(space, value, error)

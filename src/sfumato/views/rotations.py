@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -71,7 +71,12 @@ def _seen_from(eye: Array) -> Array:
 def _arrows(axes: Axes, frame: Array, matrix: Array, color: str, label: str, dashed: bool) -> None:
     for name, (x, y, depth) in zip("xyz", (frame @ matrix).T, strict=True):
         seen = 1.0 if depth >= 0 else 0.4
-        style = {"color": color, "lw": 1.0 if dashed else 1.8, "alpha": seen, "zorder": 3 if dashed else 4}
+        style: dict[str, Any] = {
+            "color": color,
+            "lw": 1.0 if dashed else 1.8,
+            "alpha": seen,
+            "zorder": 3 if dashed else 4,
+        }
         axes.plot([0, x], [0, y], ls="--" if dashed else "-", label=label if name == "x" else None, **style)
         axes.plot(x, y, ls="", marker="o", ms=5, mfc="white" if dashed else color, mec=color, alpha=seen, zorder=5)
         away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
