@@ -56,7 +56,7 @@ class Hyperbolic(Space):
 
     @classmethod
     def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
-        """The space whose points on the hyperboloid have this shape: of dimension m − 1 for m numbers, unless ``dim`` is said."""
+        """The space whose points on the hyperboloid have this shape: of dimension m − 1 for m numbers, unless ``dim`` is."""
         space = cls(**{"dim": max(1, shape[0] - 1)} | given)
         if shape not in space.layouts.values():
             raise ValueError(f"--space {cls.name} has no points of shape {shape}")
@@ -205,9 +205,11 @@ class Hyperbolic(Space):
     # -- rounding --------------------------------------------------------------------------------------------------
     def rounding_error(self, center: Points, reach: float) -> float:
         """A rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms do not stretch
-        that; some two dozen more of the numbers on the way."""
+        that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound either."""
         far = float(np.arcsinh(np.linalg.norm(center[1:]))) + reach
-        return (32 + 8 * math.sqrt(self.dim)) * 2.0**-53 * math.cosh(min(far, 600.0)) * (1 + reach)
+        if far > math.asinh(FARTHEST):
+            return math.inf
+        return (32 + 8 * math.sqrt(self.dim)) * 2.0**-53 * math.cosh(far) * (1 + reach)
 
 
 def _size(x: Array) -> Array:

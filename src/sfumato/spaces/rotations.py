@@ -29,8 +29,8 @@ class Rotations(UpToSign):
     >>> turns = space.validate([[0.0, 0.0, 0.5], [0.0, 0.0, 0.5 + 2 * np.pi], [0.0, 0.0, -0.1]])
     >>> space.distance(turns[0], turns).round(6).tolist()
     [0.0, 0.0, 0.6]
-    >>> space.present(turns)[2].round(6).tolist()
-    [[0.995004, 0.099833, 0.0], [-0.099833, 0.995004, 0.0], [0.0, 0.0, 1.0]]
+    >>> space.present(turns)[2, :2, :2].round(6).tolist()
+    [[0.995004, 0.099833], [-0.099833, 0.995004]]
     """
 
     size: int = 3
