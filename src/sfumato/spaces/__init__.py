@@ -9,8 +9,8 @@ from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .euclidean import Euclidean
 from .family import Family, typed_space
-from .product import Product
 from .hyperbolic import Hyperbolic
+from .product import Product
 from .rotations import Rotations
 from .shapes import PlanarShapes
 from .spd import SPD

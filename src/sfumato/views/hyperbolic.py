@@ -30,6 +30,9 @@ class Hyperbolic(View):
     def off_manifold(self, release: Release) -> str:
         return "the released value is not on the hyperboloid"
 
+    def caption(self, release: Release) -> str:
+        return super().caption(release) if release.value.size == 3 else "What was released, in numbers."
+
     def shown(self, release: Release, p: float) -> str:
         return "Drawn in the Poincaré disc, whose edge is infinitely far away" if release.value.size == 3 else ""
 
