@@ -14,6 +14,7 @@ import sfumato as sf
 from conftest import cloud
 from sfumato.spaces.exact import EXACT
 from sfumato.spaces.hyperbolic import FARTHEST
+from sfumato.views import view_of
 
 TURNS, AXES, PLANE = sf.Rotations(), sf.Axes(dim=2), sf.Hyperbolic(dim=2)
 
@@ -131,6 +132,60 @@ def test_axes_have_latitudes_and_longitudes_of_their_upper_end():
     points = AXES.from_degrees(np.array([-30.0, 30.0]), np.array([10.0, 20.0]))
     assert AXES.to_degrees(AXES.validate(points)).round(9).tolist() == [[30.0, -170.0], [30.0, 20.0]]
     assert sf.Axes(dim=3).from_degrees is None
+
+
+# -- files and pictures ------------------------------------------------------------------------------------------------------
+def test_files_hold_points_in_any_layout(tmp_path, rng):
+    some = Rotation.from_rotvec(rng.normal(0, 0.5, (30, 3)))
+    quaternions = some.as_quat()[:, [3, 0, 1, 2]] * rng.choice([-1.0, 1.0], (30, 1))
+    points = TURNS.validate(some.as_matrix())
+    for i, given in enumerate((some.as_matrix(), quaternions, some.as_rotvec(), some.as_matrix().reshape(30, 9))):
+        np.save(tmp_path / f"{i}.npy", given)
+        np.savetxt(tmp_path / f"{i}.csv", given.reshape(30, -1), delimiter=",", fmt="%.17g", header="id", comments="")
+        for file in (f"{i}.npy", f"{i}.csv"):
+            text = tmp_path / file
+            if file.endswith("csv"):
+                names = ",".join(f"c{j}" for j in range(given.reshape(30, -1).shape[1]))
+                text.write_text(text.read_text().replace("id", names, 1))
+            assert TURNS.distance(TURNS.validate(sf.read(text, TURNS).points), points).max() < 1e-14
+    np.save(tmp_path / "one.npy", some.as_matrix()[0])  # not three rotation vectors
+    assert sf.read(tmp_path / "one.npy", TURNS).points.shape == (1, 3, 3)
+    plane = cloud(PLANE, PLANE.origin(), 2.0, 20, rng)
+    np.save(tmp_path / "disc.npy", PLANE.to_poincare(plane))
+    assert PLANE.distance(PLANE.validate(sf.read(tmp_path / "disc.npy", PLANE).points), plane).max() < 1e-13
+    (tmp_path / "poles.csv").write_text("lat,lon\n80,10\n-80,190\n")
+    up, same = AXES.validate(sf.read(tmp_path / "poles.csv", AXES).points)
+    assert AXES.distance(up, same) < 1e-14
+    np.save(tmp_path / "five.npy", np.zeros((4, 5)))
+    with pytest.raises(
+        sf.FileError, match=r"needs rotation matrices .3, 3. or unit quaternions .4,. or rotation vectors"
+    ):
+        sf.read(tmp_path / "five.npy", TURNS)
+
+
+@pytest.mark.parametrize("space", [TURNS, sf.Axes(dim=1), AXES, PLANE, sf.Hyperbolic(dim=3)], ids=str)
+@pytest.mark.parametrize("mechanism", ["laplace", "tangent"])
+def test_pictures_hold_the_error_and_no_more(space, mechanism, rng):
+    base = space.exp(space.origin(), space.from_coordinates(space.origin(), 0.5 * np.eye(space.dim)[0]))
+    points = cloud(space, base, 0.5, 100, rng)
+    release = sf.private_mean(space.present(points), sf.Ball(space, space.present(base), 0.7), 1.0, mechanism)
+    drawn = view_of(release).draw(release, 0.95)
+    words = {text.get_text() for legend in drawn.legends for text in legend.get_texts()}
+    if space.dim == 3 and space.name == "hyperbolic":
+        assert not words  # a table
+    else:
+        assert any("its 95% error" in word for word in words)
+        assert {"public centre", "released mean"} <= words
+    assert view_of(release).things(release) in ("rotations of space", f"axes in {space.dim + 1} dimensions") or (
+        f"hyperbolic space of dimension {space.dim}" in view_of(release).things(release)
+    )
+
+
+def test_the_caps_of_a_picture_hold_every_rotation_within_the_error(rng):
+    """A turn by an angle moves no axis by more than that."""
+    turns = Rotation.from_rotvec(0.3 * TURNS.random_directions(TURNS.origin(), 500, rng)[:, 1:])
+    moved = np.arccos(np.clip(np.einsum("nii->ni", turns.as_matrix()), -1, 1))
+    assert 0.29 < moved.max() <= 0.3 + 1e-7
 
 
 # -- hyperbolic space ------------------------------------------------------------------------------------------------------
