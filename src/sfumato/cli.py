@@ -193,7 +193,7 @@ def release(
         points = open_parts(stack, files, manifold, limit, workers, scheduler) if parts else data.points
         how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
         done = session.release(points, region, epsilon, mechanism, degrees=data.degrees, **how)
-    write_outputs(done, outputs, data.kind)
+    write_outputs(done, outputs, manifold.kind)
     show(done, outputs.values(), as_json)
     typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
 

@@ -6,7 +6,7 @@ import pytest
 import sfumato as sf
 from attacks import adversary
 from conftest import cloud, typical_radius
-from sfumato.audit import audit, exact_loss, neighbours
+from sfumato.audit import Pair, audit, exact_loss, neighbours
 from sfumato.bounds import bounds_of
 from sfumato.calibration.rounding import crossing, stretch_at_cut_locus
 from sfumato.records import Records
@@ -212,3 +212,12 @@ def test_the_audit_by_draws_clears_them_and_convicts_a_quarter_of_their_scale(sp
     for kind in (sf.ManifoldLaplace, sf.KNG)[: 2 if space is TURNS else 1]:
         assert not verdict(kind, 1.0).convicted
         assert verdict(kind, 4.0).convicted
+
+
+def test_records_whose_matrices_are_symmetric_are_audited_as_rotations_are():
+    """The identity and half turns are symmetric matrices; what is drawn about them is not."""
+    ball = sf.Ball(TURNS, np.eye(3), 0.8)
+    pair = next(found for found in neighbours(ball, 10) if "centre, one record across the ball" in found.name)
+    still = Pair("no difference", np.repeat(np.eye(3)[None], 10, axis=0), np.repeat(np.eye(3)[None], 10, axis=0))
+    for each in (pair, still):
+        assert not audit(sf.ManifoldLaplace(ball, 1.0), pairs=each, draws=2000).convicted

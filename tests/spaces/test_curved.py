@@ -12,6 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import sfumato as sf
 from conftest import cloud
+from sfumato import cli
 from sfumato.spaces.exact import EXACT
 from sfumato.spaces.hyperbolic import FARTHEST
 from sfumato.views import view_of
@@ -98,6 +99,13 @@ def test_only_three_dimensions_have_rotations_here():
     assert sf.Rotations(3) == TURNS
 
 
+@pytest.mark.parametrize("space", [TURNS, AXES, sf.Axes(dim=7), PLANE], ids=str)
+def test_points_are_canonical_once_and_for_all(space, rng):
+    points = cloud(space, space.origin(), 1.2, 300, rng)
+    once = space.validate(points * rng.choice([-1.0, 1.0], (300, 1)) if space is not PLANE else points)
+    assert np.array_equal(space.validate(once), once)
+
+
 # -- axes ------------------------------------------------------------------------------------------------------------------
 def test_axes_are_at_the_nearer_of_two_angles(rng):
     u, v = rng.normal(size=(2, 100, 3))
@@ -161,6 +169,17 @@ def test_files_hold_points_in_any_layout(tmp_path, rng):
         sf.FileError, match=r"needs rotation matrices .3, 3. or unit quaternions .4,. or rotation vectors"
     ):
         sf.read(tmp_path / "five.npy", TURNS)
+
+
+def test_a_release_of_quaternions_is_written_as_a_matrix(tmp_path, rng, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    np.save("q.npy", Rotation.from_rotvec(rng.normal(0, 0.1, (60, 3))).as_quat()[:, [3, 0, 1, 2]])
+    told = ["release", "q.npy", "--space", "rotations", "--center", "identity", "--radius", "0.7", "--epsilon", "2"]
+    monkeypatch.setattr("sys.argv", ["sfumato", *told, "--value", "mean.csv"])
+    with pytest.raises(SystemExit) as stop:
+        cli.main()
+    assert not stop.value.code, capsys.readouterr().err
+    assert np.array_equal(sf.read("mean.csv", TURNS).points[0], sf.Release.load("mean.json").value)
 
 
 @pytest.mark.parametrize("space", [TURNS, sf.Axes(dim=1), AXES, PLANE, sf.Hyperbolic(dim=3)], ids=str)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ._curvature import angle_over_sine
 from .base import CACHE, Array, Moments, Points, Space, in_runs, not_finite, uniform_weights, whole_number
-from .sphere import DRIFT, Sphere, degrees_of
+from .sphere import DRIFT, Sphere, degrees_of, norm_error
 
 
 class UpToSign(Space):
@@ -177,6 +177,7 @@ def normalised(array: Array, what: str) -> tuple[Array, dict[int, str]]:
             words = f"is not of unit norm: its norm is {norms[row]:.9g}; if it is {what}, divide it by its length"
             reasons.setdefault(int(row), words)
     norms[list(reasons)] = 1.0
+    norms[np.abs(norms * norms - 1) <= norm_error(array.shape[1])] = 1.0  # what is a unit vector stays as it is
     units = array / norms[:, None]
     units[list(reasons)] = np.eye(array.shape[1])[-1]
     return units, reasons
