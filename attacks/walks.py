@@ -77,5 +77,7 @@ def suspicious(
 
 def jump(draw: Draw, ball: Ball, walk: Walk, size: int = 16) -> int:
     """The step of a walk at which outputs move the farthest: few draws tell, as all data sets get the same random numbers."""
-    outputs = [flat(draw(walk.data(ball, k), size, np.random.default_rng(0))) for k in range(len(walk.counts))]
+    outputs = [
+        flat(draw(walk.data(ball, k), size, np.random.default_rng(0)), ball.space) for k in range(len(walk.counts))
+    ]
     return int(np.argmax([np.median(np.linalg.norm(b - a, axis=1)) for a, b in pairwise(outputs)]))

@@ -19,6 +19,8 @@ SPACES = [
     sf.PlanarShapes(landmarks=3),
     sf.PlanarShapes(landmarks=6),
     sf.ElasticCurves(points=5, closed=False),
+    sf.Axes(dim=2),
+    sf.Hyperbolic(dim=2),
 ]
 # every space that sfumato registers, by its name: what the contract is tried on, tests/spaces/test_every_space.py
 EXAMPLES = {
@@ -44,6 +46,9 @@ EXAMPLES = {
     "simplex": [sf.Simplex(parts=3), sf.Simplex(parts=6)],
     "aitchison": [sf.Simplex(parts=4, metric="aitchison")],
     "torus": [sf.Torus(dim=1), sf.Torus(dim=3)],
+    "rotations": [sf.Rotations()],
+    "axes": [sf.Axes(dim=1), sf.Axes(dim=2)],
+    "hyperbolic": [sf.Hyperbolic(dim=2), sf.Hyperbolic(dim=5)],
 }
 # a mechanism and a space that it allows
 CASES = [

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .report import write_report
     from .spaces import (
         SPD,
+        Axes,
         Chart,
         Circle,
         Correlation,
@@ -67,8 +68,10 @@ if TYPE_CHECKING:
         ElasticCurves,
         Euclidean,
         Grassmann,
+        Hyperbolic,
         PlanarShapes,
         Product,
+        Rotations,
         Shapes,
         Shapes3D,
         Simplex,
@@ -104,8 +107,8 @@ _HOMES = {
     "release": "Guarantee Release",
     "release.session": "Session",
     "report": "write_report",
-    "spaces": "Chart Circle Correlation DiagonalSPD ElasticCurves Euclidean Grassmann PlanarShapes Product SPD Shapes "
-    "Shapes3D Simplex SizeAndShape Space Sphere Stiefel Torus",
+    "spaces": "Axes Chart Circle Correlation DiagonalSPD ElasticCurves Euclidean Grassmann Hyperbolic "
+    "PlanarShapes Product Rotations SPD Shapes Shapes3D Simplex SizeAndShape Space Sphere Stiefel Torus",
 }
 _WHERE = {name: home for home, names in _HOMES.items() for name in names.split()}
 
@@ -113,6 +116,7 @@ __all__ = [
     "KNG",
     "SPD",
     "AmbientLaplace",
+    "Axes",
     "Ball",
     "BudgetExceeded",
     "Calibration",
@@ -132,6 +136,7 @@ __all__ = [
     "FrechetMean",
     "Grassmann",
     "Guarantee",
+    "Hyperbolic",
     "InvalidPointError",
     "Ledger",
     "LedgerError",
@@ -149,6 +154,7 @@ __all__ = [
     "RecordError",
     "Refusal",
     "Release",
+    "Rotations",
     "Scale",
     "Session",
     "SfumatoError",

@@ -10,7 +10,7 @@ from ..frechet import solve
 from ..records import Records
 from ..regions import Ball, Ellipsoid
 from ..sampling import Target
-from ..spaces.base import Array, Points
+from ..spaces.base import Array, Points, Space
 from .exact import energies
 from .pairs import Pair
 
@@ -37,7 +37,7 @@ class Features:
         else:
             self.means = [solve(Records(region.space, points)).point for points in self.clipped]
         self.record = [points[pair.moved] for points in self.clipped]
-        shown = [flat(facing(region, points)) for points in self.clipped]
+        shown = [flat(facing(region, points), region.space) for points in self.clipped]
         self.marks = {
             "the mean": [points.mean(axis=0) for points in shown],
             "the record": [points[pair.moved] for points in shown],
@@ -50,7 +50,7 @@ class Features:
         outputs = np.asarray(outputs, dtype=np.float64)
         if not self.bits:  # real numbers, not doubles: what the last bits tell is another matter
             outputs = np.asarray(np.rint(outputs / self.grid) * self.grid, dtype=np.float64)
-        columns = dict(self._released(flat(outputs)))
+        columns = dict(self._released(flat(outputs, self.region.space)))
         space, center = self.region.space, self.region.center
         if outputs.shape[1:] == space.present(center).shape and self.on_manifold is not False:
             x, bad = space.diagnose(outputs)
@@ -102,9 +102,11 @@ def _compared(what: str, a: Array, b: Array) -> Iterator[tuple[str, Array]]:
     yield f"{what} of D′ less that of D", b - a
 
 
-def flat(outputs: Array) -> Array:
-    """One row of numbers for each output; a symmetric matrix has each of its numbers once."""
-    if outputs.ndim == 3 and outputs.shape[1] == outputs.shape[2] and np.array_equal(outputs, outputs.swapaxes(1, 2)):
+def flat(outputs: Array, space: Space) -> Array:
+    """One row of numbers for each output; of a space of symmetric matrices each number once."""
+    base = space.origin()
+    one = space.present(space.exp(base, space.from_coordinates(base, np.linspace(0.1, 0.2, space.dim))))
+    if outputs.ndim == 3 and outputs.shape[1:] == one.shape and np.array_equal(one, one.T):
         rows, columns = np.triu_indices(outputs.shape[1])
         return np.asarray(outputs[:, rows, columns])
     return outputs.reshape(len(outputs), -1)

@@ -5,10 +5,22 @@ from functools import lru_cache, partial
 from math import pi
 
 from ..errors import Refusal
-from ..spaces import SPD, ElasticCurves, Euclidean, Grassmann, PlanarShapes, Space, Sphere, Torus
+from ..spaces import (
+    SPD,
+    Axes,
+    ElasticCurves,
+    Euclidean,
+    Grassmann,
+    Hyperbolic,
+    PlanarShapes,
+    Rotations,
+    Space,
+    Sphere,
+    Torus,
+)
 from .base import Bounds
 from .charts import ChartBounds
-from .constant import constant_curvature
+from .constant import UpToSignCurvature, constant_curvature
 from .projective import ProjectiveSpace
 from .spd import PositiveDefinite
 
@@ -55,5 +67,8 @@ register(ElasticCurves, lambda space: None if space.closed or space.reparametriz
 register(SPD, PositiveDefinite)
 register(Torus, partial(ChartBounds, kappa=0.0, injectivity_radius=pi))
 register(Grassmann, lambda space: ChartBounds(space, 1.0 if 1 in (space.p, space.n - space.p) else 2.0, pi / 2))
+register(Hyperbolic, partial(constant_curvature, kappa=-1.0))
+register(Rotations, partial(UpToSignCurvature, kappa=0.25))
+register(Axes, partial(UpToSignCurvature, kappa=1.0))
 
 __all__ = ["Bounds", "bounds_of", "constant_curvature", "has_bounds", "register"]

@@ -1,4 +1,4 @@
-"""Spaces of constant curvature of any sign: R^d, S^d, H^d."""
+"""Spaces of constant curvature of any sign: R^d, S^d, H^d; and the sphere with opposite points taken for one."""
 
 from __future__ import annotations
 
@@ -93,6 +93,18 @@ class PositiveCurvature(Bounds):
 
     def mean_sensitivity(self, r: float) -> float:
         return 2 * float(np.tan(self.q * r)) / self.q
+
+
+class UpToSignCurvature(PositiveCurvature):
+    """The sphere of curvature κ divided by ±1: real projective space, and with κ = ¼ the rotations of space.
+
+    Nothing changes but the injectivity radius, now π/(2√κ), beyond which the other of the two points above is nearer.  Records
+    in B_r(p₀) and outputs in B_R(p₀), r + R < π/(2√κ), and all between them, lie above as on the sphere (proofs, Result 8).
+    """
+
+    def __init__(self, space: Space, kappa: float) -> None:
+        super().__init__(space, kappa)
+        self.injectivity_radius = float(np.pi) / (2 * self.q)
 
 
 class NoCurvature(Bounds):

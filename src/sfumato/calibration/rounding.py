@@ -82,8 +82,6 @@ def stretch_at_cut_locus(space: Space, law: RadialLaw, r: float, start: float) -
     The density is there at most its value at start − r from the mean, and the stretch times the volume is integrable:
     e^(−(start−r)/σ)·∫_start^inj stretch·V / ∫V·e^(−u/σ).
     """
-    if space.dim == 1:
-        return 0.0
     nodes, weights = gauss_legendre(np.linspace(start, bounds_of(space).injectivity_radius, 17))
     top = np.logaddexp.reduce(
         (np.log(weights * stretch(space, 0.0, nodes)) + bounds_of(space).log_radial_bounds(nodes)[1]).ravel()

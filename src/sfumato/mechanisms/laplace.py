@@ -86,5 +86,7 @@ class LaplacePlan(ManifoldPlan):
     def stretched_length(self) -> float:
         r, longest, total = self.ball.radius, self.lengths[-1], super().stretched_length
         if np.isinf(self.scale.region) and r + longest > self.far:
-            total += longest * stretch_at_cut_locus(self.space, self.error_law, r, self.far)
+            # the cut locus may be a wall, beyond which draws come in at the opposite end: one face more (proofs, Result 8)
+            faces = 1 + max(1.0, self.spacing / (self.bounds.injectivity_radius - self.far))
+            total += faces * longest * stretch_at_cut_locus(self.space, self.error_law, r, self.far)
         return float(total)

@@ -201,18 +201,14 @@ class ManifoldPlan(Plan):
         return round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing)
 
     def projected(self, point: Points) -> Points:
-        """The nearest point of the ball, which is no farther from any point of the ball (proofs, Result 5) if that is within
-        π/(3√κ) of the centre, or the draw within 2π/√κ − 3r.  For other draws the centre is, if they are 2r away; the rest, in
-        balls larger than 2π/(5√κ), stay where they are."""
-        ball, kappa = self.ball, self.bounds.curvature[1]
+        """The nearest point of the ball, which is no farther from any point of the ball (proofs, Results 5 and 8) if that is
+        within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is, if they are
+        2r away; the rest, in balls larger than 2L/5, stay where they are."""
+        ball, widest = self.ball, 2 * self.bounds.mean_radius_limit
         distance = float(ball.distances(point[None])[0])
         if distance <= ball.radius:
             return point
-        if (
-            kappa > 0
-            and np.sqrt(kappa) * ball.radius > np.pi / 3
-            and distance > 2 * np.pi / np.sqrt(kappa) - 3 * ball.radius
-        ):
+        if ball.radius > widest / 3 and distance > 2 * widest - 3 * ball.radius:
             return ball.center if distance >= 2 * ball.radius else point
         found: Points = ball.clip(self.space.present(point)[None])[0]
         return found

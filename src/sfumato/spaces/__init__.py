@@ -4,6 +4,7 @@ from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from ..errors import UnknownSpaceError
+from .axes import Axes
 from .base import InvalidPointError, Kind, Points, Space
 from .chart import Chart
 from .correlation import Correlation
@@ -13,8 +14,10 @@ from .euclidean import Euclidean
 from .family import Family, typed_space
 from .flat import Flat
 from .grassmann import Grassmann
+from .hyperbolic import Hyperbolic
 from .kendall import Shapes, Shapes3D, SizeAndShape
 from .product import Product
+from .rotations import Rotations
 from .shapes import PlanarShapes
 from .simplex import Aitchison, Simplex
 from .spd import SPD
@@ -51,6 +54,9 @@ for _kind in (
     Torus,
     Stiefel,
     ElasticCurves,
+    Rotations,
+    Axes,
+    Hyperbolic,
 ):
     register(_kind)
 GLOBE: Space = Sphere(dim=2)  # what latitude and longitude mean where no space is named
@@ -132,6 +138,7 @@ __all__ = [
     "SPACES",
     "SPD",
     "Aitchison",
+    "Axes",
     "Chart",
     "Circle",
     "Correlation",
@@ -141,10 +148,12 @@ __all__ = [
     "Family",
     "Flat",
     "Grassmann",
+    "Hyperbolic",
     "InvalidPointError",
     "PlanarShapes",
     "Points",
     "Product",
+    "Rotations",
     "Shapes",
     "Shapes3D",
     "Simplex",

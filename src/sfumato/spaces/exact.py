@@ -16,16 +16,20 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import fixed as long
+from .axes import Axes, UpToSign
 from .base import Array, Points, Space
 from .curves import ElasticCurves
 from .euclidean import Euclidean
 from .fixed import ONE, Fixed, fixed, unit
 from .flat import Flat
+from .hyperbolic import Hyperbolic
+from .rotations import Rotations
 from .shapes import PlanarShapes
 from .simplex import Simplex
 from .spd import SPD
 from .sphere import Sphere
 
+HYPERBOLIC = 15.0  # reach: the last places are lost with e^(2D + reach), D up to 24 from the origin to the centre
 WIDEST = 30.0  # log of the largest condition number for which logarithms of matrices are computed
 
 
@@ -44,11 +48,30 @@ def flat(space: Euclidean, base: Points, coordinates: Array, center: Points) -> 
 
 def sphere(space: Sphere, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
     """By great circles, in the frames of Householder's reflections."""
-    q = space._q  # √curvature as the space rounds it
+    return _by_arcs(space._q, base, coordinates, center, False)  # √curvature as the space rounds it
+
+
+def up_to_sign(space: UpToSign, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """The same, the end being given the sign that is nearer to the centre."""
+    return _by_arcs(space.scale, base, coordinates, center, True)
+
+
+def _by_arcs(q: float, base: Points, coordinates: Array, center: Points, either: bool) -> list[Fraction]:
     x, p = unit(fixed(base)), unit(fixed(center))
     moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> long.BITS)
-    v = long.arc_velocity(p, long.arc_end(x, long.reflect(long.mirror_of(x), moved)))
+    end = long.arc_end(x, long.reflect(long.mirror_of(x), moved))
+    v = long.arc_velocity(p, -end if either and long.dot(p, end) < 0 else end)
     return [Fraction(c, ONE) / Fraction(q) for c in long.reflect(long.mirror_of(p), v)[1:]]
+
+
+def hyperbolic(space: Hyperbolic, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """The boost to the base of what is drawn at the origin, then the boost from the centre back to it."""
+    c = fixed(coordinates)
+    t = long.norm(c)
+    cosh, sinh = long.cosh_sinh(t)
+    drawn = np.append(cosh, sinh * c // max(t, 1))
+    z = long.boost(-fixed(center[1:]), long.boost(fixed(base[1:]), drawn))[1:]
+    return [Fraction(int(a), ONE) for a in long.arsinh(long.norm(z)) * z // max(long.norm(z), 1)]
 
 
 def shapes(space: PlanarShapes, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
@@ -140,6 +163,9 @@ EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have 
     PlanarShapes: Exact(shapes),
     ElasticCurves: Exact(curves),
     SPD: Exact(matrices, WIDEST / math.sqrt(2)),
+    Rotations: Exact(up_to_sign),
+    Axes: Exact(up_to_sign),
+    Hyperbolic: Exact(hyperbolic, HYPERBOLIC),
 }
 
 

@@ -3,7 +3,7 @@ threads or the processor."""
 
 from __future__ import annotations
 
-from math import atan2, isqrt
+from math import asinh, atan2, isqrt
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,37 @@ def mirror_of(x: Fixed) -> Fixed:
 
 def reflect(mirror: Fixed, v: Fixed) -> Fixed:
     return np.asarray(v - (2 * dot(mirror, v) * mirror >> BITS))
+
+
+# -- the hyperboloid ------------------------------------------------------------------------------------------------------
+def cosh_sinh(t: int) -> tuple[int, int]:
+    """Taylor's series at t/2^h below 2^−8, then h doublings, for t ≥ 0."""
+    halvings = max(0, t.bit_length() - BITS + 8)
+    t >>= halvings
+    sums, term, j = [ONE, 0], ONE, 0
+    while term:
+        j += 1
+        term = (term * t >> BITS) // j
+        sums[j % 2] += term
+    cosh, sinh = sums
+    for _ in range(halvings):
+        cosh, sinh = ONE + (sinh * sinh >> (BITS - 1)), sinh * cosh >> (BITS - 1)
+    return cosh, sinh
+
+
+def arsinh(size: int) -> int:
+    """In doubles, then corrected: z = sinh(t − t₀) is below 1e-13, so t = t₀ + z − z³/6 is exact to more than BITS."""
+    start = int(fixed(asinh(size / ONE)).item())
+    cosh, sinh = cosh_sinh(start)
+    z = (size * cosh - isqrt(ONE * ONE + size * size) * sinh) >> BITS
+    return start + z - ((z * z >> BITS) * z >> BITS) // 6
+
+
+def boost(p: Fixed, x: Fixed) -> Fixed:
+    """The boost that takes the origin to the point with the space-like part p, applied to (x₀, x₁, …)."""
+    p0, along = isqrt(ONE * ONE + int(np.sum(p * p))), dot(p, x[1:])
+    moved = x[1:] + ((x[0] + (along << BITS) // (ONE + p0)) * p >> BITS)
+    return np.append((p0 * x[0] >> BITS) + along, moved)
 
 
 # -- complex vectors, as pairs of real ones (2, k) ------------------------------------------------------------------------

@@ -11,10 +11,12 @@ from .angles import Angles
 from .base import Table, View
 from .compositions import Compositions
 from .curves import Curves
-from .directions import Directions
+from .directions import Directions, Undirected
+from .hyperbolic import Hyperbolic
 from .matrices import Matrices
 from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
 from .products import Products
+from .rotations import Rotations
 from .shapes import Shapes
 from .solids import Solids
 from .subspaces import Frames, Subspaces
@@ -42,6 +44,9 @@ VIEWS: dict[str, View] = {
     "simplex": Compositions(),
     "aitchison": Compositions(),
     "torus": Angles(),
+    "rotations": Rotations(),
+    "axes": Undirected(),
+    "hyperbolic": Hyperbolic(),
 }
 
 

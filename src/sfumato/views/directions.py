@@ -1,14 +1,14 @@
-"""Directions: on a circle, on a globe, or by their coordinates."""
+"""Directions, and axes, which have no sense: on a circle, on a globe, or by their coordinates."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spaces.base import Array
-from ..spaces.sphere import degrees_of
 from .base import View, chart_of, error_or_none, is_geodesic, length, noise_of, public_ball
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend
 
@@ -32,9 +32,11 @@ class Directions(View):
         return f"the released vector has length {length(release.value):.3g}: it is not a point of the sphere"
 
     def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
-        if release.value.shape != (3,):
+        space = release.space.known
+        angles = None if space is None else space.to_degrees(release.value)
+        if angles is None:
             return None
-        latitude, longitude = degrees_of(release.value).tolist()
+        latitude, longitude = angles.tolist()
         longitude = longitude if "lon" in names[1].lower() or "lng" in names[1].lower() else longitude % 360
         return {names[0]: latitude, names[1]: longitude}
 
@@ -44,6 +46,27 @@ class Directions(View):
         return _draw_coordinates(release, p)
 
 
+class Undirected(Directions):
+    """Axes: the half of the globe about the released one, on which every axis has one end; on a circle both ends."""
+
+    def things(self, release: Release) -> str:
+        return f"axes in {release.value.size} dimensions"
+
+    def shown(self, release: Release, p: float) -> str:
+        return (
+            "An axis has no sense: the end that is nearer to the released one is shown"
+            if release.value.size == 3
+            else ""
+        )
+
+
+def _facing(release: Release, points: Array) -> Array:
+    """Points as they are; of axes the ends on the side of the released one."""
+    if release.space.name != "axes":
+        return points
+    return np.asarray(np.where((points @ release.value)[..., None] < 0, -points, points))
+
+
 def cap_angle(release: Release, error: float) -> float:
     """The angle about the released direction within which the direction of the statistic lies, if the error holds.
 
@@ -51,7 +74,7 @@ def cap_angle(release: Release, error: float) -> float:
     between points of the sphere a chord, and about a vector v off the sphere a ball, which is seen from the origin under the
     angle arcsin(error/‖v‖).
     """
-    q = np.sqrt(release.space.parameters["curvature"])
+    q = np.sqrt(release.space.parameters.get("curvature", 1.0))
     if is_geodesic(release):
         return float(min(q * error, np.pi))
     if release.mechanism.options.get("project"):
@@ -62,7 +85,7 @@ def cap_angle(release: Release, error: float) -> float:
 
 def _draw_coordinates(release: Release, p: float) -> Figure:
     """Every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the sphere."""
-    error, value, centre = error_or_none(release, p), release.value, public_ball(release).center
+    error, value, centre = error_or_none(release, p), release.value, _facing(release, public_ball(release).center)
     bars = None
     if error is not None:
         on = release.on_manifold
@@ -80,18 +103,21 @@ def _cap_range(point: Array, angle: float) -> tuple[Array, Array]:
 
 def _draw_circle(release: Release, p: float) -> Figure:
     ball, error = public_ball(release), error_or_none(release, p)
-    at, centre = (float(np.arctan2(v[1], v[0])) for v in (release.value, ball.center))
+    at, centre = (float(np.arctan2(v[1], v[0])) for v in (release.value, _facing(release, ball.center)))
+    ends = (0.0, np.pi) if release.space.name == "axes" else (0.0,)
     drawn = figure(6, 6.6)
     axes = drawn.add_subplot(projection="polar")
     if error is not None:
-        for fraction in LAYERS:
-            axes.bar(at, 0.12, width=2 * cap_angle(release, error) * fraction, bottom=0.94, **LAYER)
+        for end, fraction in product(ends, LAYERS):
+            axes.bar(at + end, 0.12, width=2 * cap_angle(release, error) * fraction, bottom=0.94, **LAYER)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=_angle_label(release, error, p))
     reach = centre + np.linspace(-1, 1, 181) * min(ball.radius / length(ball.center), np.pi)
-    axes.plot(reach, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label="public ball")
-    axes.plot(centre, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
-    axes.plot([at, at], [0, 1], color=SHARP, lw=1.2)
-    axes.plot(at, 1, ls="", marker="o", color=SHARP, label=name_of(release))
+    for end in ends:
+        names = [None if end else name for name in ("public ball", "public centre", name_of(release))]
+        axes.plot(reach + end, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label=names[0])
+        axes.plot(centre + end, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label=names[1])
+        axes.plot([at + end, at + end], [0, 1], color=SHARP, lw=1.2)
+        axes.plot(at + end, 1, ls="", marker="o", color=SHARP, label=names[2])
     axes.set(yticks=[], ylim=(0, 1.06))
     axes.tick_params(colors=QUIET, labelsize=9)
     axes.grid(color=FAINT)
@@ -154,11 +180,11 @@ def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:
     """The public centre and the edge of the public ball, on a globe."""
     ball, chart = public_ball(release), chart_of(release)
     q, name = 1 / length(ball.center), "edge of the public ball"
-    centre, reached = q * ball.center, min(q * ball.radius, np.pi)
+    centre, reached = q * _facing(release, ball.center), min(q * ball.radius, np.pi)
     side = np.linalg.svd(centre[None])[2][1:]  # two directions across the centre
     edge = np.cos(reached) * centre + np.sin(reached) * (_turns(2) @ side)
     if chart is not None and release.chart is not None and release.chart.basis is not None:
-        edge, name = q * chart.point(_turns(len(chart.axes))), "edge of the public ellipse"
+        edge, name = q * _facing(release, chart.point(_turns(len(chart.axes)))), "edge of the public ellipse"
     _curve(axes, frame @ edge.T, whole, color=QUIET, lw=1.1, ls=":", zorder=3, label=name)
     x, y, depth = frame @ centre
     seen = 1.0 if depth >= 0 else 0.4
@@ -170,7 +196,7 @@ def _noise_edge(release: Release, p: float) -> Array | None:
     noise = noise_of(release, p)
     if noise is None:
         return None
-    edge = noise.values(noise.reach(len(noise.w)) * _turns(len(noise.w)))
+    edge = _facing(release, noise.values(noise.reach(len(noise.w)) * _turns(len(noise.w))))
     return edge if (edge @ release.value > 0).all() else None
 
 

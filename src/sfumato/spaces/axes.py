@@ -1,0 +1,183 @@
+"""Axes: directions without a sense, the sphere with opposite points taken for one (real projective space)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._curvature import angle_over_sine
+from .base import CACHE, Array, Moments, Points, Space, in_runs, not_finite, uniform_weights, whole_number
+from .sphere import DRIFT, Sphere, degrees_of, norm_error
+
+
+class UpToSign(Space):
+    """Unit vectors of R^(d+1) up to their sign, with a distance that is the angle between two lines over ``scale``: the sphere
+    of curvature scale², divided by ±1.
+
+    Formulas are the sphere's, for the one of ±y that is nearer to the base; where both are equally far, the one that is stored.
+    A tangent vector at x is orthogonal to x and has its Riemannian length.
+    """
+
+    scale: ClassVar[float]
+
+    @cached_property
+    def cover(self) -> Sphere:
+        """The unit sphere, two points of which are one point here."""
+        return Sphere(self.dim)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.dim + 1,)
+
+    def canonical_sign(self, units: Array) -> Array:
+        """The one of ±x whose first number that is not zero is positive."""
+        first = np.take_along_axis(units, np.argmax(units != 0, axis=-1)[..., None], axis=-1)
+        return np.asarray(np.where(first < 0, -units, units))
+
+    def towards(self, base: Points, points: Points) -> Points:
+        """The one of ±y that is nearer to the base."""
+        cosine = np.sum(np.asarray(base) * points, axis=-1, keepdims=True)
+        return np.asarray(np.where(cosine < 0, -points, points))
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def exp(self, base: Points, vectors: Points) -> Points:
+        return self.cover.exp(base, self.scale * np.asarray(vectors))
+
+    def retract(self, base: Points, vectors: Points) -> Points:
+        return self.cover.retract(base, self.scale * vectors)
+
+    def log(self, base: Points, points: Points) -> Points:
+        return np.asarray(self.cover.log(base, self.towards(base, points)) / self.scale)
+
+    def distance(self, a: Points, b: Points) -> Array:
+        """2·atan2 of the shorter and the longer of ‖x − y‖ and ‖x + y‖."""
+        a, b = np.asarray(a), np.asarray(b)
+        apart, together = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)
+        short, long = np.minimum(apart, together), np.maximum(apart, together)
+        return np.asarray(2 * np.arctan2(short, long) / self.scale)
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return self.cover.inner(base, u, v)
+
+    def norm(self, base: Points, vectors: Points) -> Array:
+        return self.cover.norm(base, vectors)
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        return self.cover.from_coordinates(base, coordinates)
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        return self.cover.coordinates(base, vectors)
+
+    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+        lifted = self.cover.log_map(base, rows)
+        return lambda points: np.asarray(lifted(self.towards(base, points)) / self.scale)
+
+    # -- means -----------------------------------------------------------------------------------------------------
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        w = uniform_weights(len(points), weights)
+
+        def of_run(part: slice) -> tuple[Array, Array]:
+            cosine = bases @ points[part].T
+            factor = angle_over_sine(np.abs(cosine)) * w[part]
+            return np.where(cosine < 0, -factor, factor) @ points[part], np.sum(factor * np.abs(cosine), axis=1)
+
+        toward, along = in_runs(of_run, len(points), max(len(bases), self.dim), CACHE)
+        mean = toward - along[:, None] * bases
+        return np.asarray((mean - np.sum(mean * bases, axis=1, keepdims=True) * bases) / self.scale)
+
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        """The axis along which the records spread most: the first eigenvector of Σ yyᵀ."""
+        scatter = points.T @ points if weights is None else (points.T * weights) @ points
+        return np.asarray(np.linalg.eigh(scatter)[1][:, -1])
+
+    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        found = self.cover.moments(base, self.towards(base, points), weights, accuracy)
+        return Moments(found.weight, found.logs / self.scale, found.hessian, found.square / self.scale**2, found.error)
+
+    def hessian(self, base: Points, points: Points) -> Array | None:
+        return self.cover.hessian(base, self.towards(base, points))
+
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        return self.cover.hessian_trace(base, self.towards(base, points))
+
+    # -- rounding --------------------------------------------------------------------------------------------------
+    def rounding_error(self, center: Points, reach: float) -> float:
+        return self.cover.rounding_error(center, self.scale * reach) / self.scale
+
+    def largest_term(self, reach: float) -> float:
+        return self.cover.largest_term(self.scale * reach) / self.scale
+
+
+@dataclass(frozen=True)
+class Axes(UpToSign):
+    """Undirected directions in R^(d+1), such as bedding poles, fibres, or axes of symmetry: v and −v are the same axis.
+
+    The distance of two axes is the angle between them, at most π/2 (real projective space RP^d of curvature 1).
+
+    >>> space = Axes(dim=2)
+    >>> up, tilted = space.validate([[0.0, 0.0, 1.0], [0.6, 0.0, -0.8]])
+    >>> round(float(space.distance(up, tilted)), 6), space.log(up, tilted).round(6).tolist()
+    (0.643501, [-0.643501, 0.0, 0.0])
+    """
+
+    dim: int
+    name: ClassVar[str] = "axes"
+    metric: ClassVar[str] = "angle between axes"
+    size_option: ClassVar[str | None] = "dim"
+    usual_size: ClassVar[int | None] = 2
+    by_name: ClassVar[bool] = True
+    scale: ClassVar[float] = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dim", whole_number("Axes", "dim", self.dim, 1))
+
+    def parameters(self) -> dict[str, Any]:
+        return {"dim": self.dim}
+
+    def origin(self) -> Points:
+        return np.append(np.zeros(self.dim), 1.0)
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        units, reasons = normalised(self._real_batch(points), "an axis")
+        return self.canonical_sign(units), reasons
+
+    def corrections(self, points: Array) -> list[str]:
+        return self.cover.corrections(points)
+
+    def canonical_sign(self, units: Array) -> Array:
+        """The one of ±x whose largest number is positive."""
+        largest = np.take_along_axis(units, np.argmax(np.abs(units), axis=-1)[..., None], axis=-1)
+        return np.asarray(np.where(largest < 0, -units, units))
+
+    def present(self, points: Points) -> Array:
+        """The one of the two unit vectors along each axis whose largest number is positive."""
+        return self.canonical_sign(np.asarray(points, dtype=np.float64))
+
+    @property
+    def from_degrees(self) -> Callable[[Array, Array], Array] | None:
+        return self.cover.from_degrees
+
+    def to_degrees(self, points: Array) -> Array | None:
+        """Of the end that points up, or lies level."""
+        up = np.where(np.asarray(points)[..., -1:] < 0, -np.asarray(points), points)
+        return degrees_of(up) if self.dim == 2 else None
+
+
+def normalised(array: Array, what: str) -> tuple[Array, dict[int, str]]:
+    """Unit vectors, and for each row that is none the reason; a drift of at most DRIFT is put right."""
+    reasons = not_finite(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        norms = np.sqrt(np.sum(array * array, axis=1))
+        for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
+            words = f"is not of unit norm: its norm is {norms[row]:.9g}; if it is {what}, divide it by its length"
+            reasons.setdefault(int(row), words)
+    norms[list(reasons)] = 1.0
+    norms[np.abs(norms * norms - 1) <= norm_error(array.shape[1])] = 1.0  # what is a unit vector stays as it is
+    units = array / norms[:, None]
+    units[list(reasons)] = np.eye(array.shape[1])[-1]
+    return units, reasons

@@ -1,0 +1,255 @@
+"""Hyperbolic space of curvature −1: trees and hierarchies."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ._curvature import coth_excess
+from .base import Array, Points, Space, as_numbers, in_runs, not_finite, uniform_weights, whole_number
+
+DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
+FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1e-6 apart there
+
+
+@dataclass(frozen=True)
+class Hyperbolic(Space):
+    """Hyperbolic space of dimension d: the sheet x₀ = √(1 + x₁² + … + x_d²) of the hyperboloid in Minkowski's R^(d+1).
+
+    Points come on the hyperboloid, d + 1 numbers with x₀ first, or in the Poincaré ball, d numbers of norm below 1.
+    A point is stored by its space-like part x₁ … x_d, from which x₀ follows.  A tangent vector at x is written in the frame
+    that the boost from the origin to x carries along: a 0, then its d coordinates; so lengths and angles are those of R^d.
+
+    >>> space = Hyperbolic(dim=2)
+    >>> x, y = space.validate([[0.0, 0.0], [0.5, 0.0]])
+    >>> y.round(6).tolist(), round(float(space.distance(x, y)), 6), space.to_poincare(y).tolist()
+    ([1.666667, 1.333333, 0.0], 1.098612, [0.5, 0.0])
+    """
+
+    dim: int
+    name: ClassVar[str] = "hyperbolic"
+    metric: ClassVar[str] = "hyperbolic distance"
+    size_option: ClassVar[str | None] = "dim"
+    usual_size: ClassVar[int | None] = 2
+    by_name: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "dim", whole_number("Hyperbolic", "dim", self.dim, 1))
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.dim + 1,)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"dim": self.dim}
+
+    def origin(self) -> Points:
+        return np.append(1.0, np.zeros(self.dim))
+
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        return {"hyperboloid": (self.dim + 1,), "Poincaré ball": (self.dim,)}
+
+    @classmethod
+    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
+        """The space whose points on the hyperboloid have this shape: of dimension m − 1 for m numbers, unless ``dim`` is."""
+        space = cls(**{"dim": max(1, shape[0] - 1)} | given)
+        if shape not in space.layouts.values():
+            raise ValueError(f"--space {cls.name} has no points of shape {shape}")
+        return space
+
+    # -- points in and out -----------------------------------------------------------------------------------------
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        array = as_numbers(points)
+        if np.iscomplexobj(array) or array.shape[1:] not in self.layouts.values():
+            raise ValueError(
+                f"{self}: points have shape {array.shape}, expected (n, {self.dim + 1}) on the hyperboloid or "
+                f"(n, {self.dim}) in the Poincaré ball"
+            )
+        array = np.ascontiguousarray(array, dtype=np.float64)
+        reasons = not_finite(array)
+        with np.errstate(all="ignore"):
+            side = self._in_ball(array, reasons) if array.shape[1] == self.dim else self._on_sheet(array, reasons)
+            far = ~(_size(side) <= FARTHEST)
+        for row in np.flatnonzero(far):
+            words = (
+                f"lies too far out to be told from its neighbours: more than {math.asinh(FARTHEST):.3g} from the origin; "
+                "a norm in the Poincaré ball must stay below 1 − 2e-10"
+            )
+            reasons.setdefault(int(row), words)
+        side[list(reasons)] = 0.0
+        return _lifted(side), reasons
+
+    def _in_ball(self, array: Array, reasons: dict[int, str]) -> Array:
+        """2x/(1 − ‖x‖²)."""
+        norm = _size(array)
+        for row in np.flatnonzero(~(norm < 1)):
+            reasons.setdefault(
+                int(row), f"is not in the Poincaré ball: its norm is {norm[row]:.9g}, and must be below 1"
+            )
+        return np.asarray(2 * array / ((1 - norm) * (1 + norm))[:, None])
+
+    def _on_sheet(self, array: Array, reasons: dict[int, str]) -> Array:
+        """The space-like part."""
+        side, first = array[:, 1:].copy(), array[:, 0]
+        due = _lifted(side)[:, 0]
+        for row in np.flatnonzero(first < 0):
+            reasons.setdefault(int(row), "lies on the other sheet: its first number, x₀, is negative; change all signs")
+        for row in np.flatnonzero(~(np.abs(first - due) <= DRIFT * due)):
+            words = (
+                f"is not on the hyperboloid: x₀ is {first[row]:.6g}, and must be √(1 + x₁² + …) = {due[row]:.6g}; x₀ stands "
+                f"first; for coordinates in the Poincaré ball of dimension {self.dim + 1} say dim={self.dim + 1}"
+            )
+            reasons.setdefault(int(row), words)
+        return side
+
+    def corrections(self, points: Array) -> list[str]:
+        if points.shape[1] == self.dim:
+            return []
+        due = _lifted(points[:, 1:])[:, 0]
+        off = np.abs(points[:, 0] - due) / due
+        moved = off[(off > 1e-6) & (off <= DRIFT)]
+        if not len(moved):
+            return []
+        return [f"{len(moved)} of {len(points)} records are not quite on the hyperboloid; x₀ is taken from the others"]
+
+    def present(self, points: Points) -> Array:
+        return _lifted(np.asarray(points, dtype=np.float64)[..., 1:])
+
+    def to_poincare(self, points: ArrayLike) -> Array:
+        """x/(1 + x₀): points of the hyperboloid in the Poincaré ball.
+
+        >>> Hyperbolic(dim=1).to_poincare([1.25, 0.75]).round(6).tolist()
+        [0.333333]
+        """
+        lifted = self.present(np.asarray(points))
+        return np.asarray(lifted[..., 1:] / (1 + lifted[..., :1]))
+
+    def from_poincare(self, points: ArrayLike) -> Array:
+        """((1 + ‖x‖²), 2x)/(1 − ‖x‖²): the inverse.
+
+        >>> Hyperbolic(dim=1).from_poincare([[1 / 3]]).round(6).tolist()
+        [[1.25, 0.75]]
+        """
+        array = np.asarray(points, dtype=np.float64)
+        return self.validate(array.reshape(-1, self.dim)).reshape(*array.shape[:-1], self.dim + 1)
+
+    # -- geometry --------------------------------------------------------------------------------------------------
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """The boost to the base of (cosh t, sinh t·v/t), t = ‖v‖; no farther from the origin than FARTHEST.
+
+        Along the base the boost is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that
+        was rounded.
+        """
+        p, v = np.asarray(base)[..., 1:], np.asarray(vectors)[..., 1:]
+        size = _size(p)[..., None]
+        t = _size(v)[..., None]
+        length = np.minimum(t, math.asinh(FARTHEST) + np.arcsinh(size))  # any more leads out
+        w = v / np.where(t > 0, t, 1.0) * np.sinh(length)
+        along = p / np.where(size > 0, size, 1.0)
+        w_along = np.sum(along * w, axis=-1, keepdims=True)
+        across = w - w_along * along
+        plus, minus = _light(w_along, _size(across)[..., None])
+        P = np.sqrt(1 + size * size) + size
+        y = across + (P * plus - minus / P) / 2 * along
+        return _lifted(y * np.minimum(1.0, FARTHEST / np.maximum(_size(y)[..., None], 1.0)))
+
+    def log(self, base: Points, points: Points) -> Points:
+        """asinh(‖z‖)·z/‖z‖, z the space-like part of the point after the boost that takes the base to the origin."""
+        z = _boosted_back(np.asarray(base)[..., 1:], np.asarray(points)[..., 1:])
+        length = np.linalg.norm(z, axis=-1, keepdims=True)
+        found = np.zeros((*z.shape[:-1], self.dim + 1))
+        found[..., 1:] = z * np.where(length > 0, np.arcsinh(length) / np.where(length > 0, length, 1.0), 1.0)
+        return found
+
+    def distance(self, a: Points, b: Points) -> Array:
+        """asinh(‖z‖), exact near 0 and far out."""
+        z = _boosted_back(np.asarray(a)[..., 1:], np.asarray(b)[..., 1:])
+        return np.asarray(np.arcsinh(np.linalg.norm(z, axis=-1)))
+
+    def inner(self, base: Points, u: Points, v: Points) -> Array:
+        return np.asarray(np.sum(u * v, axis=-1))
+
+    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
+        padded = np.zeros((*coordinates.shape[:-1], self.dim + 1))
+        padded[..., 1:] = coordinates
+        return padded
+
+    def coordinates(self, base: Points, vectors: Points) -> Array:
+        return np.asarray(vectors[..., 1:])
+
+    # -- means -----------------------------------------------------------------------------------------------------
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        w = uniform_weights(len(points), weights)
+
+        def of_run(part: slice) -> tuple[Array]:
+            return (np.asarray(np.tensordot(w[part], self.log(bases[None], points[part, None]), 1), dtype=np.float64),)
+
+        return np.asarray(in_runs(of_run, len(points), 12 * bases.size)[0])
+
+    def mean_start(self, points: Points, weights: Array | None = None) -> Points:
+        """The mean in Minkowski's space, put back onto the sheet."""
+        w = np.full(len(points), 1 / len(points)) if weights is None else weights / weights.sum()
+        total = w @ _lifted(points[:, 1:])
+        length = total[0] ** 2 - total[1:] @ total[1:]
+        return _lifted(total[1:] / math.sqrt(length)) if length > 1e-9 * total[0] ** 2 else points[int(np.argmax(w))]
+
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        """1 + (d − 1)·t·coth t."""
+        return np.asarray(self.dim + (self.dim - 1) * coth_excess(self.distance(base, points)))
+
+    # -- rounding --------------------------------------------------------------------------------------------------
+    def rounding_error(self, center: Points, reach: float) -> float:
+        """A rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms do not stretch
+        that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound either."""
+        far = float(np.arcsinh(np.linalg.norm(center[1:]))) + reach
+        if far > math.asinh(FARTHEST):
+            return math.inf
+        return (32 + 8 * math.sqrt(self.dim)) * 2.0**-53 * math.cosh(far) * (1 + reach)
+
+
+def _size(x: Array) -> Array:
+    """Euclidean norms, of numbers of any size."""
+    largest = np.max(np.abs(x), axis=-1, keepdims=True)
+    scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
+    return np.asarray(np.linalg.norm(x / scale, axis=-1) * scale[..., 0])
+
+
+def _lifted(side: Array) -> Array:
+    """Points of the hyperboloid from their space-like parts."""
+    return np.concatenate([np.hypot(1.0, _size(side))[..., None], side], axis=-1)
+
+
+def _light(along: Array, across: Array) -> tuple[Array, Array]:
+    """x₀ + along and x₀ − along of the point with these parts: their product is 1 + across², so that neither cancels."""
+    square = 1 + across * across
+    large = np.sqrt(square + along * along) + np.abs(along)
+    return np.where(along >= 0, large, square / large), np.where(along >= 0, square / large, large)
+
+
+def _boosted_back(p: Array, y: Array) -> Array:
+    """The space-like part of y after the boost that takes p to the origin, both given by theirs.
+
+    Across p it is that of y.  Along p it is p₀y₁ − ‖p‖y₀, y₁ being y's part along p.  With a = y₁ − ‖p‖ that equals
+    (a·(1 + c) − ‖p‖·‖y⊥‖²)/(y₀ + p₀), c = p₀y₀ − ‖p‖y₁ = ½[(y₀ + y₁)/P + P·(y₀ − y₁)], P = p₀ + ‖p‖, which is accurate for
+    near points too.
+    """
+    size = _size(p)[..., None]
+    along = p / np.where(size > 0, size, 1.0)
+    step = y - p
+    a, y_along = (np.sum(along * x, axis=-1, keepdims=True) for x in (step, y))
+    near = np.sum(step * step, axis=-1, keepdims=True) < np.sum(
+        y * y, axis=-1, keepdims=True
+    )  # the shorter is rounded less
+    across = np.where(near, step - a * along, y - y_along * along)
+    width = np.linalg.norm(across, axis=-1, keepdims=True)
+    p0 = np.sqrt(1 + size * size)
+    plus, minus = _light(np.where(near, size + a, y_along), width)
+    P = p0 + size
+    c = (plus / P + P * minus) / 2
+    moved = (a * (1 + c) - size * width * width) / ((plus + minus) / 2 + p0)
+    return np.asarray(across + moved * along)

@@ -1,0 +1,181 @@
+"""Rotations of space, SO(3), with the metric in which a distance is the angle of a rotation."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .axes import UpToSign, normalised
+from .base import Array, Kind, Points, as_numbers, not_finite
+from .sphere import DRIFT
+
+ROUNDED = 2 * DRIFT  # of a right angle or a length in a matrix: three decimals; each matrix is put right
+LONGEST = 1e6  # of a rotation vector: beyond it the angle's last digits are gone
+
+
+@dataclass(frozen=True)
+class Rotations(UpToSign):
+    """Rotations of three-dimensional space: orientations of bones, cameras, crystals.
+
+    The distance of two rotations is the angle of the rotation between them, in radians, at most π: the bi-invariant metric.
+    Inside, a rotation by θ about the unit vector u is the quaternion ±(cos θ/2, sin θ/2·u), a point of the unit sphere S³ up
+    to its sign, at half the angle; so the curvature is ¼.  Points come as rotation matrices, as unit quaternions (scalar
+    first, either sign) or as rotation vectors θ·u.
+
+    >>> space = Rotations()
+    >>> turns = space.validate([[0.0, 0.0, 0.5], [0.0, 0.0, 0.5 + 2 * np.pi], [0.0, 0.0, -0.1]])
+    >>> space.distance(turns[0], turns).round(6).tolist()
+    [0.0, 0.0, 0.6]
+    >>> space.present(turns)[2, :2, :2].round(6).tolist()
+    [[0.995004, 0.099833], [-0.099833, 0.995004]]
+    """
+
+    size: int = 3
+    dim: int = field(default=3, init=False, repr=False)
+    name: ClassVar[str] = "rotations"
+    metric: ClassVar[str] = "angle of the rotation between two"
+    kind: ClassVar[Kind] = "matrices"
+    by_name: ClassVar[bool] = True
+    scale: ClassVar[float] = 0.5
+
+    def __post_init__(self) -> None:
+        if isinstance(self.size, bool) or self.size != 3:
+            raise ValueError(
+                f"Rotations: only rotations of three-dimensional space are known, size=3, not {self.size!r}"
+            )
+        object.__setattr__(self, "size", 3)
+
+    def parameters(self) -> dict[str, Any]:
+        return {"size": 3}
+
+    def origin(self) -> Points:
+        return np.array([1.0, 0.0, 0.0, 0.0])
+
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        return {"rotation matrices": (3, 3), "unit quaternions": (4,), "rotation vectors": (3,)}
+
+    def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
+        array = as_numbers(points)
+        if np.iscomplexobj(array) or array.shape[1:] not in self.layouts.values():
+            known = ", ".join(f"{name} (n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items())
+            raise ValueError(f"{self}: points have shape {array.shape}, expected one of: {known}")
+        array = np.ascontiguousarray(array, dtype=np.float64)
+        read = {(3, 3): of_matrices, (4,): of_quaternions, (3,): of_vectors}[array.shape[1:]]
+        quaternions, reasons = read(array)
+        quaternions[list(reasons)] = self.origin()
+        return self.canonical_sign(quaternions), reasons
+
+    def corrections(self, points: Array) -> list[str]:
+        if points.shape[1:] == (3, 3):
+            off, what, most = _not_orthonormal(points), "rotation matrices are not quite orthonormal", ROUNDED
+        elif points.shape[1:] == (4,):
+            off, what, most = np.abs(np.linalg.norm(points, axis=1) - 1), "quaternions are not quite of length 1", DRIFT
+        else:
+            return []
+        moved = off[(off > 1e-6) & (off <= most)]
+        if not len(moved):
+            return []
+        return [f"{len(moved)} of {len(points)} {what}, by up to {moved.max():.1g}; each is put right by itself"]
+
+    def present(self, points: Points) -> Array:
+        """The rotation matrices."""
+        w, x, y, z = np.moveaxis(np.asarray(points, dtype=np.float64), -1, 0)
+        rows = [
+            [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
+            [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
+            [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
+        ]
+        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+
+    def to_quaternions(self, points: ArrayLike) -> Array:
+        """Unit quaternions, scalar first and not negative, of rotations in any layout.
+
+        >>> Rotations().to_quaternions([[0.0, 0.0, np.pi]]).round(6).tolist()
+        [[0.0, 0.0, 0.0, 1.0]]
+        """
+        return np.asarray(self.validate(points))
+
+    def to_vectors(self, points: ArrayLike) -> Array:
+        """Rotation vectors θ·u, 0 ≤ θ ≤ π, of rotations in any layout.
+
+        >>> Rotations().to_vectors([[0.0, 0.0, 7.0]]).round(6).tolist()
+        [[0.0, 0.0, 0.716815]]
+        """
+        return np.asarray(self.log(self.origin(), self.validate(points))[..., 1:])
+
+
+def of_quaternions(array: Array) -> tuple[Array, dict[int, str]]:
+    """Unit quaternions, scalar first."""
+    return normalised(array, "the quaternion of a rotation")
+
+
+def of_vectors(array: Array) -> tuple[Array, dict[int, str]]:
+    """Quaternions (cos θ/2, sin(θ/2)·u) of rotation vectors θ·u."""
+    reasons = not_finite(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        angle = np.sqrt(np.sum(array * array, axis=1))
+    for row in np.flatnonzero(~(angle <= LONGEST)):
+        words = (
+            f"is too long for a rotation vector: {angle[row]:.3g} radians; take whole turns of 2π off, or use matrices"
+        )
+        reasons.setdefault(int(row), words)
+    known = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None], 0.0, array)
+    half = np.sqrt(np.sum(known * known, axis=1, keepdims=True)) / 2
+    return np.concatenate([np.cos(half), np.sinc(half / np.pi) * known / 2], axis=1), reasons
+
+
+def of_matrices(array: Array) -> tuple[Array, dict[int, str]]:
+    """Quaternions of rotation matrices, each made orthonormal first (the nearest rotation, by Newton's steps towards the
+    orthogonal factor of the polar decomposition, whose error is squared and halved by each)."""
+    reasons = not_finite(array)
+    with np.errstate(over="ignore", invalid="ignore"):
+        off, turned = _not_orthonormal(array), np.sum(array[:, 0] * _cross(array[:, 1], array[:, 2]), axis=1)
+    for row in np.flatnonzero(~(off <= ROUNDED)):
+        words = (
+            f"is not a rotation matrix: its columns are not of length 1 and at right angles, by {off[row]:.3g}; if it was "
+            "rounded, take the nearest rotation (the polar decomposition), if it was scaled, divide by the scale"
+        )
+        reasons.setdefault(int(row), words)
+    for row in np.flatnonzero(turned < 0):
+        words = "is a reflection, not a rotation: its determinant is −1; change the sign of one axis, or exchange two"
+        reasons.setdefault(int(row), words)
+    m = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None, None], np.eye(3), array)
+    for _ in range(3):
+        first, second, third = m[:, 0], m[:, 1], m[:, 2]
+        cofactors = np.stack([_cross(second, third), _cross(third, first), _cross(first, second)], axis=1)
+        m = (m + cofactors / np.sum(first * cofactors[:, 0], axis=1)[:, None, None]) / 2
+    return _shepperd(m), reasons
+
+
+def _shepperd(m: Array) -> Array:
+    """Quaternions from orthonormal matrices, by the largest of the four numbers (Shepperd 1978): no division by little."""
+    (a, b, c), (d, e, f), (g, h, i) = m.transpose(1, 2, 0)
+    doubles = np.stack(  # 4·qqᵀ
+        [
+            np.stack([1 + a + e + i, h - f, c - g, d - b], axis=-1),
+            np.stack([h - f, 1 + a - e - i, b + d, c + g], axis=-1),
+            np.stack([c - g, b + d, 1 - a + e - i, f + h], axis=-1),
+            np.stack([d - b, c + g, f + h, 1 - a - e + i], axis=-1),
+        ],
+        axis=1,
+    )
+    largest = np.argmax(np.einsum("nii->ni", doubles), axis=1)
+    row = doubles[np.arange(len(m)), largest]
+    return np.asarray(row / np.sqrt(np.sum(row * row, axis=1, keepdims=True)))
+
+
+def _cross(u: Array, v: Array) -> Array:
+    (a, b, c), (d, e, f) = u.T, v.T
+    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=1)
+
+
+def _not_orthonormal(m: Array) -> Array:
+    """How far the lengths of the columns are from 1, or the cosines of their angles from 0, whichever is more."""
+    (a, b, c) = m.transpose(2, 0, 1)
+    lengths = [np.abs(np.sqrt(np.sum(u * u, axis=1)) - 1) for u in (a, b, c)]
+    angles = [np.abs(np.sum(u * v, axis=1)) for u, v in ((a, b), (b, c), (c, a))]
+    return np.asarray(np.max([*lengths, *angles], axis=0))
