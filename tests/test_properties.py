@@ -142,6 +142,21 @@ CALLS = {
     "SPD": (lambda d: refused_or_done(sf.SPD, d), SCALARS),
     "Euclidean": (lambda d: refused_or_done(sf.Euclidean, d), SCALARS),
     "PlanarShapes": (lambda d: refused_or_done(sf.PlanarShapes, d), SCALARS),
+    "Shapes3D": (lambda d: refused_or_done(sf.Shapes3D, d), SCALARS),
+    "Shapes": (lambda k, d: refused_or_done(sf.Shapes, k, d), SCALARS, SCALARS),
+    "SizeAndShape": (lambda k, d: refused_or_done(sf.SizeAndShape, k, d), SCALARS, SCALARS),
+    "ElasticCurves": (lambda k, c, r: refused_or_done(sf.ElasticCurves, k, c, r), SCALARS, SCALARS, SCALARS),
+    "Rotations": (lambda d: refused_or_done(sf.Rotations, d), SCALARS),
+    "Axes": (lambda d: refused_or_done(sf.Axes, d), SCALARS),
+    "Hyperbolic": (lambda d: refused_or_done(sf.Hyperbolic, d), SCALARS),
+    "Grassmann": (lambda n, p: refused_or_done(sf.Grassmann, n, p), SCALARS, SCALARS),
+    "Stiefel": (lambda n, p: refused_or_done(sf.Stiefel, n, p), SCALARS, SCALARS),
+    "Simplex": (lambda d, m: refused_or_done(sf.Simplex, d, m), SCALARS, SCALARS | st.just("aitchison")),
+    "Torus": (lambda d: refused_or_done(sf.Torus, d), SCALARS),
+    "Correlation": (lambda d: refused_or_done(sf.Correlation, d), SCALARS),
+    "DiagonalSPD": (lambda d: refused_or_done(sf.DiagonalSPD, d), SCALARS),
+    "Product": (lambda a, b, w: refused_or_done(sf.Product, a, b, weights=w), SPACE | SCALARS, SPACE, st.none() | ARRAYS),
+    "symmetrize": (lambda x, p: refused_or_done(sf.symmetrize, x, p), ARRAYS, ARRAYS | SCALARS),
     "Space": (lambda s, x: refused_or_done(s.validate, x), SPACE, ARRAYS),
     "Ball": (lambda s, c, r: refused_or_done(sf.Ball, s, c, r), SPACE | SCALARS, ARRAYS, SCALARS),
     "Ball.clip": (lambda s, x, how: refused_or_done(a_ball(s).clip, x, how), SPACE, ARRAYS, SCALARS | st.just("center")),
@@ -160,6 +175,20 @@ CALLS = {
     "private_mean": (
         lambda x, s, e, m, u: refused_or_done(sf.private_mean, x, a_ball(s), e, m, unit=u),
         ARRAYS, SPACE, SCALARS, SCALARS | st.just("kng"), ARRAYS,
+    ),
+    "find_region": (
+        lambda x, s, e, c: refused_or_done(sf.find_region, x, a_ball(s), e, c), ARRAYS, SPACE, SCALARS, SCALARS,
+    ),
+    "private_radius": (
+        lambda x, s, e, c: refused_or_done(sf.private_radius, x, a_ball(s), e, c), ARRAYS, SPACE, SCALARS, SCALARS,
+    ),
+    "private_variance": (
+        lambda x, e, r: refused_or_done(sf.private_variance, x, RELEASE, e, reach=r), ARRAYS, SCALARS, st.none() | SCALARS,
+    ),
+    "private_size": (lambda x, a, b, e: refused_or_done(sf.private_size, x, a, b, e), ARRAYS, SCALARS, SCALARS, SCALARS),
+    "centroid_size": (lambda x: refused_or_done(sf.centroid_size, x), ARRAYS),
+    "compare_groups": (
+        lambda x, g, s, e: refused_or_done(sf.compare_groups, x, g, a_ball(s), e), ARRAYS, ARRAYS | SCALARS, SPACE, SCALARS,
     ),
     "KNG": (lambda m, s, e, c: refused_or_done(m, a_ball(s), e, c), EVERY, SPACE, SCALARS, SCALARS | st.just("tight")),
     "Mechanism.calibrate": (lambda s, n: refused_or_done(sf.ManifoldLaplace(a_ball(s), 1.0).calibrate, n), SPACE, SCALARS),
@@ -191,7 +220,8 @@ SLOW = {
     "write_report": (describe, SUFFIXES),
 }
 WITHOUT = {  # named types without checks of their own: results, records and exceptions
-    "__version__", "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
+    "__version__", "Circle", "Comparison",  # a torus; what compare_groups gives
+    "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
     "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "RecordError", "Refusal",
     "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks
     "AmbientLaplace", "Exponential", "ManifoldLaplace", "ManifoldStaircase", "PointwiseLaplace",  # made under "KNG"

@@ -63,7 +63,7 @@ def test_what_the_fuzzer_requires_of_a_record(tmp_path, monkeypatch):
     fuzz._open_data(tmp_path / "a.csv", 0)
     whole = sf.read(tmp_path / "a.csv")
     broken = sf.Dataset(whole.points, "vectors", "CSV", {"id": np.array(["a", "b"])}, whole.path)
-    monkeypatch.setattr("sfumato.files.read", lambda *arguments: broken)
+    monkeypatch.setattr("sfumato.files.read", lambda *arguments, **options: broken)
     with pytest.raises(Broken, match="label 'id'"):
         fuzz._open_data(tmp_path / "a.csv", 0)
 

@@ -166,7 +166,8 @@ def test_files_hold_points_in_any_layout(tmp_path, rng):
     assert AXES.distance(up, same) < 1e-14
     np.save(tmp_path / "five.npy", np.zeros((4, 5)))
     with pytest.raises(
-        sf.FileError, match=r"needs rotation matrices .3, 3. or unit quaternions .4,. or rotation vectors"
+        sf.FileError,
+        match=r"needs rotation matrices of shape .3, 3. or unit quaternions of shape .4,. or rotation vectors",
     ):
         sf.read(tmp_path / "five.npy", TURNS)
 

@@ -32,6 +32,7 @@ def register(kind: type[Space], make: Callable[..., Bounds | None]) -> None:
     of one of them."""
     _MAKERS[kind] = make
     _known.cache_clear()
+    bounds_of.cache_clear()
 
 
 def has_bounds(space: Space) -> bool:
@@ -46,6 +47,7 @@ def _known(space: Space) -> Bounds | None:
     return next((make(space) for make in makers), None)
 
 
+@lru_cache(maxsize=256)
 def bounds_of(space: Space) -> Bounds:
     """The bounds of a space.
 

@@ -169,6 +169,7 @@ EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have 
 }
 
 
+@lru_cache(maxsize=64)
 def exact_of(space: Space) -> Exact | None:
     """The exact map of a space, if it has one."""
     return Exact(flat) if isinstance(space, Flat) else EXACT.get(type(space))
