@@ -12,6 +12,7 @@ import numpy as np
 from .errors import Refusal
 from .mechanisms.choice import Forecast, forecast, plans
 from .mechanisms.plan import Problem, smaller_questions
+from .mechanisms.tangent import TangentKNorm, TangentPlan
 from .privacy import PureDP
 from .regions import Ball, Region
 from .regions.look import SHARE
@@ -20,7 +21,15 @@ from .spaces.family import as_typed
 
 
 def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False) -> float:
-    """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
+    """The smallest predicted 95% error of any mechanism; infinite if none can be used.  With ``useful`` any that is below the
+    size of the region will do, and others are infinite: that of a ball's chart, which is found at once, is tried first."""
+    if useful and isinstance(region, Ball):
+        try:
+            chart = TangentKNorm(region, epsilon).plan(n)
+            if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
+                return chart.likely_error
+        except Refusal:
+            pass
     best = forecast(region, n, epsilon, check)[0]
     return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
