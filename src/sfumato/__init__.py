@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from .planning import needed_epsilon, needed_n
     from .plots import plot_release
     from .privacy import PureDP
-    from .regions import Ball, Ellipsoid
+    from .regions import Ball, Ellipsoid, widest_ball
     from .release import Guarantee, Release
     from .release.session import Session
     from .report import write_report
@@ -86,7 +86,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "adapters": "as_opendp from_geomstats",
-    "regions": "Ball Ellipsoid",
+    "regions": "Ball Ellipsoid widest_ball",
     "calibration": "Calibration Scale",
     "estimator": "PrivateFrechetMean PrivateTangentSpace",
     "frechet": "ConvergenceWarning FrechetMean frechet_mean",
@@ -188,6 +188,7 @@ __all__ = [
     "read",
     "smooth_outline",
     "symmetrize",
+    "widest_ball",
     "write_points",
     "write_report",
 ]

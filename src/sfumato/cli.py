@@ -178,6 +178,8 @@ def release(
     Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --out mean.json --plot mean.png
 
     Example: sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1 --out mean.json
+
+    Example: sfumato release headings.csv --space sphere --prior whole --inference 0.1 --epsilon 1
     """
     from .records.parts import in_parts, memory_bytes, open_parts
     from .release.session import Session
@@ -199,11 +201,18 @@ def release(
         raise ValueError("--symmetric goes with files that are read as a whole: give more --memory, or one file")
     data = replace(data, points=known.symmetrized(data.points))
     how = unit_of(data, unit_column, unit, parts) | {"invalid": invalid, "force": force, "workers": workers}
-    how |= {"check": known.share, "allow_useless": even_if_useless, "memory": limit}
+    how |= {
+        "check": known.share,
+        "allow_useless": even_if_useless,
+        "memory": limit,
+        "inference": known.inference or 0.0,
+    }
+    how |= {} if known.find is None else {"prior": region, "find": known.find}
     with ExitStack() as stack, rows_named(files, data, parts):
         points = open_parts(stack, files, manifold, limit, workers, scheduler) if parts else data.points
         how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
-        done = session.release(points, region, epsilon, mechanism, degrees=data.degrees, **how)
+        within = region if known.find is None else None
+        done = session.release(points, within, epsilon, mechanism, degrees=data.degrees, **how)
     write_outputs(done, outputs, manifold.kind)
     show(done, outputs.values(), as_json)
     typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
@@ -220,7 +229,8 @@ def region_beside(
 ) -> Region:
     """The public region that the options describe, for these records."""
     if known.public is None:
-        return known.region(space, None, load_center(str(known.center), space, choice.get("curves"), data))
+        center = None if known.limits is not None else load_center(str(known.center), space, choice.get("curves"), data)
+        return known.region(space, None, center)
     return known.region(space, sample_beside(known.public, data, files, kind, sizes, **choice))
 
 
@@ -404,21 +414,21 @@ def plan(
     check_outputs({"--plot": plot, "--simulate": simulate}, known.inputs)
     region = region_alone(known, space, {"landmarks": landmarks, "size": size, "dim": dim}, curves)
     PureDP(epsilon).check(force=True)
-    rows = forecast(region, n, epsilon, known.share)
+    rows = forecast(region, n, epsilon, known.share, **known.how)
     usable = rows[0].refusal is None
-    needs = aim(region, n, epsilon, rows[0], error, known.share)
+    needs = aim(region, n, epsilon, rows[0], error, known.share, **known.how)
     ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, known.share)
     if not usable and (plot is not None or simulate is not None):
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
         plot = simulate = None
     if plot is not None:
-        plot_plan(region, n, epsilon, plot, known.share)
+        plot_plan(region, n, epsilon, plot, known.share, **known.how)
     if simulate is not None:
-        draw_simulated(region, n, epsilon, simulate, known.share)
+        draw_simulated(region, n, epsilon, simulate, known)
     if as_json:
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
-        fewer_more = [(m, forecast(region, m, epsilon, known.share)[0]) for m in (max(1, n // 2), 2 * n)]
+        fewer_more = [(m, forecast(region, m, epsilon, known.share, **known.how)[0]) for m in (max(1, n // 2), 2 * n)]
         typer.echo(plan_in_words(region, n, epsilon, rows, fewer_more))
         typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")
         if ways:
@@ -434,7 +444,9 @@ def region_alone(known: Known, name: str, sizes: dict[str, int | None], curves: 
         kind = space_of_name(name) if name else only_space([known.public], head=False, curves=curves)
         sample = read_sample(known.public, kind, sizes, curves=curves)
         return known.region(kind.shaped(sample.points.shape[1:]), sample)
-    if known.radius is None or known.prior:
+    if known.limits is not None:
+        return known.region(named_space(name, sizes), None)
+    if (known.radius is None and known.wide is None) or known.prior:
         known.complete()
     if known.center is None:
         return known.region((space := named_space(name, sizes)), None, space.present(space.origin()))
@@ -443,7 +455,7 @@ def region_alone(known: Known, name: str, sizes: dict[str, int | None], curves: 
     return known.region(space, None, load_center(known.center, space, curves))
 
 
-def draw_simulated(region: Region, n: int, epsilon: float, path: Path, check: float) -> None:
+def draw_simulated(region: Region, n: int, epsilon: float, path: Path, known: Known) -> None:
     """The picture of a release of synthetic records that fill half of the region."""
     import numpy as np
 
@@ -451,7 +463,9 @@ def draw_simulated(region: Region, n: int, epsilon: float, path: Path, check: fl
     from .views.plots import plot_release
 
     points = region.space.random_points(region.center, region.radius / 2, n, np.random.default_rng())
-    done = private_mean(region.space.present(points), region, epsilon, check=check, allow_useless=True)
+    how: dict[str, Any] = {"check": known.share, "inference": known.inference or 0.0, "allow_useless": True}
+    how |= {"region": region} if known.find is None else {"prior": region, "find": known.find}
+    done = private_mean(region.space.present(points), epsilon=epsilon, **how)
     plot_release(done, path, title="Simulated: synthetic records")
 
 

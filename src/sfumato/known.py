@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_type_hints
 
 import numpy as np
 import typer
@@ -69,6 +69,31 @@ class Known:
             help="Left and right landmarks, counted from 1, as 1-2,3-4: each specimen becomes its mean with its mirror image.",
         ),
     ] = None
+    wide: Annotated[
+        str | None,
+        typer.Option(
+            "--prior",
+            metavar="WHERE",
+            help="Where the records surely lie, however wide: a part of epsilon then finds a smaller region within it. A "
+            "generous radius about --center; 'whole' for the whole sphere; LOW:HIGH for spd if all eigenvalues (variances) "
+            "surely lie between these numbers, as 1e-3:1e3, and for euclidean if all coordinates do.",
+        ),
+    ] = None
+    find_radius: Annotated[
+        bool,
+        typer.Option(
+            "--find-radius",
+            help="The radius is only a generous upper bound: a part of epsilon finds a smaller one about the centre.",
+        ),
+    ] = False
+    inference: Annotated[
+        float | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Share of epsilon, such as 0.1, for how much the records vary: the release then says where the mean of the "
+            "whole population lies, and not only how large the noise is.",
+        ),
+    ] = None
     check: Annotated[
         float | None,
         typer.Option(
@@ -82,6 +107,11 @@ class Known:
             (
                 self.public is not None and (self.center is not None or self.radius is not None),
                 "--public gives the centre and the size too: leave out --center and --radius, or leave out --public",
+            ),
+            *self._wrong_prior(directions),
+            (
+                self.inference is not None and not 0 < self.inference <= 0.5,
+                f"--inference {self.inference} must be a share of epsilon, above 0 and up to 0.5; 0.1 is common",
             ),
             (
                 len(directions) > 1,
@@ -103,6 +133,56 @@ class Known:
             if wrong:
                 raise ValueError(words)
 
+    def _wrong_prior(self, directions: list[str]) -> list[tuple[bool, str]]:
+        """What does not go together with a region that is yet to be found."""
+        option = "--prior" if self.wide is not None else "--find-radius"
+        others = [*directions, *(["--public"] if self.public is not None else [])]
+        return [
+            (
+                self.wide is not None and self.find_radius,
+                "--prior finds a centre and a radius, --find-radius a radius about a known centre: give one of them",
+            ),
+            (
+                self.find is not None and bool(others),
+                f"{option} is for records of which little is known: leave it out, or leave out {' and '.join(others)}",
+            ),
+            (
+                self.wide is not None and self.radius is not None,
+                f"--prior {self.wide} says how wide the region is: leave out --radius",
+            ),
+            (
+                self.wide is not None and self.limits is not None and self.center is not None,
+                f"--prior {self.wide} has a centre of its own: leave out --center",
+            ),
+        ]
+
+    @property
+    def find(self) -> Literal["ball", "radius"] | None:
+        """What is to be found privately within a generous region."""
+        return "ball" if self.wide is not None else "radius" if self.find_radius else None
+
+    @property
+    def limits(self) -> tuple[float, ...] | None:
+        """Of --prior: no numbers for all of a space, two for a range; None for a radius."""
+        if self.wide is None:
+            return None
+        if self.wide == "whole":
+            return ()
+        try:
+            numbers = [float(part) for part in self.wide.split(":")]
+            if len(numbers) > 2:
+                raise ValueError
+        except ValueError:
+            raise ValueError(
+                f"--prior {self.wide}: say a radius, as 2.5; a range, as 1e-3:1e3; or 'whole' for the whole sphere"
+            ) from None
+        return None if len(numbers) == 1 else tuple(numbers)
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """What else is asked of a plan: for the spread of the records, and for what is to be found."""
+        return {"inference": self.inference or 0.0, "find": self.find}
+
     @property
     def prior(self) -> Prior | None:
         """What is known of the directions beside a sample."""
@@ -122,12 +202,19 @@ class Known:
 
     def complete(self, mechanism: str = "auto") -> None:
         """A ValueError if no region can be made of this, or not one that the mechanism takes."""
+        charts = [option for option, given in self._by_chart.items() if given]
+        if mechanism not in ("auto", "tangent", "TangentKNorm") and charts:
+            raise ValueError(f"--mechanism {mechanism}: does not go with {charts[0]}; leave one of them out")
         if mechanism not in ("auto", "tangent", "TangentKNorm") and (self.public is not None or self.prior is not None):
             raise ValueError(
                 f"--mechanism {mechanism}: takes a ball, which --center and --radius alone give; for other regions leave "
                 "--mechanism out"
             )
-        if self.public is None and (self.center is None or self.radius is None):
+        if self.public is not None or self.limits is not None:
+            return
+        if self.wide is not None and self.center is None:
+            raise ValueError(f"--prior {self.wide} is a radius, and needs --center too: a file with one public record")
+        if self.center is None or (self.radius is None and self.wide is None):
             missing = NOTHING_KNOWN
             if self.center is not None:
                 missing = "--center needs --radius too: how far from it records lie, as is publicly known"
@@ -146,6 +233,15 @@ class Known:
         except ValueError as error:
             raise ValueError(f"--symmetric {self.symmetric}: {error}") from None
 
+    @property
+    def _by_chart(self) -> dict[str, bool]:
+        """The options that releases by chart alone take."""
+        return {
+            "--prior": self.wide is not None,
+            "--find-radius": self.find_radius,
+            "--inference": self.inference is not None,
+        }
+
     def region(self, space: Space, sample: Dataset | None, center: Any = None) -> Region:
         """The region in a space, from the public sample or the public centre."""
         from .regions import Ball, Ellipsoid
@@ -156,11 +252,25 @@ class Known:
         if sample is not None:
             points = self.symmetrized(sample.points)
             return Ellipsoid.from_sample(space, points, modes=self.modes or "auto", prior=self.prior or "auto")
+        center = None if center is None else self.symmetrized(center)
+        if self.wide is not None:
+            return self._widest(space, center)
         assert self.radius is not None
-        center = self.symmetrized(center)
         if self.prior is None:
             return Ball(space, center, self.radius)
         return replace(from_landmarks(space, center, self.radius, self.prior), modes=self.modes)
+
+    def _widest(self, space: Space, center: Any) -> Region:
+        """The prior."""
+        from .regions import Ball, widest_ball
+
+        limits = self.limits
+        if limits is None:
+            return Ball(space, center, float(str(self.wide)))
+        try:
+            return widest_ball(space, *limits)
+        except ValueError as error:
+            raise ValueError(f"--prior {self.wide}: {error}") from None
 
 
 def knowing(command: Callable[..., None]) -> Callable[..., None]:

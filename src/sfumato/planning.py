@@ -20,21 +20,23 @@ from .release import write_atomically
 from .spaces.family import as_typed
 
 
-def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False) -> float:
+def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
     """The smallest predicted 95% error of any mechanism; infinite if none can be used.  With ``useful`` any that is below the
     size of the region will do, and others are infinite: that of a ball's chart, which is found at once, is tried first."""
-    if useful and isinstance(region, Ball):
+    if useful and isinstance(region, Ball) and not any(how.values()):
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
             if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
                 return chart.likely_error
         except Refusal:
             pass
-    best = forecast(region, n, epsilon, check)[0]
+    best = forecast(region, n, epsilon, check, **how)[0]
     return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
 
-def needed_epsilon(region: Region, n: int, error: float | None = None, check: float = SHARE) -> float | None:
+def needed_epsilon(
+    region: Region, n: int, error: float | None = None, check: float = SHARE, **how: Any
+) -> float | None:
     """The smallest ε at which n records give this 95% error.  Touches no data.
 
     Parameters
@@ -47,6 +49,8 @@ def needed_epsilon(region: Region, n: int, error: float | None = None, check: fl
         The 95% error that you want, as a distance; any that is below the size of the region unless given.
     check : float
         The share of ε for a look, as of :func:`sfumato.private_mean`.
+    **how
+        ``inference`` and ``find``, likewise; with ``find`` the region is a prior.
 
     Returns
     -------
@@ -60,11 +64,13 @@ def needed_epsilon(region: Region, n: int, error: float | None = None, check: fl
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda x: best_error(region, n, 10.0**x, check, error is None), error, -4.0, 2.0, 3e-3)
+    found = _least(lambda x: best_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0, 3e-3)
     return None if found is None else 10.0**found
 
 
-def needed_n(region: Region, epsilon: float, error: float | None = None, check: float = SHARE) -> int | None:
+def needed_n(
+    region: Region, epsilon: float, error: float | None = None, check: float = SHARE, **how: Any
+) -> int | None:
     """The smallest number of records that gives this 95% error.  Touches no data.
 
     Parameters
@@ -73,7 +79,7 @@ def needed_n(region: Region, epsilon: float, error: float | None = None, check: 
         The public region.
     epsilon : float
         The privacy loss.
-    error, check
+    error, check, **how
         As of :func:`needed_epsilon`.
 
     Returns
@@ -88,7 +94,9 @@ def needed_n(region: Region, epsilon: float, error: float | None = None, check: 
     >>> needed_n(ball, epsilon=1.0, error=0.004) > 900
     True
     """
-    found = _least(lambda x: best_error(region, round(10.0**x), epsilon, check, error is None), error, 0.0, 9.0, 3e-3)
+    found = _least(
+        lambda x: best_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, 9.0, 3e-3
+    )
     return None if found is None else round(10.0**found)
 
 
@@ -118,14 +126,14 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
 
 
 def aim(
-    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE
+    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE, **how: Any
 ) -> dict[str, float | None]:
     """What an error needs: the one that is wanted, or half of the best; where that is of no use, any that is."""
     if error is None and best.error_95 is not None and not best.useless:
         error = best.error_95 / 2
     enough = {
-        "epsilon_at_n": needed_epsilon(region, n, error, check),
-        "n_at_epsilon": needed_n(region, epsilon, error, check),
+        "epsilon_at_n": needed_epsilon(region, n, error, check, **how),
+        "n_at_epsilon": needed_n(region, epsilon, error, check, **how),
     }
     return {"error_95": error, **enough}
 
@@ -154,14 +162,14 @@ def _least(
     return high
 
 
-def plot_plan(region: Region, n: int, epsilon: float, path: Path, check: float = SHARE) -> None:
+def plot_plan(region: Region, n: int, epsilon: float, path: Path, check: float = SHARE, **how: Any) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
     from .views.figures import figure
 
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
     curves: dict[str, list[tuple[int, float]]] = {}
     for size in sizes:
-        for row in forecast(region, int(size), epsilon, check):
+        for row in forecast(region, int(size), epsilon, check, **how):
             if row.error_95 is not None:
                 curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
     drawn = figure(7, 4.4)

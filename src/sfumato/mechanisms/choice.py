@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -72,6 +72,8 @@ class Forecast:
         In how many directions it learns anything, where it is made in a chart.
     useless : bool
         Whether the error at 95% is not below the size of the region: such a release is refused unless wanted.
+    spending : dict
+        Shares of ε that are spent on other things than the mean, by what they are.
 
     Examples
     --------
@@ -89,6 +91,7 @@ class Forecast:
     to_beat: float | None = None
     directions: int | None = None
     useless: bool = False
+    spending: Mapping[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, name: str, found: Plan | Refusal) -> Forecast:
@@ -97,7 +100,7 @@ class Forecast:
             return cls(name, None, None, None, str(found))
         chart = found.record.chart
         numbers = (found.scale.sigma, found.release_error(0.5), found.likely_error, None, found.to_beat)
-        return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless)
+        return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless, found.spending)
 
 
 def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
@@ -130,8 +133,26 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
     return sorted(found, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error)
 
 
-def forecast(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[Forecast]:
-    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only."""
+def forecast(
+    region: Region,
+    n: int,
+    epsilon: float,
+    check: float = SHARE,
+    inference: float = 0.0,
+    find: Literal["ball", "radius"] | None = None,
+) -> list[Forecast]:
+    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
+
+    ``inference`` and ``find`` as of :func:`choose`: only charts do either; the error within a ball that is yet to be found is
+    that in the whole prior.
+    """
+    if inference or find is not None:
+        found: Plan | Refusal
+        try:
+            found = choose(Problem(region, n, PureDP(epsilon)), check=check, inference=inference, find=find)
+        except Refusal as refusal:
+            found = refusal
+        return [Forecast.of(TangentKNorm.name, found)]
     return [Forecast.of(name, found) for name, found in plans(Problem(region, n, PureDP(epsilon)), check)]
 
 

@@ -182,6 +182,21 @@ class FindPlan(ComposedPlan):
         return self._whole(plan, f"{words} were spent on finding the ball", source=self.source)
 
     @property
+    def likely_error(self) -> float:
+        """Of the noise alone, if the records filled the prior: in proportion in the ball that is found.  How far a mean in its
+        chart is from the Fréchet mean is known once it is."""
+        return self.stated_error
+
+    @property
+    def remedies(self) -> list[str]:
+        return []
+
+    @property
+    def spending(self) -> dict[str, float]:
+        both = {"its centre": self.shares.center, "its radius": self.shares.radius}
+        return {f"finding {what}": share for what, share in both.items() if share}
+
+    @property
     def source(self) -> str:
         found = "centre and radius" if self.finder.first is not None else "radius"
         return f"{found} found privately in a public ball of radius {self.finder.prior.radius:.6g}"

@@ -47,6 +47,19 @@ class InferencePlan(ComposedPlan):
         return self.base.losses
 
     @property
+    def likely_error(self) -> float:
+        return self.base.likely_error
+
+    @property
+    def remedies(self) -> list[str]:
+        return self.base.remedies
+
+    @property
+    def spending(self) -> dict[str, float]:
+        rest = {what: (1 - self.share) * share for what, share in self.base.spending.items()}
+        return {**rest, "the spread of the records": self.share}
+
+    @property
     def after(self) -> str:
         return self.base.after
 

@@ -213,6 +213,11 @@ class Plan(ABC):
         return ""
 
     @property
+    def spending(self) -> dict[str, float]:
+        """What else shares of ε are spent on, by what it is."""
+        return {}
+
+    @property
     def described(self) -> ChartOf | None:
         """The chart that it is made in."""
         return None

@@ -136,3 +136,37 @@ def check_invalid(invalid: str) -> None:
     """Raise an error unless ``invalid`` is one of the two known words."""
     if invalid not in ("raise", "center"):
         raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")
+
+
+def widest_ball(space: Space, low: float | None = None, high: float | None = None) -> Ball:
+    """A ball that surely holds the records, where nothing is known of them but this: a prior for ``private_mean(prior=…)``.
+
+    Parameters
+    ----------
+    space : Space
+        For spheres the whole sphere, and no numbers are given.
+    low, high : float, optional
+        Public numbers between which all eigenvalues of a covariance matrix lie (choose them from the units and the sensor), or
+        all coordinates of a vector.
+
+    Returns
+    -------
+    Ball
+        For matrices of size k that about √(low·high)·I, of radius √k·½·ln(high/low): it holds them all, as the distance of P
+        from c·I is the root of the sum of ln²(λᵢ/c).
+
+    Examples
+    --------
+    >>> from sfumato import SPD, Sphere
+    >>> widest_ball(Sphere(dim=2)).radius == np.pi
+    True
+    >>> ball = widest_ball(SPD(size=3), 1e-3, 1e3)
+    >>> round(ball.radius, 2), bool(ball.distances([np.diag([1e-3, 1e3, 5.0])])[0] < ball.radius)
+    (11.96, True)
+    """
+    if (low is None) != (high is None):
+        raise ValueError("give both numbers, the smaller first, or none")
+    if low is not None and high is not None and not -np.inf < low < high < np.inf:
+        raise ValueError(f"the numbers must be finite, the smaller first, not {low!r} and {high!r}")
+    center, radius = space.widest(low, high)
+    return Ball(space, space.present(center), radius)

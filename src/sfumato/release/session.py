@@ -58,7 +58,7 @@ class Session:
     def release(
         self,
         points: Any,
-        region: Region,
+        region: Region | None,
         epsilon: float,
         mechanism: str = "auto",
         *,
@@ -68,7 +68,7 @@ class Session:
         """The Fréchet mean, released as by :func:`sfumato.private_mean`, paid for, written and noted in the ledger.
 
         The region is a Ball, an Ellipsoid or what its makers give; ``options`` are those of ``private_mean``, such as ``unit``,
-        ``check`` and ``allow_useless``.
+        ``check`` and ``allow_useless``; with a ``prior`` among them the region is None.
 
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """

@@ -251,6 +251,13 @@ class Space(ABC):
         """The linear space that this one lies in, if it lies in one."""
         return None
 
+    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
+        """Centre and radius of a ball that surely holds the records: all of the space, where it is bounded; or all points whose
+        numbers, as each space understands that, lie between two public ones.  A ValueError says what the space takes."""
+        raise ValueError(
+            f"{self} has no ball that surely holds all records: give a public centre and a generous radius"
+        )
+
     landmark_dim: ClassVar[int | None] = None  # coordinates of each landmark, where points are landmarks
 
     def displacements(self, base: Points, bending: bool = False) -> Array:

@@ -61,6 +61,12 @@ class Euclidean(Space):
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return vectors
 
+    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
+        """The ball about the cube of all vectors whose coordinates lie between two numbers."""
+        if low is None or high is None:
+            raise ValueError(f"{self}: give two numbers between which all coordinates surely lie")
+        return np.full(self.dim, low / 2 + high / 2), float(np.sqrt(self.dim) * (high / 2 - low / 2))
+
     def embedding(self) -> Embedding | None:
         return Embedding(self.dim)
 

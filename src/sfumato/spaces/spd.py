@@ -204,6 +204,12 @@ class SPD(Space):
         diagonal = np.diagonal(white, axis1=-2, axis2=-1)
         return np.concatenate([diagonal, np.sqrt(2) * white[..., rows, columns]], axis=-1)
 
+    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
+        """All matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""
+        if low is None or high is None or not low > 0:
+            raise ValueError(f"{self}: give two positive numbers between which all eigenvalues (variances) surely lie")
+        return np.sqrt(low) * np.sqrt(high) * np.eye(self.size), float(np.sqrt(self.size) * np.log(high / low) / 2)
+
     def embedding(self) -> Embedding | None:
         return TriangleEmbedding(self.dim, self.size)
 

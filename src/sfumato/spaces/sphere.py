@@ -191,6 +191,12 @@ class Sphere(Space):
 
         return of
 
+    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
+        """The whole sphere: radius π/√κ about any point."""
+        if low is not None or high is not None:
+            raise ValueError(f"{self}: directions have no range of numbers; the whole sphere is the widest ball")
+        return self.origin(), math.pi / math.sqrt(self.curvature)
+
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
 

@@ -29,11 +29,11 @@ def some(words: list[str], most: int = 5) -> list[str]:
 
 
 def region_used(region: Region, release: Release) -> Ball | Ellipsoid:
-    """The region that a release was made in: that which was given, or what was settled for its n and ε."""
-    chart = release.record.get("chart")
-    if chart is None or chart["basis"] is None:
-        return Ball(region.space, region.space.present(region.center), release.record["ball"]["radius"])
-    return Ellipsoid(region.space, region.space.present(region.center), chart["axes"], chart["basis"])
+    """The region that a release was made in: that which was given, what was settled for its n and ε, or what was found."""
+    chart, ball = release.chart, release.ball
+    if chart is None or chart.basis is None:
+        return Ball(region.space, ball.center, ball.radius)
+    return Ellipsoid(region.space, ball.center, chart.axes, chart.basis)
 
 
 def of_clipping(region: Ball | Ellipsoid, points: Points, first: bool) -> str:

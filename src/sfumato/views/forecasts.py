@@ -24,7 +24,22 @@ def plan_in_words(
         numbers = "" if row.refusal is not None else f"{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}"
         numbers += f"{row.to_beat:10.4g}{mark}" if numbers else f"  cannot be used: {row.refusal}"
         lines.append(f"{row.mechanism:14s}{numbers}")
-    return "\n".join([*lines, *_judged(region, rows[0], others)])
+    return "\n".join([*lines, *_judged(region, rows[0], others), *_spent(rows[0])])
+
+
+def _spent(best: Forecast) -> list[str]:
+    """What else ε is spent on, and what that means for the error."""
+    if not best.spending:
+        return []
+    shares = [f"{share:.0%} on {what}" for what, share in best.spending.items()]
+    rest = 1 - sum(best.spending.values())
+    lines = [f"Of epsilon, {', '.join(shares)} and {rest:.0%} on the mean."]
+    if any("finding" in what for what in best.spending):
+        lines.append(
+            "These errors are as if the records filled the whole of the prior. Where they fill a part of it only, the region "
+            "that is found is smaller, and the error nearly in proportion."
+        )
+    return lines
 
 
 def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast]]) -> list[str]:
