@@ -99,7 +99,7 @@ def options(
     ] = False,
 ) -> None:
     """Differentially private means of shapes, covariance matrices and directions."""
-    if context.invoked_subcommand != "release":
+    if context.invoked_subcommand not in ("release", "compare"):
         ctrl_c.words = "what was at work is not finished"
 
 
@@ -378,6 +378,82 @@ def load_center(text: str, space: Space, curves: Any = None, records: Dataset | 
         raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(data)}")
     same_order(f"--center {text}", data, records)
     return data.points[0]
+
+
+# -- compare -------------------------------------------------------------------------------------------------------------
+@app.command()
+@knowing
+def compare(
+    files: FilesArgument,
+    by: Annotated[str, typer.Option(help="Column that says which group a record is in, such as sex or species.")],
+    epsilon: EpsilonOption,
+    known: Known,
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Table (CSV) with the groups, where the records do not say them: told by a column such as ID."
+        ),
+    ] = None,
+    labels_are_public: Annotated[
+        bool,
+        typer.Option("--labels-are-public", help="Say that everybody may know the group of every person."),
+    ] = False,
+    space: UsualSpaceOption = "",
+    out: Annotated[Path, typer.Option(help="Where the comparison's JSON record goes.")] = Path("comparison.json"),
+    plot: Annotated[Path | None, typer.Option(help="Picture of two groups and how they differ (PNG or SVG).")] = None,
+    report: ReportOption = None,
+    unit_column: UnitColumnOption = None,
+    unit: UnitOption = None,
+    invalid: InvalidOption = "raise",
+    ledger: LedgerOption = None,
+    dataset: DatasetOption = None,
+    landmarks: LandmarksOption = None,
+    size: SizeOption = None,
+    dim: DimOption = None,
+    columns: ColumnsOption = None,
+    array: ArrayOption = None,
+    missing: MissingOption = None,
+    even_if_useless: UselessOption = False,
+    force: ForceOption = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Release the private mean of each group, and say which differ: a test of equal means for each pair.
+
+    All groups together cost one epsilon, as each person is in one group; who is in which must be public knowledge.
+
+    Example: sfumato compare fish.tps --by sex --labels-are-public --public atlas.tps --epsilon 1 --plot sexes.png
+    """
+    from .files.labels import groups_of
+    from .mechanisms.inference import SHARE
+    from .release.session import Session
+    from .views.compared import pairs_in_words
+    from .views.curator import of_clipping, region_used
+    from .views.outputs import check_comparable, check_outputs, write_comparison
+
+    known.complete()
+    known.for_groups()
+    check_comparable(by, labels_are_public)
+    outputs = {"--out": out, "--plot": plot, "--report": report}
+    check_outputs(outputs, [*files, *known.inputs, *filter(None, [ledger, labels])], force)
+    session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
+    session.afford(epsilon)  # before any record is read
+    choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing}
+    sizes = {"landmarks": landmarks, "size": size, "dim": dim}
+    data, manifold, kind = load(files, space, sizes, **choice)
+    groups = groups_of(data, by, labels)
+    data = replace(data, labels={name: column for name, column in data.labels.items() if name != by})
+    tell_source(data, manifold, None, False, missing is not None)
+    region = region_beside(known, data, manifold, files, kind, sizes, **choice)
+    how = unit_of(data, unit_column, unit, False) | {"invalid": invalid, "force": force}
+    how |= {"inference": known.inference or SHARE, "allow_useless": even_if_useless}
+    with rows_named(files, data, False):
+        done = session.compare(data, groups, region, epsilon, **how)
+    write_comparison(done, outputs)
+    written = ", ".join(str(path) for path in outputs.values() if path is not None)
+    words = f"{done.describe()}\n\n{pairs_in_words(done)}\n\nWritten: {written}\n"
+    typer.echo(done.to_json() if as_json else words, nl=False)
+    used = region_used(region, next(iter(done.groups.values())))
+    typer.echo("\n" + of_clipping(used, data.points, first=False), err=True)
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------

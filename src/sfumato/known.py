@@ -233,6 +233,16 @@ class Known:
         except ValueError as error:
             raise ValueError(f"--symmetric {self.symmetric}: {error}") from None
 
+    def for_groups(self) -> None:
+        """A ValueError if a comparison of groups cannot use this."""
+        if self.find is not None:
+            raise ValueError(
+                "groups are compared in one region that is known beforehand: find one first (in Python sfumato.find_region), "
+                "or give --public, or --center and --radius"
+            )
+        if self.check:
+            raise ValueError("--check: no look is taken where groups are compared; leave it out")
+
     @property
     def _by_chart(self) -> dict[str, bool]:
         """The options that releases by chart alone take."""

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import csv
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..spaces.base import Array
-from .base import FileError, Labels, allowed
+from .base import Dataset, FileError, Labels, allowed
 
 WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -61,3 +63,48 @@ def numbers(values: list[Any]) -> Array | None:
         return None
     small = [np.inf if isinstance(value, int) and abs(value) >= 1 << 1023 else value for value in values]
     return np.array(small, dtype=np.float64)
+
+
+def groups_of(data: Dataset, by: str, file: Path | None = None) -> NDArray[Any]:
+    """The column ``by``, one value for each record: of the data itself, or of a table that has a column in common with it, such
+    as ID, by which its rows are told."""
+    if file is None:
+        if by not in data.labels:
+            known = ", ".join(data.labels) or "none"
+            raise ValueError(
+                f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table "
+                "of their own, give --labels FILE.csv"
+            )
+        return data.labels[by]
+    header, rows = _table(file)
+    shared = [name for name in header if name in data.labels and name != by]
+    if by not in header or not shared:
+        missing = f"column {by!r}" if by not in header else "column in common with the records"
+        own = ", ".join(data.labels) or "none"
+        raise ValueError(f"--labels {file}: has no {missing}; it has: {', '.join(header)}; the records have: {own}")
+    at, of = header.index(shared[0]), header.index(by)
+    found: dict[str, str] = {}
+    for line, row in enumerate(rows, start=2):
+        name, group = row[at].strip(), row[of].strip()
+        if found.setdefault(name, group) != group:
+            raise ValueError(
+                f"--labels {file}: line {line}: {shared[0]} {name!r} is in two groups, {found[name]} and {group}"
+            )
+    keys = [str(value).strip() for value in data.labels[shared[0]]]
+    for place, key in enumerate(keys):
+        if key not in found:
+            raise ValueError(f"--labels {file}: has no line for {data.where(place)}: {shared[0]} {key!r}")
+    return np.array([found[key] for key in keys], dtype=np.str_)
+
+
+def _table(file: Path) -> tuple[list[str], list[list[str]]]:
+    """Header and rows of a small table of text."""
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError:
+        raise ValueError(f"--labels {file}: is not a table of text; save it as CSV (UTF-8)") from None
+    mark = max(",;\t", key=text.partition("\n")[0].count)
+    lines = [row for row in csv.reader(text.splitlines(), delimiter=mark) if any(row)]
+    if len(lines) < 2 or len({len(row) for row in lines}) > 1:
+        raise ValueError(f"--labels {file}: must have a first line of names and as many entries in each line")
+    return [name.strip() for name in lines[0]], lines[1:]

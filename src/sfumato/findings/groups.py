@@ -30,7 +30,7 @@ from ..release import Release
 from ..release.atomic import write_atomically
 from ..release.population import chart_coordinates
 from ..spaces.base import Array
-from ..units import reduce_to_units, take_unit
+from ..units import UNKNOWN, reduce_to_units, take_unit
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -76,11 +76,18 @@ class Difference:
         return self.length > self.chart_radius
 
     @property
+    def p(self) -> str:
+        """The p-value in words: those above 0.15 and below 0.001 are not told apart."""
+        if self.p_value < 0.001:
+            return "p below 0.001"
+        return f"p = {self.p_value:.2g}" if self.p_value <= 1 - LEAST else f"p above {1 - LEAST:.2g}"
+
+    @property
     def words(self) -> str:
-        p = f"p = {self.p_value:.2g}" if self.p_value <= 1 - LEAST else f"p above {1 - LEAST:.2g}"
-        p = p if self.p_value >= 0.001 else "p below 0.001"
         verdict = "differ" if self.differs else "may be the same, as far as these releases tell"
-        return f"The means of {self.first} and {self.second} {verdict} ({p}, at the level of {1 - self.level:.2g})."
+        return (
+            f"The means of {self.first} and {self.second} {verdict} ({self.p}, at the level of {1 - self.level:.2g})."
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -250,6 +257,7 @@ def compare_groups(
     if not public_labels:
         raise Refusal(PRIVATE_LABELS)
     privacy = PureDP(epsilon).check(force)
+    points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     chart = _one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
     plans = {name: _plan(chart, records.n, privacy, inference, allow_useless) for name, records in parts.items()}
@@ -261,7 +269,7 @@ def compare_groups(
         paid = budget.charge(privacy.epsilon, {**first, **about, "n": sum(sizes.values())})
     groups = {}
     for name, plan in plans.items():
-        release = plan.release(parts[name], words)
+        release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
         groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=NEIGHBOURS))
     found = Comparison(groups, privacy.epsilon)
     note_release(budget, paid, found)
@@ -272,18 +280,22 @@ def _by_group(
     points: Any, labels: Any, region: Region, unit: Any, unit_name: str, invalid: str
 ) -> tuple[dict[str, Records], str]:
     """The records of each group, one for each unit, in the order of the labels; and the unit in words."""
-    data = as_data(points, region.space)
     if isinstance(labels, str):
-        known = data.labels if isinstance(data, Dataset) else {}
+        known = dict(points.labels) if isinstance(points, Dataset) else {}
         if labels not in known:
             raise ValueError(f"there is no label {labels!r} beside the points; there are: {', '.join(known) or 'none'}")
-        labels = known[labels]
+        labels = known.pop(labels)
+        points = replace(points, labels=known)  # a group says not whose record it is
     groups = np.asarray(labels)
-    points, unit = take_unit(data, unit)
+    points, unit = take_unit(points, unit)
     admitted = region.admit(points, invalid)
     if groups.shape != (len(admitted),):
         raise ValueError(f"{len(admitted)} records need as many labels of groups, not an array of shape {groups.shape}")
-    groups = groups.astype(str)
+    groups = np.char.strip(groups.astype(str))
+    if (unknown := np.flatnonzero(np.isin(groups, UNKNOWN))).size:
+        raise ValueError(
+            f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}: label or remove them"
+        )
     names = sorted(dict.fromkeys(groups.tolist()))
     if len(names) < 2:
         raise ValueError(

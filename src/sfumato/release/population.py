@@ -49,14 +49,19 @@ class PopulationRegion:
         return np.asarray(np.linalg.norm(distance, axis=1) <= self.chart_radius)
 
     @property
+    def size(self) -> str:
+        """The semi-axes: one, or the shortest and the longest."""
+        low, high = self.semi_axes.min(), self.semi_axes.max()
+        return f"{high:.3g}" if np.isclose(low, high) else f"between {low:.3g} and {high:.3g} by direction"
+
+    @property
     def words(self) -> str:
         """What it says, in a sentence that a paper can use."""
-        release, low, high = self.release, self.semi_axes.min(), self.semi_axes.max()
-        size = f"{high:.3g}" if np.isclose(low, high) else f"between {low:.3g} and {high:.3g} by direction"
+        release = self.release
         spent = release.spread is not None
         spread = "" if spent else ", taking the records as spread out as their public region allows"
         return (
-            f"With {self.level:.0%} confidence the mean of the population lies within {size} of the released mean "
+            f"With {self.level:.0%} confidence the mean of the population lies within {self.size} of the released mean "
             f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{spread}). "
             "It is the mean of the population as clipped to the public region."
         )

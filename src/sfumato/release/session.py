@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BudgetExceeded, UnsavedError
 from ..interruption import Interruption
@@ -14,6 +14,11 @@ from ..privacy import PureDP
 from ..regions import Region
 from .ledger import Entry, Ledger
 from .record import Release
+
+if TYPE_CHECKING:
+    from ..findings import Comparison
+
+T = TypeVar("T", "Release", "Comparison")
 
 
 @dataclass
@@ -73,21 +78,34 @@ class Session:
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
         from .. import private_mean
-        from ..mechanisms.plan import note_release
 
         self.entry = None
         self.afford(epsilon)
         release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
-        release = release if degrees is None else release.in_degrees(degrees)
+        return self._keep(release if degrees is None else release.in_degrees(degrees))
+
+    def compare(self, points: Any, labels: Any, region: Region, epsilon: float, **options: Any) -> Comparison:
+        """The means of groups, released as by :func:`sfumato.compare_groups`, paid for as one, written to one file and noted in
+        the ledger; ``options`` are those of ``compare_groups``."""
+        from ..findings import compare_groups
+
+        self.entry = None
+        self.afford(epsilon)
+        return self._keep(compare_groups(points, labels, region, epsilon, budget=self, **options))
+
+    def _keep(self, made: T) -> T:
+        """Write what was made, and note it beside its charge."""
+        from ..mechanisms.plan import note_release
+
         with self.ctrl_c.held_back():
             try:
-                release.save(self.out, overwrite=self.overwrite)
+                made.save(self.out, overwrite=self.overwrite)
             except OSError as error:
-                raise UnsavedError(f"{self.out} could not be written ({error.strerror})", release) from None
+                raise UnsavedError(f"{self.out} could not be written ({error.strerror})", made) from None
             self.ctrl_c.words = (
                 f"the release is made and is in {self.out}: do not release again. What else was asked for is missing"
             )
             if self.entry is not None:
-                note_release(self.ledger, self.entry, release)
+                note_release(self.ledger, self.entry, made)
         self.ctrl_c.check()
-        return release
+        return made

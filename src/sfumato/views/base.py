@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..calibration.chart import chart_error
+from ..calibration.population import LEAST
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
+from ..release.population import chart_coordinates
 from ..spaces.base import Array
 from .figures import grid
 from .page import Block
@@ -45,8 +47,9 @@ class View:
             rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
         return grid(header, rows)
 
-    def draw_pair(self, releases: Mapping[str, Release]) -> Figure:
-        """A picture of the releases of two groups, by their names, without caption."""
+    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+        """A picture of the releases of two groups, by their names, without caption; ``radius`` is that of the 95% region for
+        the difference of the population means, in the chart's norm."""
         (head, first), (_, second) = (self.table(release) for release in releases.values())
         header = (head[0], *(f"{name}: {column}" for name in releases for column in head[1:]))
         return grid(header, [(*one, *two[1:]) for one, two in zip(first, second, strict=True)][:MOST_ROWS])
@@ -126,9 +129,12 @@ class Noise:
     w: Array
     sigma: float
     P: float
+    fixed: float | None = None  # the radius of the ball, where it is not that of the noise
 
     def reach(self, m: int) -> float:
-        """The quantile of σ·χ_{p+1}·χ_m, rounded up."""
+        """The quantile of σ·χ_{p+1}·χ_m, rounded up; of a ball that is given, its radius."""
+        if self.fixed is not None:
+            return self.fixed
         return chart_error(np.where(np.arange(len(self.w)) < m, 1.0, 0.0), self.sigma).quantile(self.P)
 
     def values(self, u: Array) -> Array:
@@ -149,6 +155,20 @@ def noise_of(release: Release, p: float) -> Noise | None:
     at, space = chart.center, chart.space
     tangent = space.coordinates(at, space.log(at, space.validate(release.value[None])))[0]
     return Noise(chart, chart.basis @ tangent / chart.axes, release.calibration.sigma, p)
+
+
+def population_of(release: Release, level: float) -> Noise | None:
+    """The region for the mean of the population, which is a ball in the chart, where a share of ε was spent on it: any image of
+    that ball, such as one landmark, holds the image of the mean with the same confidence, all of them at once."""
+    chart = chart_of(release)
+    if chart is None or release.spread is None or level < LEAST:
+        return None
+    w = chart_coordinates(release, release.raw[None])[0]
+    return Noise(chart, w, release.calibration.sigma, level, release.region(level).chart_radius)
+
+
+def population_label(level: float) -> str:
+    return f"{level:.0%} region for the population's mean"
 
 
 def numbered(rows: Any) -> list[tuple[str, ...]]:

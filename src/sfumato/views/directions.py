@@ -2,15 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, chart_of, error_or_none, is_geodesic, length, noise_of, public_ball
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, intervals, name_of, shared_legend
+from .base import (
+    View,
+    chart_of,
+    error_or_none,
+    is_geodesic,
+    length,
+    noise_of,
+    population_label,
+    population_of,
+    public_ball,
+)
+from .figures import (
+    FAINT,
+    LAYER,
+    LAYERS,
+    PAIR,
+    QUIET,
+    REGION,
+    SHARP,
+    SOFT,
+    figure,
+    intervals,
+    name_of,
+    shared_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -44,6 +67,29 @@ class Directions(View):
         if length(release.value) > 0 and release.value.size in (2, 3):
             return (_draw_circle if release.value.size == 2 else _draw_globe)(release, p)
         return _draw_coordinates(release, p)
+
+    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+        if all(release.value.shape == (3,) and length(release.value) > 0 for release in releases.values()):
+            return _draw_pair(releases)
+        return super().draw_pair(releases, radius)
+
+
+def _draw_pair(releases: Mapping[str, Release]) -> Figure:
+    """Both on one globe, and closer where they lie close together."""
+    values = [release.value / length(release.value) for release in releases.values()]
+    view = values[0] + values[1]
+    view = values[0] if length(view) < 0.1 else view / length(view)
+    edges = [edge for release in releases.values() if (edge := _region_edge(release, 0.95)) is not None]
+    angle = max(_widest_angle(view, points) for points in (np.stack(values), *edges))
+    closer = angle < 0.5
+    drawn = figure(9.4 if closer else 6, 6.0 if closer else 7.0)
+    panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
+    _pair_globe(panels[0], releases, view, 1.0)
+    shared_legend(drawn, 2)
+    if closer:
+        _pair_globe(panels[1], releases, view, min(0.99, 1.25 * float(np.sin(angle))))
+        panels[1].set_title(f"close up: {np.degrees(2.5 * angle):.2g}° across", fontsize=10, color=QUIET)
+    return drawn
 
 
 class Undirected(Directions):
@@ -131,12 +177,14 @@ def _draw_globe(release: Release, p: float) -> Figure:
     edge = _noise_edge(release, p)
     angle = None if error is None else cap_angle(release, error)
     if edge is not None:
-        angle = float(np.arccos(np.clip(edge @ release.value / length(release.value) ** 2, -1.0, 1.0)).max())
+        angle = _widest_angle(release.value, edge)
+    if (region := _region_edge(release, p)) is not None:
+        angle = max(angle or 0.0, _widest_angle(release.value, region))
     closer = angle is not None and angle < 0.25
     drawn = figure(9.4 if closer else 6, 5.7 if closer else 6.9)
     panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
     _globe(panels[0], release, p, error, reach=1.0)
-    shared_legend(drawn, 4 if closer else 2)
+    shared_legend(drawn, 2 if region is not None or not closer else 4)
     if closer and angle is not None:
         _globe(panels[1], release, p, error, reach=1.6 * float(np.sin(angle)))
         panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=10, color=SHARP)
@@ -145,17 +193,12 @@ def _draw_globe(release: Release, p: float) -> Figure:
 
 def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: float) -> None:
     """The sphere from straight above the released direction; ``reach`` is how much of its radius is shown."""
-    from matplotlib.patches import Circle, Polygon
+    from matplotlib.patches import Polygon
 
     view, whole = release.value / length(release.value), reach == 1.0
-    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
-    up = axis - (axis @ view) * view
-    up /= length(up)
-    frame = np.stack([np.cross(up, view), up, view])
-    if whole:
-        axes.add_patch(Circle((0, 0), 1.0, fc="#fbf9f6", ec=QUIET, lw=0.8, zorder=0))
-    for line in _graticule(view, reach):
-        _curve(axes, frame @ line.T, whole, color=FAINT, lw=0.7, zorder=1)
+    frame = _sphere(axes, view, reach)
+    if (region := _region_edge(release, p)) is not None:
+        _curve(axes, frame @ region.T / length(release.value), whole, zorder=3, label=population_label(p), **REGION)
     if error is not None:
         angle, shape = cap_angle(release, error), _noise_edge(release, p)
         label, edge = _angle_label(release, error, p), np.sin(min(angle, np.pi / 2)) * _turns(2)
@@ -167,6 +210,21 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
         axes.plot(*edge.T, color=SOFT, lw=3.0 if flat else 0.9, zorder=2, label=label)
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
+
+
+def _sphere(axes: Axes, view: Array, reach: float) -> Array:
+    """A globe, or a part of it, from straight above a direction: across, up and towards the eye."""
+    from matplotlib.patches import Circle
+
+    whole = reach == 1.0
+    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
+    up = axis - (axis @ view) * view
+    up /= length(up)
+    frame = np.stack([np.cross(up, view), up, view])
+    if whole:
+        axes.add_patch(Circle((0, 0), 1.0, fc="#fbf9f6", ec=QUIET, lw=0.8, zorder=0))
+    for line in _graticule(view, reach):
+        _curve(axes, frame @ line.T, whole, color=FAINT, lw=0.7, zorder=1)
     shown = 1.12 if whole else reach
     axes.set(aspect="equal", xlim=(-shown, shown), ylim=(-shown, shown), xticks=[], yticks=[], frame_on=not whole)
     axes.spines[:].set_color(FAINT)
@@ -174,6 +232,42 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
     for text, end in zip(("+x", "+y", "+z", "−x", "−y", "−z"), 1.03 * np.vstack([frame.T, -frame.T]), strict=True):
         if whole and end[2] > -0.2:
             axes.annotate(text, end[:2], xytext=(0, 5), **style)
+    return frame
+
+
+def _pair_globe(axes: Axes, releases: Mapping[str, Release], view: Array, reach: float) -> None:
+    """Two directions, each with the region of its population's mean, and the shortest way from the first to the second."""
+    from matplotlib.patches import Polygon
+
+    frame, whole, ends = _sphere(axes, view, reach), reach == 1.0, list[Array]()
+    for color, mark, (name, release) in zip(PAIR, "os", releases.items(), strict=True):
+        at, edge = release.value / length(release.value), _region_edge(release, 0.95)
+        if edge is not None:
+            around = edge / length(release.value) @ frame.T
+            axes.add_patch(Polygon(around[:, :2], color=color, alpha=0.15, lw=0, zorder=2))
+            _curve(axes, around.T, whole, color=color, lw=1.1, zorder=3, label=f"95% region, population of {name}")
+        x, y, _ = frame @ at
+        axes.plot(x, y, ls="", marker=mark, ms=6, color=color, zorder=5, label=f"released mean of {name}")
+        ends.append(at)
+    part = np.linspace(0, 1, 60)[:, None]
+    way = (1 - part) * ends[0] + part * ends[1]
+    way /= np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-300)
+    _curve(axes, frame @ way.T, whole, color="#222222", lw=0.8, zorder=4)
+
+
+def _widest_angle(direction: Array, edge: Array) -> float:
+    """The largest angle between a direction and those of an edge."""
+    cosine = edge @ direction / (np.linalg.norm(edge, axis=1) * length(direction))
+    return float(np.arccos(np.clip(cosine, -1.0, 1.0)).max())
+
+
+def _region_edge(release: Release, level: float) -> Array | None:
+    """Round the region for the population's mean, where there is one on this side of the globe."""
+    found = population_of(release, level)
+    if found is None or len(found.w) > 2:
+        return None
+    edge = found.values(found.reach(len(found.w)) * _turns(len(found.w)))
+    return edge if (edge @ release.value > 0).all() else None
 
 
 def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:

@@ -21,6 +21,12 @@ if TYPE_CHECKING:
 
 SOFT, SHARP, QUIET = "#c9a66b", "#6b3f1d", "#8a8a8a"
 FAINT = "#e2ddd6"
+REGION: dict[str, Any] = {
+    "color": "#4f86b5",
+    "lw": 1.1,
+    "ls": (0, (4, 2)),
+}  # of a population's mean: a second, lighter outline
+PAIR = ("#0072b2", "#d55e00")  # two groups, told apart by all eyes (Okabe and Ito)
 LAYERS = np.linspace(1.0, 0.04, 24)  # a soft edge: many thin layers of one colour, each smaller than the last
 ALPHA = 0.03
 LAYER: dict[str, Any] = {"color": SOFT, "alpha": ALPHA, "lw": 0}
@@ -67,9 +73,17 @@ def shared_legend(drawn: Figure, columns: int) -> None:
 
 
 def intervals(
-    release: Release, p: float, what: str, value: Array, bars: Range | None, centre: Array, reach: Range
+    release: Release,
+    p: float,
+    what: str,
+    value: Array,
+    bars: Range | None,
+    centre: Array,
+    reach: Range,
+    region: Range | None = None,
 ) -> Figure:
-    """Numbers side by side with their bars, the public centre and the range that clipping left to each record."""
+    """Numbers side by side with their bars, the public centre and the range that clipping left to each record; ``region`` is the
+    range of the population's mean."""
     from matplotlib.ticker import FixedLocator, MaxNLocator
 
     count = len(value)
@@ -84,6 +98,11 @@ def intervals(
         for end in bars:
             axes.plot(at, end, ls="", marker="_", ms=thick, mew=0.8, color=SOFT)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error, all bars at once")
+    if region is not None:
+        wide = min(0.3, 0.02 * thick + 0.06)
+        for i, low, high in zip(at, *region, strict=True):
+            name = f"{p:.0%} region for the population's mean" if i == 1 else None
+            axes.plot(i + wide * np.array([-1, 1, 1, -1, -1]), [low, low, high, high, low], label=name, **REGION)
     small = float(np.clip(120 / count, 1.5, 6))
     axes.vlines(at, *reach, color=QUIET, lw=0.8, ls=":", label="range of clipped records", zorder=1)
     axes.plot(at, centre, ls="", marker="o", ms=small, mfc="white", mec=QUIET, label="public centre")

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..release import Release
 from ..release.atomic import check_writable
+
+if TYPE_CHECKING:
+    from ..findings import Comparison
 
 PICTURE = (".png", ".svg")
 ENDINGS = {"--plot": PICTURE, "--simulate": PICTURE, "--report": (".html", ".md"), "--value": (".tps", ".csv", ".npy")}
@@ -38,6 +41,31 @@ def check_outputs(outputs: Mapping[str, Path | None], inputs: list[Path], force:
             raise ValueError(f"{option} {path}: exists already; choose another name, or give --force to replace it")
         check_writable(path, f"{option} {path}")
         taken[path.resolve()] = f"{option} {path}"
+
+
+def check_comparable(by: str, public: bool) -> None:
+    """A ValueError that asks for the word that the groups are public, with the reason."""
+    if not public:
+        raise ValueError(
+            f"is the {by} of every person public knowledge? All groups together cost one epsilon only because nobody changes "
+            "groups when a record is replaced, and the sizes of the groups are published as they are. If everybody may know "
+            f"the {by} of every person, add --labels-are-public. If it is private (a diagnosis, say), do not compare by it"
+        )
+
+
+def write_comparison(comparison: Comparison, outputs: Mapping[str, Path | None]) -> None:
+    """The picture and the report of a comparison that is saved as ``--out``."""
+    from .compared import plot_comparison, write_comparison_report
+
+    plot, report = outputs.get("--plot"), outputs.get("--report")
+    try:
+        if plot is not None:
+            plot_comparison(comparison, plot)
+        if report is not None:
+            write_comparison_report(comparison, report)
+    except (OSError, ValueError) as error:
+        made = f"the comparison is made and is in {outputs['--out']}; do not compare again"
+        raise ValueError(f"{made}. What failed: {error}") from None
 
 
 def write_outputs(release: Release, outputs: Mapping[str, Path | None], kind: Any) -> None:

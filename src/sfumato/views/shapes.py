@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,8 +12,21 @@ from ..outlines import crosses_itself
 from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
-from .base import View, error_or_none, is_geodesic, noise_of, numbered
-from .figures import ALPHA, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, top_legend
+from .base import Noise, View, error_or_none, is_geodesic, noise_of, numbered, population_label, population_of
+from .figures import (
+    ALPHA,
+    LAYER,
+    LAYERS,
+    PAIR,
+    QUIET,
+    REGION,
+    SHARP,
+    SOFT,
+    figure,
+    name_of,
+    shared_legend,
+    top_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,6 +48,9 @@ def looks_like_an_outline(landmarks: Array) -> bool:
     steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
     size = np.linalg.norm(np.ptp(landmarks, axis=0))
     return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
+
+
+MOST_NUMBERS = 60  # landmarks that are numbered where two shapes are drawn
 
 
 class Shapes(View):
@@ -58,8 +75,36 @@ class Shapes(View):
         drawn = figure(9, 1.0 + min(max(9 * (high - low)[1] / (high - low)[0], 2.0), 8.0))
         axes = drawn.add_subplot()
         panel.draw(axes, low, high, 9, outline)
-        top_legend(axes, 3)
+        top_legend(axes, 3 if panel.region is None else 4)
         return drawn
+
+    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+        """Both shapes over each other with the way of each landmark from the first to the second, and the same as a grid."""
+        first, second = (Panel(release, 0.95) for release in releases.values())
+        tips = _tips(first, second, radius)
+        points = np.concatenate([first.released, second.released])
+        low, high = points.min(axis=0), points.max(axis=0)
+        margin = 0.08 * float((high - low).max())
+        low, high = low - margin, high + margin
+        tall = float(np.clip(4.9 * (high - low)[1] / (high - low)[0], 1.8, 6.0))
+        drawn = figure(10.5, tall + 1.1)
+        axes = drawn.subplots(1, 2)
+        _overlay(axes[0], [*releases], first.released, second.released, tips)
+        _grid(axes[1], first.released, second.released, low, high)
+        for panel in axes:
+            panel.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+            panel.axis("off")
+        one, two = releases
+        axes[1].set_title(f"a grid on {one}, bent to {two}", fontsize=10, color=QUIET)
+        axes[0].set_title(f"from {one} to {two}", fontsize=10, color=QUIET)
+        shared_legend(drawn, 4)
+        return drawn
+
+
+def _ellipses(noise: Noise, k: int) -> tuple[Array, Array]:
+    """Of each landmark the half-axes of the image of the ball, and its turn in degrees."""
+    sides, halves, _ = np.linalg.svd(noise.moves(2).reshape(k, 2, -1))
+    return np.pad(halves, ((0, 0), (0, 2 - halves.shape[1]))), np.degrees(np.arctan2(sides[:, 1, 0], sides[:, 0, 0]))
 
 
 class Panel:
@@ -78,33 +123,38 @@ class Panel:
         error, self.noise = error_or_none(release, p), noise_of(release, p)
         self.halves, self.turns = np.full((k, 2), 0.0 if error is None else error / np.sqrt(k)), np.zeros(k)
         if self.noise is not None:
-            sides, halves, _ = np.linalg.svd(self.noise.moves(2).reshape(k, 2, -1))
-            self.halves = np.pad(halves, ((0, 0), (0, 2 - halves.shape[1])))
-            self.turns = np.degrees(np.arctan2(sides[:, 1, 0], sides[:, 0, 0]))
+            self.halves, self.turns = _ellipses(self.noise, k)
+        self.region = population_of(release, p)
+        self.region_label = population_label(p)
         self.label = f"its {p:.0%} error, {'shared evenly' if self.noise is None else 'by landmark'}"
 
     def draw(self, axes: Axes, low: Array, high: Array, width: float, outline: Sequence[int] | None) -> None:
         """On axes of this width in inches, between two corners; no marker hides what is about it."""
         axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.axis("off")
+        region = None if self.region is None else _ellipses(self.region, len(self.released))
         seen = 72 * width / (high - low)[0] * float(np.median(self.halves[:, 0]))
         if outline is None and looks_like_an_outline(self.reference):
             if seen > 0:
-                soft_band(axes, self.released, self._widths(), low, high, self.label)
+                soft_band(axes, self.released, self._widths(self.noise), low, high, self.label)
+            if self.region is not None:
+                _rim(axes, self.released, self._widths(self.region), low, high, self.region_label)
             draw_curves(axes, self.reference, self.released, self.name)
         else:
             if seen > 0:
                 _discs(axes, self.released, self.halves, self.turns, self.label)
+            if region is not None:
+                _outlines(axes, self.released, *region, self.region_label)
             size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
             draw_landmarks(axes, self.reference, self.released, self.name, outline, size)
 
-    def _widths(self) -> Array:
+    def _widths(self, noise: Noise | None) -> Array:
         """How far the outline may be off at each landmark, across it."""
-        if self.noise is None:
+        if noise is None:
             return self.halves[:, 0]
         along = np.roll(self.released, -1, axis=0) - np.roll(self.released, 1, axis=0)
         across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1, keepdims=True)
-        moves = self.noise.moves(1).reshape(len(across), 2, -1)
+        moves = noise.moves(1).reshape(len(across), 2, -1)
         return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", across, moves), axis=1))
 
 
@@ -113,8 +163,48 @@ def limits(panels: Sequence[Panel], some: Sequence[int] | None = None) -> tuple[
     rows = slice(None) if some is None else list(some)
     points = np.concatenate([each[rows] for panel in panels for each in (panel.reference, panel.released)])
     about = max(float(panel.halves[rows].max()) for panel in panels)
+    wide = [_ellipses(panel.region, len(panel.released))[0] for panel in panels if panel.region is not None]
+    about = max([about, *(float(halves[rows].max()) for halves in wide)])
     margin = max(1.15 * about, 0.015 * float(np.ptp(points, axis=0).max()), 1e-9)
     return points.min(axis=0) - margin, points.max(axis=0) + margin
+
+
+def _tips(first: Panel, second: Panel, radius: float) -> tuple[Array, Array] | None:
+    """What the region for the difference leaves to the end of each arrow, where a chart is known: half-axes and turns."""
+    if second.region is None:
+        return None
+    return _ellipses(replace(second.region, fixed=radius), len(second.released))
+
+
+def _overlay(axes: Axes, names: Sequence[str], first: Array, second: Array, tips: tuple[Array, Array] | None) -> None:
+    """Two shapes, and an arrow for each landmark, as long as the difference is."""
+    closed = looks_like_an_outline(first)
+    ring = [*range(len(first)), 0]
+    for shape, color, name, mark in zip((first, second), PAIR, names, "os", strict=True):
+        size = 1.5 if closed else 3.5
+        style: dict[str, Any] = {"ls": "-" if closed else "", "lw": 1.2, "marker": mark, "ms": size, "color": color}
+        axes.plot(*shape[ring if closed else slice(None)].T, label=name, zorder=3, **style)
+    if tips is not None and not closed:
+        _outlines(axes, second, *tips, "95% region for the difference", color=QUIET)
+    arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.0025, "color": "#222222"}
+    axes.quiver(*first.T, *(second - first).T, headwidth=5, headlength=6, headaxislength=5, zorder=4, **arrow)
+    for i, at in enumerate(first if len(first) <= MOST_NUMBERS and not closed else [], start=1):
+        axes.annotate(str(i), at, xytext=(5, 5), textcoords="offset points", fontsize=7, color=QUIET)
+
+
+def _grid(axes: Axes, first: Array, second: Array, low: Array, high: Array) -> None:
+    """A square grid bent by the thin-plate spline that takes the first shape to the second (Bookstein 1989)."""
+    from scipy.interpolate import RBFInterpolator
+
+    bend = RBFInterpolator(first, second, kernel="thin_plate_spline")
+    step = float((high - low).max()) / 22
+    x, y = (np.arange(low[i] + step / 2, high[i], step) for i in (0, 1))
+    fine = [np.linspace(low[i], high[i], 120) for i in (0, 1)]
+    lines = [np.stack([np.full(120, at), fine[1]], axis=1) for at in x]
+    lines += [np.stack([fine[0], np.full(120, at)], axis=1) for at in y]
+    for line in lines:
+        axes.plot(*bend(line).T, color=QUIET, lw=0.6, zorder=1)
+    axes.plot(*second.T, ls="", marker="s", ms=4, color=PAIR[1], zorder=3)
 
 
 def draw_curves(axes: Axes, reference: Array, released: Array, name: str, closed: bool = True) -> None:
@@ -150,6 +240,18 @@ def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str
         axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
 
 
+def _outlines(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str, **style: Any) -> None:
+    """An empty ellipse about each landmark."""
+    from matplotlib.patches import Ellipse
+
+    for i, (at, size, turn) in enumerate(zip(landmarks, 2 * halves, turns, strict=True)):
+        about = {**REGION, "ls": "-", "lw": 0.8, **style}
+        edge = Ellipse(
+            at, *size, angle=turn, fill=False, ec=about.pop("color"), label=label if i == 0 else None, **about
+        )
+        axes.add_patch(edge)
+
+
 def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
     """The released landmarks turned towards the reference; scaled only where shapes, which have no size, were released."""
     if is_geodesic(release):
@@ -159,8 +261,26 @@ def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
     return space.present(z * (np.conj(c) / abs(c) if abs(c) > 0 else 1.0))
 
 
+def _rim(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str) -> None:
+    """The edge of all points within ``widths``, of its corners, of a closed polygon."""
+    style = {"colors": [REGION["color"]], "linewidths": REGION["lw"], "linestyles": "dashed"}
+    axes.contour(*_in_widths(ring, widths, low, high), levels=[1.0], **style)
+    axes.plot([], [], label=label, **REGION)
+
+
 def soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str, closed: bool = True) -> None:
     """All points within ``widths``, of its corners, of a polygon, darker towards it."""
+    x, y, distance = _in_widths(ring, widths, low, high, closed)
+    for fraction in LAYERS:
+        axes.contourf(x, y, distance, levels=[-1.0, fraction], colors=[SOFT], alpha=ALPHA)
+    axes.contour(x, y, distance, levels=[1.0], colors=[SOFT], linewidths=0.6)
+    axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
+
+
+def _in_widths(
+    ring: Array, widths: Array, low: Array, high: Array, closed: bool = True
+) -> tuple[Array, Array, Array]:
+    """Places between two corners, and how far each is from a polygon, in widths."""
     x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
     distance = np.full(grid.shape[:2], np.inf)  # in widths
@@ -170,7 +290,4 @@ def soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, l
         along = np.clip((grid - a) @ side / max(float(side @ side), 1e-300), 0.0, 1.0)
         off = np.linalg.norm(grid - a - along[..., None] * side, axis=-1)
         distance = np.minimum(distance, off / np.maximum(v + (w - v) * along, 1e-300))
-    for fraction in LAYERS:
-        axes.contourf(x, y, distance, levels=[-1.0, fraction], colors=[SOFT], alpha=ALPHA)
-    axes.contour(x, y, distance, levels=[1.0], colors=[SOFT], linewidths=0.6)
-    axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
+    return x, y, distance
