@@ -184,7 +184,7 @@ def _draw_globe(release: Release, p: float) -> Figure:
     drawn = figure(9.4 if closer else 6, 5.7 if closer else 6.9)
     panels = drawn.subplots(1, 2 if closer else 1, squeeze=False)[0]
     _globe(panels[0], release, p, error, reach=1.0)
-    shared_legend(drawn, 2 if region is not None or not closer else 4)
+    shared_legend(drawn, 2 if not closer else 4 if region is None else 3)
     if closer and angle is not None:
         _globe(panels[1], release, p, error, reach=1.6 * float(np.sin(angle)))
         panels[1].set_title(f"close up: {np.degrees(3.2 * angle):.2g}° across", fontsize=10, color=SHARP)

@@ -82,8 +82,8 @@ def intervals(
     reach: Range,
     region: Range | None = None,
 ) -> Figure:
-    """Numbers side by side with their bars, the public centre and the range that clipping left to each record; ``region`` is the
-    range of the population's mean."""
+    """Numbers side by side with their bars, the public centre and the range that clipping left to each record; ``region`` is
+    the range of the population's mean."""
     from matplotlib.ticker import FixedLocator, MaxNLocator
 
     count = len(value)

@@ -146,7 +146,8 @@ class Panel:
             if region is not None:
                 _outlines(axes, self.released, *region, self.region_label)
             size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
-            draw_landmarks(axes, self.reference, self.released, self.name, outline, size)
+            wide = 0.0 if region is None else 72 * width / (high - low)[0] * float(np.median(region[0][:, 0]))
+            draw_landmarks(axes, self.reference, self.released, self.name, outline, size, 3 + 0.75 * wide)
 
     def _widths(self, noise: Noise | None) -> Array:
         """How far the outline may be off at each landmark, across it."""
@@ -188,8 +189,12 @@ def _overlay(axes: Axes, names: Sequence[str], first: Array, second: Array, tips
         _outlines(axes, second, *tips, "95% region for the difference", color=QUIET)
     arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.0025, "color": "#222222"}
     axes.quiver(*first.T, *(second - first).T, headwidth=5, headlength=6, headaxislength=5, zorder=4, **arrow)
-    for i, at in enumerate(first if len(first) <= MOST_NUMBERS and not closed else [], start=1):
-        axes.annotate(str(i), at, xytext=(5, 5), textcoords="offset points", fontsize=7, color=QUIET)
+    middle = first.mean(axis=0)
+    out = [max(pair, key=lambda at: float(np.linalg.norm(at - middle))) for pair in zip(first, second, strict=True)]
+    for i, at in enumerate(out if len(out) <= MOST_NUMBERS and not closed else [], start=1):
+        away = 11 * (at - middle) / max(float(np.linalg.norm(at - middle)), 1e-300)
+        style = {"textcoords": "offset points", "fontsize": 7, "color": QUIET, "ha": "center", "va": "center"}
+        axes.annotate(str(i), at, xytext=tuple(away), **style)
 
 
 def _grid(axes: Axes, first: Array, second: Array, low: Array, high: Array) -> None:
@@ -215,9 +220,15 @@ def draw_curves(axes: Axes, reference: Array, released: Array, name: str, closed
 
 
 def draw_landmarks(
-    axes: Axes, reference: Array, released: Array, name: str, outline: Sequence[int] | None, size: float
+    axes: Axes,
+    reference: Array,
+    released: Array,
+    name: str,
+    outline: Sequence[int] | None,
+    size: float,
+    away: float = 3.0,
 ) -> None:
-    """Both shapes as landmarks, each joined to where it was; numbered, of very many only some."""
+    """Both shapes as landmarks, each joined to where it was; numbered, of very many only some, so many points ``away``."""
     ring = [] if outline is None else [*outline, outline[0]]
     axes.plot(*reference[ring].T, color=QUIET, lw=0.8, ls=":", zorder=1)
     axes.plot(*released[ring].T, color=SHARP, lw=1.0, alpha=0.7, zorder=2)
@@ -228,7 +239,7 @@ def draw_landmarks(
     axes.plot(*released.T, **dot, color=SHARP, label=name, zorder=4)
     style: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 7, "color": SHARP}
     for i in range(0, len(released), -(-len(released) // MOST_NUMBERS)):
-        axes.annotate(str(i + 1), released[i], xytext=(3, 3), **style).set_in_layout(False)
+        axes.annotate(str(i + 1), released[i], xytext=(away, away), **style).set_in_layout(False)
 
 
 def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:
