@@ -266,7 +266,7 @@ def _region_edge(release: Release, level: float) -> Array | None:
     found = population_of(release, level)
     if found is None or len(found.w) > 2:
         return None
-    edge = found.values(found.reach(len(found.w)) * _turns(len(found.w)))
+    edge = _facing(release, found.values(found.reach(len(found.w)) * _turns(len(found.w))))
     return edge if (edge @ release.value > 0).all() else None
 
 

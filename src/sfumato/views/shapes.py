@@ -50,9 +50,6 @@ def looks_like_an_outline(landmarks: Array) -> bool:
     return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
 
 
-MOST_NUMBERS = 60  # landmarks that are numbered where two shapes are drawn
-
-
 class Shapes(View):
     origin, exact_up_to = "a regular polygon", np.inf
 
@@ -288,9 +285,7 @@ def soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, l
     axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
 
 
-def _in_widths(
-    ring: Array, widths: Array, low: Array, high: Array, closed: bool = True
-) -> tuple[Array, Array, Array]:
+def _in_widths(ring: Array, widths: Array, low: Array, high: Array, closed: bool = True) -> tuple[Array, Array, Array]:
     """Places between two corners, and how far each is from a polygon, in widths."""
     x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
     grid = np.stack(np.meshgrid(x, y), axis=-1)
