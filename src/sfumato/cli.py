@@ -413,6 +413,7 @@ def compare(
     columns: ColumnsOption = None,
     array: ArrayOption = None,
     missing: MissingOption = None,
+    curves: CurvesOption = None,
     even_if_useless: UselessOption = False,
     force: ForceOption = False,
     as_json: JsonOption = False,
@@ -437,13 +438,14 @@ def compare(
     check_outputs(outputs, [*files, *known.inputs, *filter(None, [ledger, labels])], force)
     session = Session(out, open_ledger(ledger, dataset), force, ctrl_c)
     session.afford(epsilon)  # before any record is read
-    choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing}
+    choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing, "curves": curves}
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
     data, manifold, kind = load(files, space, sizes, **choice)
     groups = groups_of(data, by, labels)
     data = replace(data, labels={name: column for name, column in data.labels.items() if name != by})
     tell_source(data, manifold, None, False, missing is not None)
     region = region_beside(known, data, manifold, files, kind, sizes, **choice)
+    data = replace(data, points=known.symmetrized(data.points))
     how = unit_of(data, unit_column, unit, False) | {"invalid": invalid, "force": force}
     how |= {"inference": known.inference or SHARE, "allow_useless": even_if_useless}
     with rows_named(files, data, False):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -70,7 +71,8 @@ class Directions(View):
 
     def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
         if all(release.value.shape == (3,) and length(release.value) > 0 for release in releases.values()):
-            return _draw_pair(releases)
+            (one, first), (two, second) = releases.items()
+            return _draw_pair({one: first, two: replace(second, value=_facing(first, second.value))})
         return super().draw_pair(releases, radius)
 
 

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, error_or_none, is_geodesic, numbered, public_ball
+from .base import View, error_or_none, is_geodesic, numbered, population_label, population_of, public_ball
 from .figures import (
     LAYER,
     LAYERS,
+    PAIR,
     QUIET,
+    REGION,
     SHARP,
     SOFT,
     Range,
@@ -55,6 +58,15 @@ class Matrices(View):
         drawable = len(release.value) in (2, 3) and np.linalg.eigvalsh(release.value)[0] > 0
         return (_draw_ellipses if drawable else _draw_eigenvalues)(release, p)
 
+    banded = True  # whether a length in a chart bounds a matrix from below and above, as matrix_bounds says
+
+    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+        """Both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
+        values = [release.value for release in releases.values()]
+        if len(values[0]) in (2, 3) and min(np.linalg.eigvalsh(values)[:, 0]) > 0:
+            return _draw_two(releases, self.banded)
+        return _draw_heat(releases)
+
 
 def matrix_bounds(release: Release, error: float) -> tuple[Array, Array]:
     """Matrices below and above the statistic if the error holds (differences are positive semidefinite).
@@ -86,21 +98,79 @@ def _draw_ellipses(release: Release, p: float) -> Figure:
     """{x : xᵀP⁻¹x = 1}, on each plane of two axes.  Ellipses are nested as matrices are ordered, so the band is certain, and
     the shadow of an ellipsoid is the ellipse of the submatrix."""
     ball, error, size = public_ball(release), error_or_none(release, p), len(release.value)
-    planes = [(i, j) for i in range(size) for j in range(i + 1, size)]
     outer = [ball.center * np.exp(min(ball.radius, WIDEST)), release.value]
     outer += [] if error is None else [matrix_bounds(release, error)[1]]
+    region = region_bounds(release, p)
+    outer += [] if region is None else [region[1]]
+    drawn, panels = _planes(outer)
+    for axes, plane in panels:
+        _draw_plane(axes, release, ball, plane, p)
+    shared_legend(drawn, 2 if size == 2 else 4 if region is None else 3)
+    return drawn
+
+
+def _planes(outer: list[Array]) -> tuple[Figure, list[tuple[Axes, tuple[int, int]]]]:
+    """Panels for the planes of two axes, on which the ellipses of all these matrices have room."""
+    size = len(outer[0])
+    planes = [(i, j) for i in range(size) for j in range(i + 1, size)]
     extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
     tall = float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 1.7
     drawn = figure(6.4, tall) if size == 2 else figure(10, 4.4)
     panels = drawn.subplots(1, len(planes), squeeze=False)[0]
     for axes, plane in zip(panels, planes, strict=True):
-        _draw_plane(axes, release, ball, plane, p)
         x, y = (extent[list(plane)] if size == 2 else np.full(2, extent.max())).tolist()  # one scale for all panels
         names = {"xlabel": f"axis {plane[0] + 1}", "ylabel": f"axis {plane[1] + 1}"}
         axes.set(aspect="equal", xlim=(-x, x), ylim=(-y, y), **names)
         plain(axes)
-    shared_legend(drawn, 2 if size == 2 else 4)
+    return drawn, [*zip(panels, planes, strict=True)]
+
+
+def region_bounds(release: Release, level: float) -> tuple[Array, Array] | None:
+    """Matrices below and above the population's mean, by the region for it; None where nothing was spent on that."""
+    if population_of(release, level) is None:
+        return None
+    return matrix_bounds(replace(release, value=release.raw, unprojected=None), release.region(level).radius)
+
+
+def _draw_two(releases: Mapping[str, Release], banded: bool) -> Figure:
+    bounds = [region_bounds(release, 0.95) if banded else None for release in releases.values()]
+    outer = [release.value for release in releases.values()] + [bound[1] for bound in bounds if bound is not None]
+    drawn, panels = _planes(outer)
+    for axes, plane in panels:
+        part = np.ix_(plane, plane)
+        for (name, release), bound, color, style in zip(releases.items(), bounds, PAIR, ("-", "--"), strict=True):
+            if bound is not None:
+                low, high = (_ellipse(matrix[part]) for matrix in bound)
+                axes.fill(*np.vstack([high, low[::-1]]).T, color=color, alpha=0.18, lw=0)
+            axes.plot(*_ellipse(release.value[part]).T, color=color, lw=1.6, ls=style, label=f"released mean of {name}")
+    if bounds[0] is not None:
+        panels[0][0].fill([], [], color=QUIET, alpha=0.3, lw=0, label="95% region for its population's mean")
+    shared_legend(drawn, 1 if len(outer[0]) == 2 else 3)
     return drawn
+
+
+def _draw_heat(releases: Mapping[str, Release]) -> Figure:
+    """Both matrices in the same colours, and their difference in colours of its own."""
+    (one, two), values = releases, [release.value for release in releases.values()]
+    drawn = figure(12.5, 4.6)
+    panels = drawn.subplots(1, 3)
+    images = [(values[0], one), (values[1], two), (values[1] - values[0], f"{two} minus {one}")]
+    most = [float(np.abs(values).max())] * 2 + [max(float(np.abs(images[2][0]).max()), 1e-300)]
+    for axes, (matrix, title), largest in zip(panels, images, most, strict=True):
+        image = heat(axes, matrix, title, largest)
+        if axes is not panels[0]:
+            drawn.colorbar(image, ax=axes if axes is panels[2] else list(panels[:2]), shrink=0.8)
+    return drawn
+
+
+def heat(axes: Axes, matrix: Array, title: str, most: float) -> Any:
+    """A matrix in colours, of which the strongest stand for ± most."""
+    image = axes.imshow(matrix, cmap="PuOr_r", vmin=-most, vmax=most)
+    at = np.unique(np.linspace(0, len(matrix) - 1, min(len(matrix), 9)).round().astype(int))
+    axes.set_xticks(at, [str(i + 1) for i in at], fontsize=8)
+    axes.set_yticks(at, [str(i + 1) for i in at], fontsize=8)
+    axes.set_xlabel(f"{title}, by channel", fontsize=10)
+    return image
 
 
 def _draw_plane(axes: Axes, release: Release, ball: Ball, plane: tuple[int, int], p: float) -> None:
@@ -116,6 +186,10 @@ def _draw_plane(axes: Axes, release: Release, ball: Ball, plane: tuple[int, int]
             if np.linalg.eigvalsh(bound[part])[0] > 0:
                 axes.plot(*_ellipse(bound[part]).T, color=SOFT, lw=0.6)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error")
+    for bound in region_bounds(release, p) or ():
+        axes.plot(*_ellipse(bound[part]).T, **REGION)
+    if region_bounds(release, p) is not None:
+        axes.plot([], [], label=population_label(p), **REGION)
     centre = ball.center[part]
     for sign in (-1, 1):
         edge = _ellipse(centre * np.exp(sign * min(ball.radius, WIDEST)))
@@ -133,13 +207,17 @@ def _draw_eigenvalues(release: Release, p: float) -> Figure:
     """Eigenvalues with what the error allows: the k-th eigenvalue rises with the matrix (Weyl), so the bars are certain."""
     error, factor, centre = error_or_none(release, p), np.exp(min(release.ball.radius, WIDEST)), _center(release)
     bars = None if error is None else [spectrum(bound) for bound in matrix_bounds(release, error)]
-    return draw_spectrum(release, p, None if bars is None else (bars[0], bars[1]), (centre / factor, centre * factor))
+    region, bound = region_bounds(release, p), None
+    if region is not None:
+        bound = spectrum(region[0]), spectrum(region[1])
+    reach = (centre / factor, centre * factor)
+    return draw_spectrum(release, p, None if bars is None else (bars[0], bars[1]), reach, bound)
 
 
-def draw_spectrum(release: Release, p: float, bars: Range | None, reach: Range) -> Figure:
+def draw_spectrum(release: Release, p: float, bars: Range | None, reach: Range, region: Range | None = None) -> Figure:
     """Eigenvalues, with what the error and clipping allow to each."""
     value, what = spectrum(release.value), "eigenvalue, the largest first"
-    drawn = intervals(release, p, what, value, bars, _center(release), reach)
+    drawn = intervals(release, p, what, value, bars, _center(release), reach, region)
     axes = drawn.axes[0]
     if (value if bars is None else bars[0]).min() > 0:
         log_scale(axes)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, chart_of, error_or_none, noise_of, numbered
+from .base import View, chart_of, error_or_none, noise_of, numbered, population_of
 from .figures import Range, figure, intervals, name_of
-from .matrices import WIDEST, Matrices, draw_spectrum, log_scale, spectrum
+from .matrices import WIDEST, Matrices, draw_spectrum, heat, log_scale, spectrum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,21 +24,23 @@ class LogEuclideanMatrices(Matrices):
     """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
     leave it."""
 
-    exact_up_to = np.inf
+    exact_up_to, banded = np.inf, False
 
     def meaning(self, release: Release, error: float) -> str:
         return f"every eigenvalue within a factor of {_factor(error):.4g}"
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         error, centre, value = error_or_none(release, p), spectrum(release.ball.center), spectrum(release.value)
-        return draw_spectrum(release, p, _within(value, error), _about(centre, _factor(release.ball.radius)))
+        wide = None if population_of(release, p) is None else release.region(p).radius
+        region = _within(spectrum(release.raw), wide)
+        return draw_spectrum(release, p, _within(value, error), _about(centre, _factor(release.ball.radius)), region)
 
 
 class TransportMatrices(Matrices):
     """An error e keeps the standard deviation in every direction, so also the root of every eigenvalue, within e: with S = FFᵀ
     and T = GGᵀ it is at least ‖F − GU‖ for some orthogonal U, and |‖Fᵀx‖ − ‖Gᵀx‖| is at most that for a unit vector x."""
 
-    exact_up_to = 0
+    exact_up_to, banded = 0, False
 
     def meaning(self, release: Release, error: float) -> str:
         return f"every standard deviation within {error:.4g}"
@@ -53,7 +55,7 @@ class TransportMatrices(Matrices):
 class _Heat(Matrices):
     """The released matrix beside the public centre, in colours.  No error is drawn: it says nothing certain of one entry."""
 
-    exact_up_to = np.inf
+    exact_up_to, banded = np.inf, False
     bar = "covariance"
 
     def shown(self, release: Release, p: float) -> str:
@@ -65,11 +67,7 @@ class _Heat(Matrices):
         drawn = figure(9.6, 4.8)
         panels = drawn.subplots(1, 2)
         for axes, matrix, title in zip(panels, (value, centre), (name_of(release), "public centre"), strict=True):
-            image = axes.imshow(matrix, cmap="PuOr_r", vmin=-most, vmax=most)
-            at = np.unique(np.linspace(0, len(matrix) - 1, min(len(matrix), 9)).round().astype(int))
-            axes.set_xticks(at, [str(i + 1) for i in at], fontsize=8)
-            axes.set_yticks(at, [str(i + 1) for i in at], fontsize=8)
-            axes.set_xlabel(f"{title}, by channel", fontsize=10)
+            image = heat(axes, matrix, title, most)
             for i, j in np.ndindex(matrix.shape) if len(matrix) <= WRITTEN else ():
                 dark = abs(matrix[i, j]) > 0.6 * most
                 color = "white" if dark else "black"

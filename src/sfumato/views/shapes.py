@@ -86,7 +86,7 @@ class Shapes(View):
         tall = float(np.clip(4.9 * (high - low)[1] / (high - low)[0], 1.8, 6.0))
         drawn = figure(10.5, tall + 1.1)
         axes = drawn.subplots(1, 2)
-        _overlay(axes[0], [*releases], first.released, second.released, tips)
+        draw_overlay(axes[0], [*releases], first.released, second.released, tips)
         _grid(axes[1], first.released, second.released, low, high)
         for panel in axes:
             panel.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
@@ -141,7 +141,7 @@ class Panel:
             if seen > 0:
                 _discs(axes, self.released, self.halves, self.turns, self.label)
             if region is not None:
-                _outlines(axes, self.released, *region, self.region_label)
+                draw_outlines(axes, self.released, *region, self.region_label)
             size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
             wide = 0.0 if region is None else 72 * width / (high - low)[0] * float(np.median(region[0][:, 0]))
             draw_landmarks(axes, self.reference, self.released, self.name, outline, size, 3 + 0.75 * wide)
@@ -174,7 +174,9 @@ def _tips(first: Panel, second: Panel, radius: float) -> tuple[Array, Array] | N
     return _ellipses(replace(second.region, fixed=radius), len(second.released))
 
 
-def _overlay(axes: Axes, names: Sequence[str], first: Array, second: Array, tips: tuple[Array, Array] | None) -> None:
+def draw_overlay(
+    axes: Axes, names: Sequence[str], first: Array, second: Array, tips: tuple[Array, Array] | None
+) -> None:
     """Two shapes, and an arrow for each landmark, as long as the difference is."""
     closed = looks_like_an_outline(first)
     ring = [*range(len(first)), 0]
@@ -183,7 +185,7 @@ def _overlay(axes: Axes, names: Sequence[str], first: Array, second: Array, tips
         style: dict[str, Any] = {"ls": "-" if closed else "", "lw": 1.2, "marker": mark, "ms": size, "color": color}
         axes.plot(*shape[ring if closed else slice(None)].T, label=name, zorder=3, **style)
     if tips is not None and not closed:
-        _outlines(axes, second, *tips, "95% region for the difference", color=QUIET)
+        draw_outlines(axes, second, *tips, "95% region for the difference", color=QUIET)
     arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.0025, "color": "#222222"}
     axes.quiver(*first.T, *(second - first).T, headwidth=5, headlength=6, headaxislength=5, zorder=4, **arrow)
     middle = first.mean(axis=0)
@@ -248,7 +250,7 @@ def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str
         axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
 
 
-def _outlines(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str, **style: Any) -> None:
+def draw_outlines(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str, **style: Any) -> None:
     """An empty ellipse about each landmark."""
     from matplotlib.patches import Ellipse
 

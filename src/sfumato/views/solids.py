@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, error_or_none, is_geodesic, noise_of, numbered, public_ball
+from .base import (
+    Noise,
+    View,
+    error_or_none,
+    is_geodesic,
+    noise_of,
+    numbered,
+    population_label,
+    population_of,
+    public_ball,
+)
 from .figures import ALPHA, LAYERS, QUIET, SOFT, figure, name_of, shared_legend
 from .page import Block, Turning
-from .shapes import draw_landmarks
+from .shapes import draw_landmarks, draw_outlines, draw_overlay
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -47,23 +58,20 @@ class Solids(View):
 
     def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
         solid = Solid(release, p)
-        if solid.reference.shape[1] == 2:
-            sides = [(np.eye(2), "", (0, 0))]
-        else:
-            sides = [(FRONT, "front", (1, 0)), (RIGHT, "from the right", (1, 1)), (ABOVE, "from above", (0, 0))]
-        low, high = np.transpose([solid.limits(side) for side, _, _ in sides], (1, 0, 2))
-        across = high - low
-        rows = 1 if len(sides) == 1 else 2
-        widths, heights = across[:rows, 0], across[::-2, 1] if rows == 2 else across[:, 1]
-        scale = WIDTH / float(widths.sum())
-        drawn = figure(WIDTH, 1.2 + min(max(scale * float(heights.sum()), 2.0), 10.0))
-        grid = drawn.add_gridspec(rows, rows, width_ratios=widths, height_ratios=heights)
-        for (side, name, place), start, end in zip(sides, low, high, strict=True):
-            axes = drawn.add_subplot(grid[place])
-            axes.set(aspect="equal", xlim=(start[0], end[0]), ylim=(start[1], end[1]))
-            axes.axis("off")
-            axes.set_title(name, fontsize=9, color=QUIET, loc="left")
+        drawn, panels, scale = _panels([solid])
+        for axes, side in panels:
             solid.draw(axes, side, scale, outline)
+        shared_legend(drawn, 3 if solid.region is None else 2)
+        return drawn
+
+    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+        """Both over each other from every side, with the way of each landmark from the first to the second."""
+        first, second = (Solid(release, 0.95) for release in releases.values())
+        moves = second.moves_of(population_of([*releases.values()][1], 0.95), radius)
+        drawn, panels, _ = _panels([first, second])
+        for axes, side in panels:
+            tips = None if moves is None else _halves(moves @ np.swapaxes(moves, 1, 2), side)
+            draw_overlay(axes, [*releases], first.released @ side.T, second.released @ side.T, tips)
         shared_legend(drawn, 3)
         return drawn
 
@@ -74,6 +82,30 @@ class Solids(View):
         soft = f", {solid.label} (soft)" if solid.spread.any() else ""
         words = f"The same in space: {solid.name} (dark), public reference (open circles){soft}."
         return [Turning(words, solid.numbers())]
+
+
+def _panels(solids: Sequence[Solid]) -> tuple[Figure, list[tuple[Axes, Array]], float]:
+    """A figure with a panel for each side from which these are seen, and how many inches a unit has."""
+    if solids[0].reference.shape[1] == 2:
+        sides = [(np.eye(2), "", (0, 0))]
+    else:
+        sides = [(FRONT, "front", (1, 0)), (RIGHT, "from the right", (1, 1)), (ABOVE, "from above", (0, 0))]
+    corners = np.array([[solid.limits(side) for side, _, _ in sides] for solid in solids])
+    low, high = corners[:, :, 0].min(axis=0), corners[:, :, 1].max(axis=0)
+    across = high - low
+    rows = 1 if len(sides) == 1 else 2
+    widths, heights = across[:rows, 0], across[::-2, 1] if rows == 2 else across[:, 1]
+    scale = WIDTH / float(widths.sum())
+    drawn = figure(WIDTH, 1.2 + min(max(scale * float(heights.sum()), 2.0), 10.0))
+    grid = drawn.add_gridspec(rows, rows, width_ratios=widths, height_ratios=heights)
+    panels = list[tuple["Axes", Array]]()
+    for (side, name, place), start, end in zip(sides, low, high, strict=True):
+        axes = drawn.add_subplot(grid[place])
+        axes.set(aspect="equal", xlim=(start[0], end[0]), ylim=(start[1], end[1]))
+        axes.axis("off")
+        axes.set_title(name, fontsize=9, color=QUIET, loc="left")
+        panels.append((axes, side))
+    return drawn, panels, scale
 
 
 class Solid:
@@ -91,24 +123,38 @@ class Solid:
         turn = _axes(ball.center)
         self.name = name_of(release)
         self.reference, self.released = ball.center @ turn, space.align(ball.center, value) @ turn
+        self.turn = turn
         error, noise = error_or_none(release, p), noise_of(release, p)
-        moves = np.zeros((k, m, 1)) if noise is None else np.swapaxes(turn, 0, 1) @ noise.moves(m).reshape(k, m, -1)
+        about = self.moves_of(population_of(release, p))
+        self.region = None if about is None else about @ np.swapaxes(about, 1, 2)
+        self.region_label = population_label(p)
+        found = self.moves_of(noise)
+        moves = np.zeros((k, m, 1)) if found is None else found
         self.spread = moves @ np.swapaxes(moves, 1, 2)
         if noise is None and error is not None:
             self.spread = np.tile(error**2 / k * np.eye(m), (k, 1, 1))
         self.label = f"its {p:.0%} error, {'shared evenly' if noise is None else 'by landmark'}"
 
+    def moves_of(self, noise: Noise | None, radius: float | None = None) -> Array | None:
+        """(k, m, p): how each landmark moves along the axes of the ball, of its own radius or this one."""
+        if noise is None:
+            return None
+        noise = noise if radius is None else replace(noise, fixed=radius)
+        k, m = self.released.shape
+        return np.asarray(np.swapaxes(self.turn, 0, 1) @ noise.moves(m).reshape(k, m, -1))
+
     def limits(self, side: Array) -> tuple[Array, Array]:
         """The corners of what is seen from a side, with room for what is about the outermost."""
         points = np.concatenate([self.reference, self.released]) @ side.T
-        margin = max(1.15 * float(self._halves(side)[0].max()), 0.03 * float(np.ptp(self.reference, axis=0).max()))
+        about = self.spread if self.region is None else np.concatenate([self.spread, self.region])
+        margin = max(1.15 * float(_halves(about, side)[0].max()), 0.03 * float(np.ptp(self.reference, axis=0).max()))
         return points.min(axis=0) - margin, points.max(axis=0) + margin
 
     def draw(self, axes: Axes, side: Array, scale: float, outline: Sequence[int] | None) -> None:
         """What is seen from a side, at so many inches for a unit; no marker hides what is about it."""
         from matplotlib.collections import EllipseCollection
 
-        (halves, turns), at = self._halves(side), self.released @ side.T
+        (halves, turns), at = _halves(self.spread, side), self.released @ side.T
         seen = 72 * scale * float(np.median(halves[:, 0]))
         if seen > 0:
             about: dict[str, Any] = {"angles": turns, "units": "xy", "offsets": at, "offset_transform": axes.transData}
@@ -119,13 +165,12 @@ class Solid:
             rim = EllipseCollection(*(2 * halves.T), **about, facecolors="none", edgecolors=SOFT, linewidths=0.6)
             axes.add_collection(rim, autolim=False)
             axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=self.label)
-        size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 4.0
-        draw_landmarks(axes, self.reference @ side.T, at, self.name, outline, size)
-
-    def _halves(self, side: Array) -> tuple[Array, Array]:
-        """Half-axes (k, 2), the longer first, and turns in degrees of the ellipses that are seen."""
-        squares, axes = np.linalg.eigh(side @ self.spread @ side.T)
-        return np.sqrt(np.maximum(squares[:, ::-1], 0.0)), np.degrees(np.arctan2(axes[:, 1, 1], axes[:, 0, 1]))
+        size, away = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 4.0, 3.0
+        if self.region is not None:
+            wide = _halves(self.region, side)
+            draw_outlines(axes, at, *wide, self.region_label)
+            away += 0.75 * 72 * scale * float(np.median(wide[0][:, 0]))
+        draw_landmarks(axes, self.reference @ side.T, at, self.name, outline, size, away)
 
     def numbers(self) -> list[list[float]]:
         """For each landmark, in hundredths of the largest distance from the middle: reference, release, and the matrix."""
@@ -133,6 +178,12 @@ class Solid:
         i, j = np.triu_indices(3)
         every = np.hstack([unit * self.reference, unit * self.released, unit**2 * self.spread[:, i, j]])
         return [[round(float(x), 3) for x in row] for row in every]
+
+
+def _halves(spread: Array, side: Array) -> tuple[Array, Array]:
+    """Half-axes (k, 2), the longer first, and turns in degrees of the ellipses that are seen of ellipsoids from a side."""
+    squares, axes = np.linalg.eigh(side @ spread @ side.T)
+    return np.sqrt(np.maximum(squares[:, ::-1], 0.0)), np.degrees(np.arctan2(axes[:, 1, 1], axes[:, 0, 1]))
 
 
 def _axes(center: Array) -> Array:
