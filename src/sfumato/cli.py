@@ -562,22 +562,40 @@ def inspect(
     array: ArrayOption = None,
     missing: MissingOption = None,
     curves: CurvesOption = None,
+    public: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Public specimens to hold the records against.")
+    ] = None,
+    center: Annotated[str | None, typer.Option(metavar="FILE", help="One public record to hold them against.")] = None,
+    radius: Annotated[float | None, typer.Option(help="How far from it records may lie, as is publicly known.")] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a file, or a folder of files, holds.  For the curator's eyes: not private.
 
+    With a public region, say too which records it would clip, and which specimens look like outliers, mirror images or
+    mistaken landmarks.  Never choose the region by what you see here.
+
     Example: sfumato inspect wings.tps
+
+    Example: sfumato inspect wings.tps --center reference.tps --radius 0.15
     """
-    from .views.curator import inspection, inspection_in_words
+    from .regions import Ball
+    from .views.check import against
+    from .views.curator import MARK, inspection, inspection_in_words
 
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing or "none", "curves": curves}
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
-    data, manifold, _ = load([file], space or first_space(file, sizes, **choice), sizes, **choice)
+    data, manifold, kind = load([file], space or first_space(file, sizes, **choice), sizes, **choice)
     facts = inspection(data, manifold, said=missing is not None)
+    known, lines = Known(public=public, center=center, radius=radius), list[str]()
+    if known != Known():
+        known.complete()
+        region = region_beside(known, data, manifold, [file], kind, sizes, **choice)
+        lines = against(region if isinstance(region, Ball) else region.settle(max(2, len(data)), 1.0), data)
     if as_json:
-        show_json(facts)
+        show_json(facts | ({"beside_the_region": lines} if lines else {}))
     else:
-        typer.echo(inspection_in_words(data, manifold, facts))
+        beside = ["", f"{MARK}: beside the public region", *(f"- {line}" for line in lines)] if lines else []
+        typer.echo("\n".join([inspection_in_words(data, manifold, facts), *beside]))
 
 
 def first_space(file: Path, sizes: dict[str, int | None], **choice: Any) -> str:

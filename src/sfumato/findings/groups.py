@@ -29,6 +29,7 @@ from ..regions import Ball, Ellipsoid, Region
 from ..release import Release
 from ..release.atomic import write_atomically
 from ..release.population import chart_coordinates
+from ..release.record import GROUPED
 from ..spaces.base import Array
 from ..units import UNKNOWN, reduce_to_units, take_unit
 
@@ -36,10 +37,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 FORMAT = "sfumato comparison 1"
-NEIGHBOURS = (
-    "data sets in which one unit's value differs and its group is the same; the groups of all units and so the sizes of the "
-    "groups are public"
-)
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
     "Where the group itself is private (a diagnosis, say), no such comparison is made: compare groups that everybody may know"
@@ -270,7 +267,7 @@ def compare_groups(
     groups = {}
     for name, plan in plans.items():
         release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
-        groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=NEIGHBOURS))
+        groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=GROUPED))
     found = Comparison(groups, privacy.epsilon)
     note_release(budget, paid, found)
     return found

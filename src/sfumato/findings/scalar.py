@@ -20,6 +20,7 @@ from ..privacy import PureDP
 from ..records import Mapped, Records
 from ..regions import Ball
 from ..release import Release
+from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from ..spaces import LINE
 from ..spaces.base import Array, Points, as_numbers
 
@@ -88,8 +89,9 @@ def private_variance(
     ball = Ball(space, mean.value, far)
     records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
     rows = partial(_squared_distances, ball)
-    name = "mean squared distance from a released mean (Fréchet variance)"
-    return scalar_release(records, rows, (0.0, far**2), name, PureDP(epsilon).check(force), words, inference, budget)
+    return scalar_release(
+        records, rows, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), words, inference, budget
+    )
 
 
 def _squared_distances(ball: Ball, points: Points) -> Array:
@@ -192,12 +194,11 @@ def private_size(
     if budget is not None:
         paid = budget.charge(privacy.epsilon, {"statistic": "mean and variance of centroid sizes", "unit": words})
     half = PureDP(privacy.epsilon / 2)
-    name = "mean centroid size"
-    mean = scalar_release(records, _same, (smallest, largest), name, half, words, inference)
+    mean = scalar_release(records, _same, (smallest, largest), SIZE, half, words, inference)
     middle = float(np.clip(mean.value[0], smallest, largest))
     far = max(middle - smallest, largest - middle)
     rows = partial(_squared_distances, Ball(LINE, [middle], far))
-    variance = scalar_release(records, rows, (0.0, far**2), "variance of centroid sizes", half, words, inference)
+    variance = scalar_release(records, rows, (0.0, far**2), SIZE_VARIANCE, half, words, inference)
     _note(budget, paid, mean, variance)
     return SizeRelease(mean, variance)
 

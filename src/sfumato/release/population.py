@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..calibration.population import check_level, sum_quantile, variance_bound
 from ..spaces.base import Array, Points
+from .scalars import scalar_of
 
 if TYPE_CHECKING:
     from .record import Release
@@ -57,13 +58,19 @@ class PopulationRegion:
     @property
     def words(self) -> str:
         """What it says, in a sentence that a paper can use."""
-        release = self.release
+        release, scalar = self.release, scalar_of(self.release)
+        what = "the mean of the population" if scalar is None else f"{scalar.mean}, in the population,"
+        value = "released mean" if scalar is None else "released value"
+        clipped = "It is the mean of the population as clipped to the public region."
+        clipped = (
+            clipped if scalar is None else f"In the population too, {scalar.each} count as held to the public limits."
+        )
         spent = release.spread is not None
         spread = "" if spent else ", taking the records as spread out as their public region allows"
         return (
-            f"With {self.level:.0%} confidence the mean of the population lies within {self.size} of the released mean "
+            f"With {self.level:.0%} confidence {what} lies within {self.size} of the {value} "
             f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{spread}). "
-            "It is the mean of the population as clipped to the public region."
+            f"{clipped}"
         )
 
 

@@ -21,6 +21,7 @@ from ..errors import RecordError, UnknownSpaceError
 from ..spaces import SPACES, Space, recorded_name, space_from
 from ..spaces.base import Array
 from .atomic import write_atomically
+from .scalars import scalar_of
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -32,6 +33,10 @@ NEWER = (
     "after",
     "spread",
 )  # parts of a record that earlier versions did not write, and that are left out where empty
+GROUPED = (  # the neighbours of a release that was made of one of several groups
+    "data sets in which one unit's value differs and its group is the same; the groups of all units and so the sizes of the "
+    "groups are public"
+)
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
 
@@ -261,6 +266,8 @@ class Release(Record):
     @property
     def estimate(self) -> str:
         """What the value is close to, in a few words."""
+        if (scalar := scalar_of(self)) is not None:
+            return f"{scalar.mean}, each number held to the public limits"
         return f"the {'mean' if 'mean' in self.statistic else 'statistic'} of the clipped records"
 
     @property

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..files import Dataset
 from ..files.missing import remarks
@@ -36,22 +37,26 @@ def region_used(region: Region, release: Release) -> Ball | Ellipsoid:
     return Ellipsoid(region.space, ball.center, chart.axes, chart.basis)
 
 
-def of_clipping(region: Ball | Ellipsoid, points: Points, first: bool) -> str:
-    """How many records were clipped, or how many of the ``first`` ones."""
+def beyond(region: Ball | Ellipsoid, points: Points) -> tuple[NDArray[np.bool_], int]:
+    """Which records a region clips, and how many could not be read as points."""
     space, center = region.space, region.center
     canonical, bad = space.diagnose(points)
     canonical = canonical.copy()
     canonical[list(bad)] = center
     with np.errstate(over="ignore", invalid="ignore"):  # as when they were clipped
         if isinstance(region, Ball):
-            name, beyond = "ball", space.outside(center, canonical, INSIDE * region.radius)
-        else:
-            w = tangent_coordinates(space, center, canonical) @ region.basis.T / region.axes
-            name, beyond = "ellipsoid", ~(np.linalg.norm(w, axis=1) <= INSIDE)
-    n, outside = len(canonical), int(beyond.sum())
+            return space.outside(center, canonical, INSIDE * region.radius), len(bad)
+        w = tangent_coordinates(space, center, canonical) @ region.basis.T / region.axes
+        return ~(np.linalg.norm(w, axis=1) <= INSIDE), len(bad)
+
+
+def of_clipping(region: Ball | Ellipsoid, points: Points, first: bool) -> str:
+    """How many records were clipped, or how many of the ``first`` ones."""
+    name, (clipped, bad) = "ball" if isinstance(region, Ball) else "ellipsoid", beyond(region, points)
+    n, outside = len(clipped), int(clipped.sum())
     words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the public {name} and "
     words += f"{'were' if outside != 1 else 'was'} moved to its edge"
-    words += f"; {len(bad)} could not be read as points and became the centre" if bad else ""
+    words += f"; {bad} could not be read as points and became the centre" if bad else ""
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
     return (

@@ -99,7 +99,7 @@ def intervals(
             axes.plot(at, end, ls="", marker="_", ms=thick, mew=0.8, color=SOFT)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error, all bars at once")
     if region is not None:
-        wide = min(0.3, 0.02 * thick + 0.06)
+        wide = min(0.16, 0.02 * thick + 0.05)
         for i, low, high in zip(at, *region, strict=True):
             name = f"{p:.0%} region for the population's mean" if i == 1 else None
             axes.plot(i + wide * np.array([-1, 1, 1, -1, -1]), [low, low, high, high, low], label=name, **REGION)

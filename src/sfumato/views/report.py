@@ -13,10 +13,11 @@ import numpy as np
 
 from ..bounds import bounds_of
 from ..release import FORMAT, Release, write_atomically
+from ..release.scalars import scalar_of
 from . import view_of
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
 from .plots import picture
-from .words import UNCHECKED, clock, in_degrees, of_chart, region, what
+from .words import UNCHECKED, clock, first, in_degrees, of_chart, region, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
@@ -55,7 +56,8 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     if path.suffix.lower() not in (".html", ".md"):
         raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
     private = "private " if release.guarantee.private else ""
-    title = f"The {private}{what(release, view_of(release).things(release)).removesuffix(',')}"
+    things = "units" if scalar_of(release) is not None else view_of(release).things(release)
+    title = f"The {private}{what(release, things).removesuffix(',')}"
     if path.suffix.lower() == ".html":
         write_atomically(path, to_html(title, _sections(release), picture(release)))
     else:
@@ -126,6 +128,7 @@ def _promise(release: Release) -> list[Block]:
         f"Every record was first clipped to {region(release)}: one that lay outside was moved "
         "to its edge. What is released is the statistic of the clipped records."
     )
+    clipped = clipped if scalar_of(release) is None else f"{first(release)}."
     public = "Its centre and its size must have been public before: a template, an atlas, an earlier study."
     whole = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..release.record import GROUPED
+from ..release.scalars import scalar_of
+
 if TYPE_CHECKING:
     from ..release import Release
 
@@ -22,13 +25,13 @@ def describe(release: Release) -> str:
     r, g = release, release.guarantee
     sizes = ", ".join(f"{k} {in_words(v)}" for k, v in r.space.parameters.items())
     space = "; ".join(filter(None, [sizes, f"metric: {r.space.metric}"]))
+    place = f" in the space '{r.space.name}' ({space})" if scalar_of(release) is None else ""
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
     notes = "".join(f"{line}\n" for line in of_chart(release))
     notes += "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
     notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
     return (
-        f"Released: {what(release, f'units ({g.unit})')} in the space '{r.space.name}' ({space}). Every record was first "
-        f"clipped to {region(release)}, so the released statistic is that of the clipped records.\n"
+        f"Released: {what(release, f'units ({g.unit})')}{place}. {first(release)}.\n"
         f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
         f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
         f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
@@ -58,6 +61,15 @@ def what(release: Release, things: str) -> str:
     return f"{statistic} of {release.n} {things}" + (f",{chart}{about}," if chart else "")
 
 
+def first(release: Release) -> str:
+    """What was done to records before anything was computed of them."""
+    scalar = scalar_of(release)
+    if scalar is None:
+        so = "so the released statistic is that of the clipped records"
+        return f"Every record was first clipped to {region(release)}, {so}"
+    return f"{scalar.held[0].upper()}{scalar.held[1:]}"
+
+
 def region(release: Release) -> str:
     """What records were clipped to."""
     chart = release.chart
@@ -83,8 +95,14 @@ def frozen(release: Release) -> str:
 
 def of_chart(release: Release) -> list[str]:
     """What a release by chart estimates, what it leaves out, and what was done before and after the draw."""
-    chart, lines = release.chart, []
-    if chart is not None:
+    chart, lines = release.chart, list[str]()
+    scalar = scalar_of(release)
+    if release.guarantee.neighbours == GROUPED:
+        lines.append(
+            "Groups: this is the mean of one of several groups that were released together. All of them together cost this "
+            "epsilon, as each unit is in one group; who is in which group is public."
+        )
+    if chart is not None and scalar is None:
         here = None if release.bias == chart.bias else release.bias
         bounds = {"whatever the records are": chart.bias, "if the error is as stated above": here}
         close = ", and ".join(f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if bound is not None)
@@ -100,7 +118,10 @@ def of_chart(release: Release) -> list[str]:
             lines.append(f"Before: {looked}: {no if chart.look.get('fell_back') else yes}. That answer is private too.")
     if release.spread is not None:
         lines.append(f"Population: {release.region(0.95).words}")
-    if release.after:
+    if release.after and scalar is not None:
+        changed = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
+        lines.append(f"After: the draw was kept between the public limits; {changed}.")
+    elif release.after:
         kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
         lines.append(f"After: the draw was {release.after}, with public numbers alone; {kept}.")
     return lines
@@ -121,7 +142,8 @@ def _accuracy(release: Release) -> str:
         return "Accuracy: nothing public is known of it."
     return (
         f"Accuracy: with probability {error.probability:g} the released value lies within {error.radius:.4g} of "
-        f"{release.estimate} ({error.distance}). How far clipping moved that is not known to the public."
+        f"{release.estimate} ({error.distance}). How far {'clipping' if scalar_of(release) is None else 'holding them'} moved "
+        "that is not known to the public."
     )
 
 
