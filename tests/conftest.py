@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato import cli
 from sfumato.bounds import bounds_of, has_bounds
 
 SPACES = [
@@ -96,3 +99,21 @@ def _few_records(request, monkeypatch):
     """Tests take few records, whose releases would be refused as useless; those of the refusal itself are marked ``useful``."""
     if request.node.get_closest_marker("useful") is None:
         monkeypatch.setattr("sfumato.mechanisms.plan.Plan.check_useful", lambda *_: None)
+
+
+@pytest.fixture
+def sfumato(monkeypatch, capsys, tmp_path):
+    """Run a command in an empty folder: (exit code, output, errors)."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
+        try:
+            cli.main()
+            code = 0
+        except SystemExit as stop:
+            code = int(stop.code or 0)
+        output = capsys.readouterr()
+        return code, output.out, output.err
+
+    return run

@@ -16,24 +16,6 @@ from sfumato import cli
 
 
 @pytest.fixture
-def sfumato(monkeypatch, capsys, tmp_path):
-    """Run a command in an empty folder: (exit code, output, errors)."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments):
-        monkeypatch.setattr(sys, "argv", ["sfumato", *map(str, arguments)])
-        try:
-            cli.main()
-            code = 0
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        output = capsys.readouterr()
-        return code, output.out, output.err
-
-    return run
-
-
-@pytest.fixture
 def wings(tmp_path):
     """A landmark file and a public reference."""
     rng = np.random.default_rng(5)

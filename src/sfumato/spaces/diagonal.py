@@ -9,7 +9,7 @@ import numpy as np
 
 from .base import Array, Points, Space, not_finite, whole_number
 from .flat import Flat
-from .spd import fewer_channels
+from .spd import SPD, fewer_channels
 
 _LEAST, _MOST = -700.0, 700.0  # logarithms whose exponentials are ordinary numbers
 
@@ -43,6 +43,10 @@ class DiagonalSPD(Flat):
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {"vectors": (self.size,), "matrices": (self.size, self.size)}
+
+    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
+        center, radius = SPD(self.size).widest(low, high)
+        return self.validate(np.diagonal(center)[None])[0], radius
 
     def corrections(self, points: Array) -> list[str]:
         return ["only the diagonal of each matrix is used"] if np.ndim(points) == 3 else []

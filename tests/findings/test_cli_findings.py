@@ -1,0 +1,311 @@
+"""Findings from the command line: regions of the population, regions that are found, groups, the curator's check."""
+
+import html
+import json
+import pkgutil
+import re
+import signal
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.views.base import population_of
+from sfumato.views.plots import draw_release
+
+K = 8
+ANGLES = 2 * np.pi * np.arange(K) / K
+REFERENCE = np.stack([1.6 * np.cos(ANGLES), 0.7 * np.sin(ANGLES) * (1 + 0.3 * np.cos(ANGLES))], axis=1)
+
+
+def write_tps(path, shapes, names):
+    rows = zip(shapes.tolist(), names, strict=True)
+    path.write_text("".join(f"LM={K}\n" + "".join(f"{x!r} {y!r}\n" for x, y in s) + f"ID={name}\n" for s, name in rows))
+
+
+@pytest.fixture
+def fish(tmp_path):
+    """600 fish of two sexes that differ in their first landmark, with a table of sexes and three species that do not differ."""
+    rng = np.random.default_rng(3)
+    sex, names = np.where(np.arange(600) % 2, "f", "m"), [f"s{i:03d}" for i in range(600)]
+    shapes = REFERENCE + rng.normal(0, 0.02, (600, K, 2))
+    shapes[sex == "f", 0] += [0.4, 0.0]
+    write_tps(tmp_path / "fish.tps", shapes, names)
+    write_tps(tmp_path / "reference.tps", REFERENCE[None], ["reference"])
+    rows = (f"{name};{s};{'abc'[i % 3]}" for i, (name, s) in enumerate(zip(names, sex, strict=True)))
+    (tmp_path / "sexes.csv").write_text("\n".join(["ID;sex;species", *rows]))
+    return shapes, sex
+
+
+KNOWN = ["--center", "reference.tps", "--radius", "0.25"]
+COMPARE = ["compare", "fish.tps", "--labels", "sexes.csv", *KNOWN, "--epsilon", "4"]
+
+
+def test_a_whole_sphere_is_prior_enough(sfumato, tmp_path):
+    rng = np.random.default_rng(0)
+    points = rng.normal([0.6, 0.0, -0.8], 0.1, (3000, 3))
+    np.savetxt(
+        tmp_path / "v.csv", points / np.linalg.norm(points, axis=1, keepdims=True), delimiter=",", header="x,y,z"
+    )
+    found = ["release", "v.csv", "--space", "sphere", "--prior", "whole", "--epsilon", "2"]
+    code, out, err = sfumato(*found, "--inference", "0.1", "--report", "mean.html", "--plot", "mean.png")
+    assert code == 0, err
+    release = sf.Release.load("mean.json")
+    assert release.ball.radius < 1.5  # of π: except with a chance of e^-100
+    assert release.value @ [0.6, 0.0, -0.8] > 0.98
+    assert "centre and radius found privately in a public ball of radius 3.14159" in out
+    page = " ".join(html.unescape(re.sub(r"<[^>]*>", "", (tmp_path / "mean.html").read_text())).split())
+    assert release.region(0.95).words in page
+    legend = [text.get_text() for text in draw_release(release).legends[0].get_texts()]
+    assert "95% region for the population's mean" in legend
+    code, out, _ = sfumato(
+        "plan", "--space", "sphere", "--prior", "whole", "--n", 3000, "--epsilon", 2, "--inference", 0.1
+    )
+    assert code == 0
+    assert re.search(
+        r"\d+% on finding its centre, \d+% on finding its radius, 10% on the spread of the records and \d+%", out
+    )
+    assert "as if the records filled the whole of the prior" in out
+
+
+def test_a_range_of_eigenvalues_is_prior_enough(sfumato, tmp_path):
+    factors = np.random.default_rng(1).normal(size=(3000, 30, 2)) * [1.0, 3.0]
+    np.save(tmp_path / "m.npy", np.einsum("nij,nik->njk", factors, factors) / 30)
+    code, _, err = sfumato("release", "m.npy", "--prior", "1e-3:1e3", "--epsilon", "4")
+    assert code == 0, err
+    release = sf.Release.load("mean.json")
+    prior = sf.widest_ball(sf.SPD(size=2), 1e-3, 1e3)
+    assert prior.radius == pytest.approx(np.sqrt(2) * np.log(1e6) / 2)
+    assert release.ball.radius < prior.radius / 2
+    assert "found privately in a public ball of radius 9.76" in release.describe()
+    again = ["release", "m.npy", "--center", "identity", "--radius", "9", "--find-radius", "--epsilon", "4"]
+    assert sfumato(*again, "--out", "r.json")[0] == 0
+    other = sf.Release.load("r.json")
+    assert np.array_equal(other.ball.center, np.eye(2))
+    assert other.ball.radius < 6
+    assert other.chart.source.startswith("radius found privately")
+
+
+@pytest.mark.parametrize(
+    "space", [sf.SPD(size=3), sf.SPD(size=3, metric="log-euclidean"), sf.DiagonalSPD(size=3)], ids=str
+)
+def test_the_widest_ball_holds_all_that_it_says(space):
+    rng = np.random.default_rng(2)
+    turns = np.linalg.qr(rng.normal(size=(300, 3, 3)))[0] if space.present(space.origin()).ndim == 2 else np.eye(3)
+    values = 10 ** rng.choice([-2.0, 0.3, 4.0], (300, 3))
+    matrices = turns @ (values[:, :, None] * np.swapaxes(np.broadcast_to(turns, (300, 3, 3)), 1, 2))
+    ball = sf.widest_ball(space, 1e-2, 1e4)
+    distances = space.distance(ball.center, space.validate(matrices))
+    assert distances.max() <= ball.radius * (1 + 1e-9)
+    assert distances.max() > 0.99 * ball.radius  # and no more than it must
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--prior", "whole"], "PlanarShapes(landmarks=8) has no ball that surely holds all records"),
+        (["--prior", "wide"], "say a radius, as 2.5; a range, as 1e-3:1e3; or 'whole'"),
+        (["--prior", "0.8"], "is a radius, and needs --center too"),
+        (["--prior", "0.8", *KNOWN], "--prior 0.8 says how wide the region is: leave out --radius"),
+        (["--prior", "0.8", "--find-radius", *KNOWN], "give one of them"),
+        (["--prior", "1:2", "--center", "reference.tps"], "has a centre of its own: leave out --center"),
+        (["--find-radius", "--smooth", *KNOWN], "leave it out, or leave out --smooth"),
+        (["--find-radius", "--mechanism", "kng", *KNOWN], "--mechanism kng: does not go with --find-radius"),
+        (["--inference", "0.7", *KNOWN], "must be a share of epsilon, above 0 and up to 0.5"),
+    ],
+)
+def test_options_that_do_not_go_together(sfumato, fish, tmp_path, options, words):
+    code, _, err = sfumato("release", "fish.tps", "--epsilon", "1", *options)
+    assert (code, words in err) == (2, True), err
+    assert not (tmp_path / "mean.json").exists()
+
+
+def test_groups_must_be_said_to_be_public(sfumato, fish, tmp_path):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "5")
+    code, _, err = sfumato(*COMPARE, "--by", "sex", "--ledger", "study.ledger")
+    assert code == 2
+    assert "is the sex of every person public knowledge?" in err
+    assert "add --labels-are-public" in err
+    assert "5 of 5 is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert not (tmp_path / "comparison.json").exists()
+
+
+def test_compare_writes_what_was_asked_for_and_charges_once(sfumato, fish, tmp_path):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "5")
+    asked = [*COMPARE, "--by", "sex", "--labels-are-public", "--ledger", "study.ledger"]
+    before = {path.name for path in tmp_path.iterdir()}
+    code, out, err = sfumato(*asked, "--out", "c.json", "--plot", "c.png", "--report", "c.html")
+    assert code == 0, err
+    assert {path.name for path in tmp_path.iterdir()} - before == {"c.json", "c.png", "c.html"}
+    found = sf.Comparison.load("c.json")
+    assert {name: release.n for name, release in found.groups.items()} == {"f": 300, "m": 300}
+    assert found.difference().differs  # 0.4 apart, at a noise of 0.01
+    assert re.search(r"f, m +0\.\d+ +below 0\.001 +differ", out), out
+    assert "1 of 5 is left" in sfumato("ledger", "show", "study.ledger")[1]
+    entries = json.loads(sfumato("ledger", "log", "study.ledger", "--json")[1])
+    assert [entry["kind"] for entry in entries][-2:] == ["charge", "release"]
+    assert found.sha256 in json.dumps(entries[-1])
+    page = (tmp_path / "c.html").read_text()
+    for words in (
+        "How the groups differ",
+        "may be the same",
+        "What is promised",
+        "its group is the same",
+        "data:image/png",
+    ):
+        assert (words in page) == (words != "may be the same"), words
+    assert "records lay outside the public ball" in err  # on the curator's screen
+    for name in ("c.json", "c.html"):
+        assert "outside the public ball and" not in (tmp_path / name).read_text()
+    code, _, err = sfumato(*asked, "--out", "d.json")
+    assert (code, (tmp_path / "d.json").exists()) == (3, False), err
+
+
+def test_many_groups_have_a_mean_each(sfumato, fish):
+    code, out, err = sfumato(*COMPARE, "--by", "species", "--labels-are-public", "--json")
+    assert code == 0, err
+    assert [*json.loads(out)["groups"]] == ["a", "b", "c"]
+    said = sf.Comparison.load("comparison.json").describe()
+    assert said.count("The means of ") == 3
+    assert "These are 3 tests" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--by", "age"], "sexes.csv: has no column 'age'; it has: ID, sex, species"),
+        (["--by", "sex", "--prior", "whole"], "--prior whole says how wide the region is: leave out --radius"),
+        (["--by", "sex", "--find-radius"], "groups are compared in one region that is known beforehand"),
+    ],
+)
+def test_comparisons_that_cannot_be_made(sfumato, fish, options, words):
+    code, _, err = sfumato(*COMPARE, "--labels-are-public", *options)
+    assert (code, words in err) == (2, True), err
+
+
+def test_a_table_of_groups_must_name_every_record_once(sfumato, fish, tmp_path):
+    table = (tmp_path / "sexes.csv").read_text()
+    for wrong, words in (
+        (table.replace("s017;f", "s999;f"), "has no line for record 17 (line"),
+        (table + "\ns017;m;a", "line 602: ID 's017' is in two groups, f and m"),
+        (table.replace("s017;f", "s017;NA"), "1 of 600 records have no group, the first being record 17"),
+    ):
+        (tmp_path / "sexes.csv").write_text(wrong)
+        code, _, err = sfumato(*COMPARE, "--by", "sex", "--labels-are-public")
+        assert (code, words in err) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("place", "words", "left", "made"),
+    [
+        ("sfumato.findings.groups._by_group", "nothing was released, and nothing was charged", "5 of 5", False),
+        ("sfumato.mechanisms.composed.secure_generator", "but epsilon 4 is charged to study.ledger", "1 of 5", False),
+        ("sfumato.findings.groups.Comparison.save", "is in c.json: do not release again", "1 of 5", True),
+    ],
+)
+def test_ctrl_c_says_what_was_spent(sfumato, fish, tmp_path, monkeypatch, place, words, left, made):
+    function = pkgutil.resolve_name(place)
+
+    def interrupted(*arguments, **options):
+        signal.raise_signal(signal.SIGINT)
+        return function(*arguments, **options)
+
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "5")
+    with monkeypatch.context() as patch:
+        patch.setattr(place, interrupted)
+        asked = [*COMPARE, "--by", "sex", "--labels-are-public", "--ledger", "study.ledger"]
+        code, _, err = sfumato(*asked, "--out", "c.json", "--plot", "c.png")
+    assert (code, words in err) == (130, True), err
+    assert f"{left} is left" in sfumato("ledger", "show", "study.ledger")[1]
+    assert ((tmp_path / "c.json").exists(), (tmp_path / "c.png").exists()) == (made, False)
+
+
+def test_inspect_finds_what_went_wrong_at_the_digitiser(sfumato, fish, tmp_path):
+    shapes, _ = fish
+    shapes = shapes[:40].copy()
+    clean = [*KNOWN[:2], "--radius", "0.3"]
+    write_tps(tmp_path / "clean.tps", shapes, range(40))
+    code, out, err = sfumato("inspect", "clean.tps", *clean)
+    assert code == 0, err
+    assert "none of 40 records lie outside the public ball" in out
+    assert "no specimen looks mirrored, and none has its landmarks in another order" in out
+    shapes[3] = np.roll(shapes[3], 3, axis=0)
+    shapes[7, [1, 5]] = shapes[7, [5, 1]]
+    shapes[11] *= [-1, 1]
+    write_tps(tmp_path / "wrong.tps", shapes, [f"s{i}" for i in range(40)])
+    before = sorted(tmp_path.iterdir())
+    code, out, err = sfumato("inspect", "wrong.tps", *clean)
+    assert code == 0, err
+    said = dict(re.findall(r"^- record (\d+) \([^)]*\): (.*)$", out, re.M))
+    assert sorted(said) == ["11", "3", "7"]
+    assert "begin with landmark 4" in said["3"]
+    assert "landmarks 2 and 6 may be swapped" in said["7"]
+    assert "its mirror image is much closer" in said["11"]
+    assert "For the curator only, not part of the release: beside the public region" in out
+    assert sorted(tmp_path.iterdir()) == before
+    assert "outlier: record 3 (line" in out
+
+
+# -- pictures and words ---------------------------------------------------------------------------------------------------
+def test_the_region_of_the_population_is_drawn_as_it_is(fish):
+    """Each landmark's ellipse is the image of the ball of radius q: points on its edge reach the ellipse, none leaves it."""
+    shapes, _ = fish
+    ball = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
+    release = sf.private_mean(shapes, ball, epsilon=4.0, inference=0.1)
+    found = population_of(release, 0.95)
+    assert found.fixed == release.region(0.95).chart_radius
+    moves = found.moves(2).reshape(K, 2, -1)
+    halves = np.linalg.svd(moves)[1][:, 0]
+    u = np.random.default_rng(0).normal(size=(4000, len(found.w)))
+    u *= found.fixed / np.linalg.norm(u, axis=1, keepdims=True)
+    edge = found.values(u)
+    inside = release.region(0.95).contains(found.values(0.999 * u))
+    assert inside.all()
+    off = np.linalg.norm(edge - found.values(np.zeros_like(found.w)), axis=2).max(axis=0)
+    assert (off <= 1.05 * halves).all()
+    assert (off >= 0.5 * halves).all()
+    assert population_of(sf.private_mean(shapes, ball, epsilon=4.0, mechanism="tangent"), 0.95) is None
+
+
+def test_pictures_of_two_groups(fish, tmp_path):
+    shapes, sex = fish
+    rng = np.random.default_rng(0)
+    directions = rng.normal(0, 0.1, (600, 3)) + [0.0, 0.0, 1.0] + 0.3 * (sex == "f")[:, None] * [1.0, 0, 0]
+    spread = np.einsum("nij,nik->njk", *[rng.normal(size=(600, 20, 4))] * 2) / 20
+    solid = np.concatenate([REFERENCE, np.cos(3 * ANGLES)[:, None]], axis=1)
+    for points, region in (
+        (shapes, sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, 0.25)),
+        (directions / np.linalg.norm(directions, axis=1, keepdims=True), sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.5)),
+        (spread, sf.Ball(sf.SPD(size=4), np.eye(4), 1.5)),
+        (spread[:, :2, :2], sf.Ball(sf.SPD(size=2), np.eye(2), 1.5)),
+        (solid + rng.normal(0, 0.05, (600, K, 3)), sf.Ball(sf.Shapes3D(landmarks=K), solid, 0.4)),
+        (directions, sf.Ball(sf.Euclidean(dim=3), [0, 0, 1.0], 1.0)),
+    ):
+        found = sf.compare_groups(points, sex, region, epsilon=8.0)
+        found.plot(tmp_path / "pair.svg")
+        assert (tmp_path / "pair.svg").read_text().startswith("<?xml")
+        drawn = found.plot()
+        words = drawn.get_supxlabel()
+        assert found.difference().words.split(" (")[0] in " ".join(words.split()), region.space
+        legend = " ".join(text.get_text() for text in drawn.findobj(lambda x: hasattr(x, "get_text")))
+        assert "f" in legend.split(), region.space
+    with pytest.raises(ValueError, match=r"\.png or \.svg"):
+        found.plot(tmp_path / "pair.pdf")
+
+
+def test_numbers_are_described_as_numbers(fish):
+    shapes, _ = fish
+    ball = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
+    mean = sf.private_mean(shapes, ball, epsilon=4.0)
+    variance = sf.private_variance(shapes, mean, epsilon=4.0)
+    said = variance.describe()
+    assert "Squared distances from the released mean were first held to at most 0.0625, which is public." in said
+    assert "the mean squared distance from the released mean, in the population, lies within" in said
+    assert "clipped" not in said
+    assert "Fréchet mean" not in said
+    size = sf.private_size(shapes, 2.0, 8.0, epsilon=4.0)
+    assert "Centroid sizes were first held to at least 2 and at most 8, which is public." in size.mean.describe()
+    assert "the variance of centroid sizes, in the population, lies within" in size.variance.describe()
+    group = sf.compare_groups(shapes, np.arange(600) % 2, ball, epsilon=4.0).groups["0"]
+    assert "All of them together cost this epsilon" in group.describe()
+    assert "All of them together" not in mean.describe()
