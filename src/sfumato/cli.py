@@ -7,6 +7,7 @@ import sys
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -382,7 +383,7 @@ def load_center(text: str, space: Space, curves: Any = None, records: Dataset | 
 
 # -- compare -------------------------------------------------------------------------------------------------------------
 @app.command()
-@knowing
+@partial(knowing, without=("wide", "find_radius", "check"))
 def compare(
     files: FilesArgument,
     by: Annotated[str, typer.Option(help="Column that says which group a record is in, such as sex or species.")],
@@ -432,7 +433,6 @@ def compare(
     from .views.outputs import check_comparable, check_outputs, write_comparison
 
     known.complete()
-    known.for_groups()
     check_comparable(by, labels_are_public)
     outputs = {"--out": out, "--plot": plot, "--report": report}
     check_outputs(outputs, [*files, *known.inputs, *filter(None, [ledger, labels])], force)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import wraps
 from pathlib import Path
@@ -233,16 +233,6 @@ class Known:
         except ValueError as error:
             raise ValueError(f"--symmetric {self.symmetric}: {error}") from None
 
-    def for_groups(self) -> None:
-        """A ValueError if a comparison of groups cannot use this."""
-        if self.find is not None:
-            raise ValueError(
-                "groups are compared in one region that is known beforehand: find one first (in Python sfumato.find_region), "
-                "or give --public, or --center and --radius"
-            )
-        if self.check:
-            raise ValueError("--check: no look is taken where groups are compared; leave it out")
-
     @property
     def _by_chart(self) -> dict[str, bool]:
         """The options that releases by chart alone take."""
@@ -283,8 +273,8 @@ class Known:
             raise ValueError(f"--prior {self.wide}: {error}") from None
 
 
-def knowing(command: Callable[..., None]) -> Callable[..., None]:
-    """A command with the options of :class:`Known`, which it takes as one argument ``known``."""
+def knowing(command: Callable[..., None], without: Sequence[str] = ()) -> Callable[..., None]:
+    """A command with the options of :class:`Known`, or all of them ``without`` some, which it takes as one argument ``known``."""
     shared = get_type_hints(Known, include_extras=True)
     own = inspect.signature(command, eval_str=True).parameters
     options = [
@@ -292,6 +282,7 @@ def knowing(command: Callable[..., None]) -> Callable[..., None]:
             field.name, inspect.Parameter.KEYWORD_ONLY, default=field.default, annotation=shared[field.name]
         )
         for field in fields(Known)
+        if field.name not in without
     ]
     every: list[inspect.Parameter] = []
     for name, parameter in own.items():
@@ -299,7 +290,7 @@ def knowing(command: Callable[..., None]) -> Callable[..., None]:
 
     @wraps(command)
     def run(**given: Any) -> None:
-        command(known=Known(**{field.name: given.pop(field.name) for field in fields(Known)}), **given)
+        command(known=Known(**{option.name: given.pop(option.name) for option in options}), **given)
 
     run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
     run.__annotations__ = {parameter.name: parameter.annotation for parameter in every}

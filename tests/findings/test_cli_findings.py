@@ -174,8 +174,8 @@ def test_many_groups_have_a_mean_each(sfumato, fish):
     ("options", "words"),
     [
         (["--by", "age"], "sexes.csv: has no column 'age'; it has: ID, sex, species"),
-        (["--by", "sex", "--prior", "whole"], "--prior whole says how wide the region is: leave out --radius"),
-        (["--by", "sex", "--find-radius"], "groups are compared in one region that is known beforehand"),
+        (["--by", "sex", "--find-radius"], "No such option: --find-radius"),  # one region serves all groups
+        (["--by", "ID"], "sexes.csv: has no column in common with the records"),
     ],
 )
 def test_comparisons_that_cannot_be_made(sfumato, fish, options, words):
