@@ -274,7 +274,7 @@ class Known:
 
 
 def knowing(command: Callable[..., None], without: Sequence[str] = ()) -> Callable[..., None]:
-    """A command with the options of :class:`Known`, or all of them ``without`` some, which it takes as one argument ``known``."""
+    """A command with the options of :class:`Known`, ``without`` some of them, which it takes as one argument ``known``."""
     shared = get_type_hints(Known, include_extras=True)
     own = inspect.signature(command, eval_str=True).parameters
     options = [
