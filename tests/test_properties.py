@@ -186,6 +186,7 @@ CALLS = {
         lambda x, e, r: refused_or_done(sf.private_variance, x, RELEASE, e, reach=r), ARRAYS, SCALARS, st.none() | SCALARS,
     ),
     "private_size": (lambda x, a, b, e: refused_or_done(sf.private_size, x, a, b, e), ARRAYS, SCALARS, SCALARS, SCALARS),
+    "widest_ball": (lambda s, a, b: refused_or_done(sf.widest_ball, s, a, b), SPACE, st.none() | SCALARS, st.none() | SCALARS),
     "centroid_size": (lambda x: refused_or_done(sf.centroid_size, x), ARRAYS),
     "compare_groups": (
         lambda x, g, s, e: refused_or_done(sf.compare_groups, x, g, a_ball(s), e), ARRAYS, ARRAYS | SCALARS, SPACE, SCALARS,

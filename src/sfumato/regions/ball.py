@@ -166,7 +166,9 @@ def widest_ball(space: Space, low: float | None = None, high: float | None = Non
     """
     if (low is None) != (high is None):
         raise ValueError("give both numbers, the smaller first, or none")
-    if low is not None and high is not None and not -np.inf < low < high < np.inf:
-        raise ValueError(f"the numbers must be finite, the smaller first, not {low!r} and {high!r}")
+    if low is not None and high is not None:
+        numbers = isinstance(low, Real) and isinstance(high, Real)
+        if not numbers or not -np.inf < low < high < np.inf:
+            raise ValueError(f"the numbers must be finite, the smaller first, not {low!r} and {high!r}")
     center, radius = space.widest(low, high)
     return Ball(space, space.present(center), radius)
