@@ -37,8 +37,8 @@ docs: $(VENV)/installed
 tutorials: $(VENV)/installed
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
-# first what is statistical or reads bits, as an older processor would run it; then everything
-BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/sampling/test_precise.py tests/sampling/test_sampling.py tests/test_frechet.py
+# first what audits, reads bits or solves, as an older processor would run it; then everything (test-processors: all of it on each)
+BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/sampling/test_precise.py tests/test_frechet.py
 test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)

@@ -141,7 +141,7 @@ def test_a_missing_volume_element_is_found(space, r, n, rng):
 
 @pytest.mark.parametrize(
     ("space", "sigma"),
-    [(sf.Sphere(dim=5), 0.25), (sf.SPD(size=3), 0.25), (sf.PlanarShapes(landmarks=4), 0.15)],
+    [(sf.Sphere(dim=5), 0.25), (sf.SPD(size=2), 0.5), (sf.PlanarShapes(landmarks=4), 0.15)],
     ids=str,
 )
 def test_the_jacobian_matters_at_large_scales(space, sigma, rng):
