@@ -21,6 +21,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .adapters import as_opendp, from_geomstats
     from .calibration import Calibration, Scale
+    from .classifier import PrivateMDM
     from .errors import (
         BudgetExceeded,
         FileError,
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
         SfumatoError,
         UnsavedError,
     )
-    from .classifier import PrivateMDM
     from .estimator import PrivateFrechetMean, PrivateTangentSpace
     from .files import Dataset, read, write_points
     from .findings import (

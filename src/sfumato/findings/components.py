@@ -35,14 +35,17 @@ if TYPE_CHECKING:
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40
 LEVEL = 0.95
-DRAWS, MISSED = 4000, 1e-6  # made-up noise behind a quantile, and the chance that the quantile is too small for all that
-CLEAR = 0.1  # the noise of a variance over the largest that it can be, which the number of modes is chosen for
+DRAWS, MISSED = (
+    4000,
+    1e-6,
+)  # made-up noise behind a quantile, and the chance that the quantile is too small for all that
+CLEAR = 0.04  # the noise of a variance over the largest that it can be, which the number of modes is chosen for
 
 
 # -- the noise -------------------------------------------------------------------------------------------------------------
 class SecondMoment(TangentKNorm):
-    """The mean of u·uᵀ for vectors no longer than 1, as √2-weighted upper triangles: these are points of the unit ball of R^D, and
-    two of them are at most √2 apart, as their product is (u·v)² ≥ 0; so σ = √2/(nε) is enough (proofs, the second moment)."""
+    """The mean of u·uᵀ for vectors no longer than 1, as √2-weighted upper triangles: points of the unit ball of R^D, two of
+    which are at most √2 apart, as their product is (u·v)² ≥ 0; so σ = √2/(nε) is enough (proofs, the second moment)."""
 
     def noise(self, n: int, epsilon: float) -> Scale:
         sigma = float(np.sqrt(2)) * ROUNDED / (n * epsilon)
@@ -66,10 +69,10 @@ def _norms(axes: tuple[float, ...]) -> Array:
 
 
 def noise_quantile(axes: Array, sigma: float, level: float) -> float:
-    """A length that ‖A·N·A‖ exceeds with probability at most 1 − level: of many draws the one that is above the quantile but for a
-    chance of one in a million."""
+    """A length that ‖A·N·A‖ exceeds with probability at most 1 − level: of many draws the one that is above the quantile but
+    for a chance of one in a million."""
     place = int(binom.isf(MISSED, DRAWS, level)) + 1
-    if not 0.5 <= level or place >= DRAWS:
+    if not level >= 0.5 or place >= DRAWS:
         raise ValueError(f"a level is between 0.5 and 0.99, not {level!r}")
     longest = float(axes.max())
     return sigma * longest**2 * float(_norms(tuple((axes / longest).tolist()))[place])
@@ -152,7 +155,7 @@ class Components(Saved):
         return noise_quantile(self.axes, sigma, level) + float(cell * self.axes.max() ** 2)
 
     def intervals(self, level: float = LEVEL) -> Array:
-        """(count, 2): where the explained variances of the clipped records lie, all at once.  Noise only: not the population's."""
+        """(count, 2): where the explained variances of the clipped records lie, all at once; not those of the population."""
         off = self.noise(level)
         return np.maximum(np.stack([self.variances - off, self.variances + off], axis=1), 0.0)
 
@@ -188,14 +191,16 @@ class Components(Saved):
         """What was found, in plain words."""
         guarantee, p = self.release.guarantee, len(self.axes)
         lines = [
-            f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {self.release.n} records, epsilon "
-            f"{guarantee.epsilon:g} ({guarantee.unit}), beside that of the mean."
+            f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {self.release.n} records, "
+            f"epsilon {guarantee.epsilon:g} ({guarantee.unit}), beside that of the mean."
         ]
         rows = zip(self.variances, self.intervals(), self.shares, self.significant, self.angles, strict=True)
         for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):
             part = "" if np.isnan(share) else f", {share:.0%} of the total"
-            known = f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
-            verdict = f"stands above the noise; {known}" if clear else "lost in the noise: nothing can be read from it"
+            known = (
+                f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
+            )
+            verdict = f"stands above the noise; {known}" if clear else "not above the noise: read nothing from it"
             lines.append(f"{j}. variance {variance:.3g} (95%: {low:.3g} to {high:.3g}){part}; {verdict}.")
         lines.append(
             "Intervals count the noise: they hold for the records as clipped to the public region, not for the population."
@@ -203,8 +208,8 @@ class Components(Saved):
         return "\n".join(lines)
 
     def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
-        """Landmarks at the mean and two standard deviations from it along each direction; of other spaces the explained variances
-        with their intervals.  Written to a file if one is named."""
+        """Landmarks at the mean and two standard deviations from it along each direction; of other spaces the explained
+        variances with their intervals.  Written to a file if one is named."""
         from ..views.components import plot_components
 
         return plot_components(self, path)
@@ -242,8 +247,8 @@ def private_components(
 ) -> Components:
     """Release the directions in which records vary most about a released mean, and how much.
 
-    In the chart about the mean (the region's axes, moved there) a record is a vector u with ‖u‖ ≤ 1.  Replacing one moves the mean
-    of u·uᵀ by at most √2/n in the Frobenius norm, so noise of density ∝ exp(−(nε/√2)·‖N‖) is ε-private, pure: normal
+    In the chart about the mean (the region's axes, moved there) a record is a vector u with ‖u‖ ≤ 1.  Replacing one moves the
+    mean of u·uᵀ by at most √2/n in the Frobenius norm, so noise of density ∝ exp(−(nε/√2)·‖N‖) is ε-private, pure: normal
     noise, which would need a δ, is not offered.  All else is computed from the noisy matrix.
 
     Parameters
@@ -258,8 +263,8 @@ def private_components(
     components : int
         How many leading directions.
     modes : int, optional
-        How many of the region's directions the second moment is taken in, the first of them: its noise grows like the power 1.5 of
-        this.  Unless given, all of a ball; of an ellipsoid as many as leave the noise below a tenth of the largest
+        How many of the region's directions the second moment is taken in, the longest of them: its noise grows like the power
+        1.5 of this.  Unless given, all of a ball; of an ellipsoid as many as leave the noise below 4% of the largest
         possible variance, a choice by public numbers.
     unit, unit_name, invalid, budget, force
         As in :func:`sfumato.private_mean`.
@@ -269,13 +274,13 @@ def private_components(
     Returns
     -------
     Components
-        ``directions``, ``variances``, ``intervals()``, ``significant``, ``points()``, ``describe()``, ``plot()`` and ``save()``.
+        ``directions``, ``variances``, ``intervals()``, ``significant``, ``points()``, ``describe()``, ``plot()``, ``save()``.
 
     Raises
     ------
     Refusal
-        If twice the noise of a variance (95%) is as large as the largest variance that records in the region can have: then none
-        could stand above it.
+        If twice the noise of a variance (95%) is as large as the largest variance that records in the region can have: then
+        none could stand above it.
 
     Examples
     --------
@@ -317,16 +322,14 @@ def _about(mean: Release | Region) -> Region:
         raise ValueError("the released mean is not a point of its space, so that there are no directions at it")
     region: Ball | Ellipsoid = Ball(space, mean.ball.center, mean.ball.radius)
     if chart is not None and chart.basis is not None:
-        region = Ellipsoid(
-            space, mean.ball.center, chart.axes, chart.basis, source=chart.source, spread=chart.spread
-        )
+        region = Ellipsoid(space, mean.ball.center, chart.axes, chart.basis, source=chart.source, spread=chart.spread)
     return moved(region, space.validate(mean.value[None])[0])
 
 
 def _plan(
     whole: Ellipsoid, n: int, epsilon: float, count: int, modes: int | None, fixed: bool, allow: bool
 ) -> tuple[TangentPlan, Ellipsoid]:
-    """The plan of the second moment and the chart that it is taken in; a Refusal where no variance could stand above the noise."""
+    """The plan of the second moment and the chart that it is taken in; a Refusal where no variance could stand out."""
     most = len(whole.axes)
     order = np.argsort(-whole.axes, kind="stable")
     if modes is not None and not (isinstance(modes, int | np.integer) and count <= modes <= most):
@@ -350,16 +353,17 @@ def _plan(
     p = modes or (most if fixed else max(count, largest(CLEAR, min(most, MOST_MODES))))
     if p > MOST_MODES:
         raise Refusal(
-            f"a second moment is taken in {MOST_MODES} directions at most, and these are {p}: give modes={MOST_MODES} or less, and "
-            "a region that says which directions come first, such as Ellipsoid.from_sample. Nothing was spent"
+            f"a second moment is taken in {MOST_MODES} directions at most, and these are {p}: give modes={MOST_MODES} or less, "
+            "and a region that says which directions come first, such as Ellipsoid.from_sample. Nothing was spent"
         )
     if 2 * off(p) >= 1 and not allow:
         fewer = largest(0.5, p)
         ways = [f"{int(np.ceil(n * 2 * off(p))) + 1} records or as much more epsilon"]
         ways += [f"only {fewer} directions (modes={fewer})"] if fewer >= count else []
         raise Refusal(
-            f"the variances of {p} directions would be lost in the noise: it moves each by up to {off(p):.2g} times the largest "
-            f"that records in the region can have (95%). What helps: {', '.join(ways)}; or allow_useless=True. Nothing was spent"
+            f"the variances of {p} directions would be lost in the noise: it moves each by up to {off(p):.2g} times the "
+            f"largest that records in the region can have (95%). What helps: {', '.join(ways)}; or allow_useless=True. Nothing "
+            "was spent"
         )
     some = np.sort(order[:p])
     chart = Ellipsoid(

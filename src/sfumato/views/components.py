@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from ..findings.components import Components
 
 MOST_PANELS = 6
-FAINT_WORDS = "lost in the noise"
+FAINT_WORDS = "not above the noise"
 
 
 def plot_components(found: Components, path: str | os.PathLike[str] | None = None) -> Figure:
