@@ -13,14 +13,14 @@ from sklearn.utils import estimator_checks
 
 import sfumato as sf
 from sfumato.findings import classes as classes_module
-from sfumato.findings.classes import ONE, ClassMeans, Design, helmert, private_median
+from sfumato.findings.classes import ClassMeans, Design, helmert, private_median
 from sfumato.regions import as_chart
 from sfumato.sampling.discrete import exponential_choice
 
 SIZE = 8
 
 
-def study(rng, people=100, trials=10, effect=0.6, person=0.8, samples=60):
+def study(rng, people=100, trials=10, effect=0.8, person=0.8, samples=60):
     """Two classes of 8×8 covariances: variances of two channels are exchanged between the classes (half the effect up, half
     down), every person has a direction of their own, and each trial is a sample covariance.  MDM is right in 96%."""
     space, labels = sf.SPD(size=SIZE), np.arange(2)
@@ -37,7 +37,9 @@ def study(rng, people=100, trials=10, effect=0.6, person=0.8, samples=60):
 
 
 def nearest(space, means, X):
-    return np.stack([space.distance(mean, space.validate(X)) for mean in space.validate(np.stack(means))], axis=1).argmin(axis=1)
+    return np.stack(
+        [space.distance(mean, space.validate(X)) for mean in space.validate(np.stack(means))], axis=1
+    ).argmin(axis=1)
 
 
 def model(**changes):
@@ -58,7 +60,9 @@ def test_it_is_within_five_points_of_mdm_for_a_hundred_people(rng):
     private = [model(unit=ours).fit(X[train], y[train]).score(X[test], y[test]) for _ in range(15)]
     assert np.median(private) > accuracy - 0.05
     ball, plain = sf.Ball(space, np.eye(SIZE), 4.0), []
-    reduced = {c: sf.units.reduce_to_units(as_chart(ball), X[train & (y == c)], people[train & (y == c)]) for c in (0, 1)}
+    reduced = {
+        c: sf.units.reduce_to_units(as_chart(ball), X[train & (y == c)], people[train & (y == c)]) for c in (0, 1)
+    }
     for _ in range(5):
         means = [sf.private_mean(reduced[c], ball, 1.0, allow_useless=True).value for c in (0, 1)]
         plain.append(np.mean(nearest(space, means, X[test]) == y[test]))
@@ -72,7 +76,9 @@ def test_a_public_sample_costs_next_to_nothing(rng):
     person_means = [sf.frechet_mean(space, X[(people == i) & (y == c)]).point for i in range(20) for c in (0, 1)]
     region = sf.Ellipsoid.from_sample(space, person_means)
     assert public.any()
-    accuracy = np.mean(nearest(space, [sf.frechet_mean(space, X[train & (y == c)]).point for c in (0, 1)], X[test]) == y[test])
+    accuracy = np.mean(
+        nearest(space, [sf.frechet_mean(space, X[train & (y == c)]).point for c in (0, 1)], X[test]) == y[test]
+    )
     fitted = [
         sf.PrivateMDM(region=region, epsilon=2.0, unit=people[train]).fit(X[train], y[train]).score(X[test], y[test])
         for _ in range(9)
@@ -92,17 +98,18 @@ def test_one_person_moves_the_contrasts_by_two_at_most(every, rng):
     for values in (1e300, 1e-300, 5.0, np.inf, np.nan, 0.0):
         other, mine = base.copy(), unit == 0
         other[mine] = values * rng.normal(size=(mine.sum(), 3))
-        rows = [Design.make(chart, points, kind, unit).rows for points in (base, other, np.where(mine[:, None], -base, base))]
+        rows = [
+            Design.make(chart, points, kind, unit).rows
+            for points in (base, other, np.where(mine[:, None], -base, base))
+        ]
         assert all(np.array_equal(rows[0][1:], row[1:]) for row in rows[1:])
         assert all((np.linalg.norm(row, axis=1) <= 1).all() for row in rows)
         worst = max(worst, float(np.linalg.norm(rows[0][0] - rows[2][0])))
     assert worst == pytest.approx(2.0)
 
 
-@pytest.mark.parametrize("weighted", [False, True])
-def test_one_value_moves_the_losses_of_a_median_by_two_at_most(weighted, rng, monkeypatch):
+def test_one_value_moves_the_losses_of_a_median_by_two_at_most(rng, monkeypatch):
     edges, n, seen = np.linspace(-1, 1, 30), 25, []
-    weights = rng.integers(1, ONE + 1, n) if weighted else None
     monkeypatch.setattr(classes_module, "exponential_choice", lambda losses, *_: seen.append(losses) or 0)
     worst = 0
     for value in (-9.0, 9.0, 0.0, 1.0, -1.0, 0.33, 1e-300, edges[7], np.nextafter(edges[7], -1)):
@@ -111,11 +118,10 @@ def test_one_value_moves_the_losses_of_a_median_by_two_at_most(weighted, rng, mo
         other[0] = value
         seen.clear()
         for some in (values, other):
-            private_median(some, edges, 1.0, rng, weights)
+            private_median(some, edges, 1.0, rng)
         assert min(min(losses) for losses in seen) == 0  # the cell of the median is among them
         worst = max(worst, int(np.abs(np.subtract(*seen)).max()))
-    assert worst <= 2
-    assert weighted or worst == 2
+    assert worst == 2
 
 
 def test_a_choice_has_the_law_of_the_exponential_mechanism(rng):
@@ -135,9 +141,6 @@ def test_medians_are_medians(rng):
     found = private_median(rng.normal(0.5, 1.0, 2001), edges, 4.0, rng)
     assert abs(found - 0.5) < 0.15
     assert private_median(np.full(50, 9.0), edges, 40.0, rng) == pytest.approx(3.995)
-    weights = np.array([ONE] * 10 + [ONE // 10] * 100)
-    values = np.concatenate([np.full(10, -1.0), np.full(100, 1.0)])
-    assert -1.1 < private_median(values, edges, 400.0, rng, weights) < 1.1
 
 
 def test_contrasts_are_orthonormal_and_sum_to_nothing():
@@ -147,7 +150,7 @@ def test_contrasts_are_orthonormal_and_sum_to_nothing():
         assert h.sum(axis=1) == pytest.approx(np.zeros(k - 1))
 
 
-# -- the price, the unit, the record --------------------------------------------------------------------------------------------
+# -- the price, the unit, the record --------------------------------------------------------------------------------
 def test_one_fit_is_one_charge_and_the_promise_is_for_people(rng, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "matrices")
     X, y, people = study(rng, people=60, trials=2)
@@ -165,8 +168,9 @@ def test_one_fit_is_one_charge_and_the_promise_is_for_people(rng, tmp_path):
     loaded = ClassMeans.load(tmp_path / "means.json")
     assert np.array_equal(loaded.means, fitted.covmeans_)
     assert loaded.classes == [0, 1]
-    text = (tmp_path / "means.json").read_text()
-    (tmp_path / "means.json").write_text(text.replace('"unit": "one person"', '"unit": "one planet"'))
+    document = json.loads((tmp_path / "means.json").read_text())
+    document["guarantee"]["epsilon"] = 1.0
+    (tmp_path / "means.json").write_text(json.dumps(document))
     with pytest.raises(sf.RecordError, match="altered"):
         ClassMeans.load(tmp_path / "means.json")
 
@@ -174,10 +178,12 @@ def test_one_fit_is_one_charge_and_the_promise_is_for_people(rng, tmp_path):
 def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "matrices")
     X, y, people = study(rng, people=20, trials=1)
-    with pytest.raises(sf.Refusal, match="longer than what it is added to.*units or as much more epsilon.*Nothing was spent"):
+    with pytest.raises(
+        sf.Refusal, match=r"longer than what it is added to.*units or as much more epsilon.*Nothing was spent"
+    ):
         model(unit=people, budget=ledger).fit(X, y)
     with pytest.raises(sf.Refusal, match="several classes but not of all"):
-        model(unit=people, budget=ledger).fit(X[1:], y[1:])
+        model(unit=people[1:], budget=ledger).fit(X[1:], y[1:])
     with pytest.raises(ValueError, match="one class"):
         model(budget=ledger).fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="looks like the name of a column"):
@@ -196,7 +202,7 @@ def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_pa
     assert one.release_.guarantee.unit == "one record"
 
 
-# -- the place of pyRiemann's MDM --------------------------------------------------------------------------------------------------
+# -- the place of pyRiemann's MDM --------------------------------------------------------------------------------
 def test_distances_classes_and_probabilities_are_those_of_pyriemann(rng):
     riemann = pytest.importorskip("pyriemann.classification")
     X, y, people = study(rng, people=60, trials=2)
@@ -227,16 +233,29 @@ def test_three_groups_of_people_on_other_spaces(unequal, rng):
     assert fitted.covmeans_ == pytest.approx(middles / np.linalg.norm(middles, axis=1, keepdims=True), abs=0.15)
 
 
+TWICE = {
+    "check_classifier_data_not_an_array",
+    "check_fit_idempotent",
+    "check_supervised_y_2d",
+    "check_transformer_data_not_an_array",
+}
+
+
 # scikit-learn's checks fit data of many widths, a space has one: this one takes its dimension from X, as users must not.
 class AnyWidth(sf.PrivateMDM):
     def fit(self, X, y=None):
-        width = np.shape(X)[1] if len(np.shape(X)) > 1 else 1
+        shape = X.shape if hasattr(X, "shape") else np.asarray(X).shape
+        width = shape[1] if len(shape) > 1 else 1
         changes = {"space": sf.Euclidean(dim=max(1, width)), "center": np.zeros(max(1, width)), "allow_useless": True}
         fitted = sf.PrivateMDM(**{**self.get_params(), **changes}).fit(X, y)
-        vars(self).update({name: value for name, value in vars(fitted).items() if name.endswith("_") or name == "_space"})
+        vars(self).update(
+            {name: value for name, value in vars(fitted).items() if name.endswith("_") or name == "_space"}
+        )
         return self
 
 
 @estimator_checks.parametrize_with_checks([AnyWidth(radius=20.0, epsilon=9.0)])
 def test_scikit_learn_checks(estimator, check):
+    if check.func.__name__ in TWICE:
+        pytest.skip("fits twice and expects the same, which no private release gives")
     check(estimator)

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy.special import softmax
 from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, column_or_1d
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
 from .estimator import _matrices, _PrivateEstimator
 from .findings.classes import ClassMeans, private_class_means
@@ -119,9 +119,11 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give the classes"
             )
+        X = X if hasattr(X, "shape") else np.asarray(X)
         region, epsilon = self._public(X)
         records = self._records(X, region.space, reset=True)
         kinds = column_or_1d(y, warn=True)
+        assert_all_finite(kinds, input_name="y")
         check_classification_targets(kinds)
         if len(kinds) != len(records):
             raise ValueError(f"there are {len(records)} records but {len(kinds)} classes: give one for each record")
@@ -155,6 +157,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     def predict(self, X: ArrayLike) -> Any:
         """The class whose mean is nearest to each record."""
+        check_is_fitted(self)
         return self.classes_[self.transform(X).argmin(axis=1)]
 
     def predict_proba(self, X: ArrayLike) -> Array:

@@ -89,11 +89,12 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         NaN is let through here: the space then names the row.
         """
         shape = space.present(space.origin()).shape
+        X = X if hasattr(X, "shape") else np.asarray(X)
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
             X = np.stack([np.real(X), np.imag(X)], axis=-1)
         given, width = np.shape(X), math.prod(shape)
         usual = [(), shape, (width,)]  # scikit-learn reports empty and one-dimensional input below
-        if 0 not in given and given[1:] not in usual:
+        if 0 not in given and given[1:] not in usual and (reset or len(given) != 2):  # else scikit-learn says it
             layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
             raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
         if len(given) > 2:

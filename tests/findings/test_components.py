@@ -60,8 +60,8 @@ def test_opposite_vectors_have_the_same_products_so_the_mean_must_not_be_mixed_i
 
 
 def test_the_noise_has_the_frobenius_law_and_its_quantile_holds_for_eigenvalues(rng):
-    """‖N‖_F is σ·Gamma(D), and variances move by no more than the stated quantile in 95% of draws; both tests reject a scale 20%
-    off."""
+    """‖N‖_F is σ·Gamma(D), and variances move by no more than the stated quantile in 95% of draws; both tests reject a scale
+    20% off."""
     n, region, p = 200, flat(dim=4), 4
     plan = SecondMoment(flat(1.0, 10), 1.0).plan(n)
     draws = plan._noise(4000, rng)
@@ -72,7 +72,9 @@ def test_the_noise_has_the_frobenius_law_and_its_quantile_holds_for_eigenvalues(
     noise = np.empty((4000, p, p))
     noise[:, rows, columns] = noise[:, columns, rows] = draws / weights
     axes, moment = as_chart(region).axes, np.diag([0.3, 0.2, 0.05, 0.01])
-    moved = np.linalg.eigvalsh((moment + noise) * np.outer(axes, axes)) - np.linalg.eigvalsh(moment * np.outer(axes, axes))
+    moved = np.linalg.eigvalsh((moment + noise) * np.outer(axes, axes)) - np.linalg.eigvalsh(
+        moment * np.outer(axes, axes)
+    )
     most = np.abs(moved).max(axis=1)
     q = noise_quantile(axes, plan.scale.sigma, 0.95)
     missed = np.mean(most > q)
@@ -132,11 +134,15 @@ def test_pure_noise_is_not_taken_for_directions(rng):
 def test_what_cannot_be_seen_is_refused_before_anything_is_spent(rng, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "points")
     points = vectors(rng, 40)
-    with pytest.raises(sf.Refusal, match="lost in the noise.*What helps: .* records.*Nothing was spent"):
+    with pytest.raises(sf.Refusal, match=r"lost in the noise.*What helps: .* records.*Nothing was spent"):
         sf.private_components(points, flat(), 0.2, budget=ledger)
     with pytest.raises(sf.Refusal, match="40 directions at most"):
         sf.private_components(rng.normal(size=(40, 50)), flat(dim=50), 1.0, budget=ledger)
-    for wrong, words in (({"components": 0}, "at least 1"), ({"components": 5}, "4 directions"), ({"modes": 1}, "modes")):
+    for wrong, words in (
+        ({"components": 0}, "at least 1"),
+        ({"components": 5}, "4 directions"),
+        ({"modes": 1}, "modes"),
+    ):
         with pytest.raises(ValueError, match=words):
             sf.private_components(points, flat(), 1.0, **wrong)
     with pytest.raises(TypeError, match="a released mean or a region"):
@@ -175,7 +181,7 @@ def test_it_is_about_the_released_mean_on_any_space_and_a_person_is_one_record(s
     assert loaded.release.guarantee == found.release.guarantee
     text = (tmp_path / "found.json").read_text()
     (tmp_path / "found.json").write_text(text.replace('"count": 1', '"count": 2'))
-    with pytest.raises(sf.RecordError, match="altered|not a file"):
+    with pytest.raises(sf.RecordError, match=r"altered|not a file"):
         sf.Components.load(tmp_path / "found.json")
     assert found.plot(tmp_path / "found.png").axes
     assert (tmp_path / "found.png").stat().st_size > 1000

@@ -6,7 +6,6 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
-from itertools import accumulate, pairwise
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -32,7 +31,6 @@ from .scalar import Named
 
 DIRECTIONS, MIDDLE = 0.75, 0.14  # shares of ε; the rest is for how far the classes are apart
 CELLS, BEND = 100, 6.0  # of the grid of middles on each side of the centre, and how much finer it is near it
-ONE = 1 << 20  # the weight of a unit of the smallest class
 RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
 NEIGHBOURS = (
     "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
@@ -126,19 +124,19 @@ def _contrasts(raw: Array, k: int, axes: Array) -> tuple[Array, Array]:
     return unit, np.linalg.svd(unit, full_matrices=False)[2]
 
 
-def private_median(
-    values: Array, edges: Array, epsilon: float, rng: np.random.Generator, weights: NDArray[Any] | None = None
-) -> float:
+def private_median(values: Array, edges: Array, epsilon: float, rng: np.random.Generator) -> float:
     """The middle of the cell of a public grid that holds the median, by the exponential mechanism, exactly.
 
-    The loss of a cell is by how much weight, times two, it misses the median.  Weights are public whole multiples of 2^−20 up
-    to 1; so replacing a value moves every loss by at most 2, also once it is rounded down to a whole number.
+    The loss of a cell is by how many ranks, times two, it misses the median; replacing a value moves it by at most 2.
+
+    >>> edges = np.linspace(0.0, 1.0, 11)
+    >>> round(private_median(np.full(1000, 0.42), edges, 1.0, np.random.default_rng(0)), 6)
+    0.45
     """
-    each = np.full(len(values), ONE) if weights is None else weights
-    cell = np.searchsorted(edges, np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf)), side="right") - 1
-    held = [0, *accumulate(np.bincount(cell, each, minlength=len(edges) - 1).astype(np.int64).tolist())]
-    losses = [max(0, 2 * low - held[-1], held[-1] - 2 * high) // ONE for low, high in pairwise(held)]
-    j = exponential_choice(losses, epsilon / 4, rng)
+    inside = np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf))
+    below = np.searchsorted(np.sort(inside), edges)  # the last is n
+    losses = np.maximum(0, np.maximum(2 * below[:-1] - len(values), len(values) - 2 * below[1:]))
+    j = exponential_choice(losses.tolist(), epsilon / 4, rng)
     return float((edges[j] + edges[j + 1]) / 2)
 
 
@@ -175,12 +173,6 @@ class Design:
     def sizes(self) -> list[int]:
         """Units that have records of each class."""
         return [self.n] * self.k if self.of is None else np.bincount(self.of, minlength=self.k).tolist()
-
-    @property
-    def weights(self) -> NDArray[np.int64] | None:
-        """Of each unit, so that all classes weigh the same; None: one each."""
-        sizes = np.array(self.sizes, dtype=np.int64)
-        return None if self.of is None else (ONE * sizes.min() // sizes)[self.of]
 
     @property
     def rows(self) -> Array:
@@ -255,11 +247,13 @@ def _medians(
     unit, along = _contrasts(raw, k, axes)
     tangents = design.vectors * axes
     edges = longest * np.sinh(BEND * np.arange(-CELLS, CELLS + 1) / CELLS) / np.sinh(BEND)
-    places, each = tangents.mean(axis=1) @ along.T, MIDDLE * epsilon / len(along)
-    middle = [private_median(column, edges, each, rng, design.weights) for column in places.T]
     if of is None:
+        places, each = tangents.mean(axis=1) @ along.T, MIDDLE * epsilon / len(along)
+        middle = [private_median(column, edges, each, rng) for column in places.T]
         lengths = np.einsum("jk,nkp,jp->n", h, tangents, unit)
-    else:
-        lengths = k * np.einsum("nj,np,jp->n", h.T[of], tangents[:, 0] - np.array(middle) @ along, unit)
-    sizes = np.append(0.0, np.sqrt(k) * longest * RATIO ** np.arange(-SIZES, 1.0))
-    return middle, private_median(lengths, sizes, (1 - DIRECTIONS - MIDDLE) * epsilon, rng, design.weights)
+        sizes = np.append(0.0, np.sqrt(k) * longest * RATIO ** np.arange(-SIZES, 1.0))
+        return middle, private_median(lengths, sizes, (1 - DIRECTIONS - MIDDLE) * epsilon, rng)
+    places, each = tangents[:, 0] @ along.T, (1 - DIRECTIONS) * epsilon / len(along)  # of each class: a unit is in one
+    found = np.array([[private_median(column, edges, each, rng) for column in places[of == c].T] for c in range(k)])
+    length = float(np.sum((h @ found) * (unit @ along.T)))
+    return found.mean(axis=0).tolist(), max(length, longest * RATIO**-SIZES)
