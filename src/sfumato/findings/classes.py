@@ -29,8 +29,8 @@ from ..units import number_units, reduce_to_units
 from .saved import Saved
 from .scalar import Named
 
-DIRECTIONS, MIDDLE = 0.75, 0.14  # shares of ε; the rest is for how far the classes are apart
-CELLS, BEND = 100, 6.0  # of the grid of middles on each side of the centre, and how much finer it is near it
+DIRECTIONS, MIDDLE = 0.72, 0.2  # shares of ε; the rest is for how far the classes are apart
+CELLS, BEND = 30, 4.0  # of the grid of middles on each side of the centre, and how much finer it is near it
 RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
 NEIGHBOURS = (
     "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
@@ -70,8 +70,10 @@ class ClassMeans(Saved):
         """(K, d): the means as tangent vectors at the public centre."""
         k = len(self.classes)
         unit, along = _contrasts(self.directions.raw, k, self.axes)
-        found = np.array(self.middle) @ along + self.size * helmert(k).T @ unit
-        return shorten(found @ self.basis, float(self.axes.max()))
+        radius, apart = float(self.axes.max()), self.size * helmert(k).T @ unit
+        middle = shorten(np.array(self.middle) @ along, radius)
+        room = (radius - float(np.linalg.norm(middle))) / float(np.linalg.norm(apart, axis=1).max())
+        return np.asarray((middle + min(1.0, room) * apart) @ self.basis)  # all in the region, as far apart as fits there
 
     @cached_property
     def means(self) -> Array:
@@ -200,7 +202,7 @@ def private_class_means(
 ) -> ClassMeans:  # fmt: skip
     """Release means of classes, as far as they differ; ``kind`` says for each canonical point which class it is of.
 
-    Three quarters of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on
+    72% of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on
     their size is needed; the rest into medians along these directions, which a wide region hardly costs anything.
     """
     privacy = PureDP(epsilon).check()
@@ -251,7 +253,7 @@ def _medians(
         places, each = tangents.mean(axis=1) @ along.T, MIDDLE * epsilon / len(along)
         middle = [private_median(column, edges, each, rng) for column in places.T]
         lengths = np.einsum("jk,nkp,jp->n", h, tangents, unit)
-        sizes = np.append(0.0, np.sqrt(k) * longest * RATIO ** np.arange(-SIZES, 1.0))
+        sizes = np.append(0.0, longest * RATIO ** np.arange(-SIZES, 1.0))
         return middle, private_median(lengths, sizes, (1 - DIRECTIONS - MIDDLE) * epsilon, rng)
     places, each = tangents[:, 0] @ along.T, (1 - DIRECTIONS) * epsilon / len(along)  # of each class: a unit is in one
     found = np.array([[private_median(column, edges, each, rng) for column in places[of == c].T] for c in range(k)])
