@@ -73,7 +73,9 @@ class ClassMeans(Saved):
         radius, apart = float(self.axes.max()), self.size * helmert(k).T @ unit
         middle = shorten(np.array(self.middle) @ along, radius)
         room = (radius - float(np.linalg.norm(middle))) / float(np.linalg.norm(apart, axis=1).max())
-        return np.asarray((middle + min(1.0, room) * apart) @ self.basis)  # all in the region, as far apart as fits there
+        return np.asarray(
+            (middle + min(1.0, room) * apart) @ self.basis
+        )  # all in the region, as far apart as fits there
 
     @cached_property
     def means(self) -> Array:
