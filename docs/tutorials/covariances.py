@@ -67,6 +67,24 @@ def main() -> None:
     first, second = space.validate(np.stack([open_reference, pipeline[0].reference_]))
     print(f"distance of the two references: {space.distance(first, second):.2f}")
 
+    # -- a classifier ------------------------------------------------------------------------------------------------
+    means = [sf.frechet_mean(space, matrices[train & (cold == one)]).point for one in (False, True)]
+    apart = np.stack([space.distance(mean, space.validate(matrices[test])) for mean in means], axis=1)
+    print(
+        f"\nminimum distance to the mean, not private: {np.sum(apart.argmin(axis=1) == cold[test])} of {test.sum()} right"
+    )
+    by_ball = sf.PrivateMDM(center=center, radius=RADIUS, epsilon=EPSILON, unit="half a month")
+    sample = sf.Ellipsoid.from_sample(space, matrices[public])
+    by_sample = sf.PrivateMDM(region=sample, epsilon=EPSILON, unit="half a month")
+    for name, model in (("the ball", by_ball), ("the sample of 2012", by_sample)):
+        rights = [
+            np.sum(model.fit(matrices[train], cold[train]).predict(matrices[test]) == cold[test]) for _ in range(25)
+        ]
+        low, middle, high = np.quantile(rights, [0.1, 0.5, 0.9])
+        print(
+            f"the same, private, in {name}: {middle:.0f} of {test.sum()} right (10% to 90% of fits: {low:.0f} to {high:.0f})"
+        )
+
     distances = ball.distances(space.validate(matrices[private]))
     print(f"\nfor this page only: {np.sum(distances > RADIUS)} of {private.sum()} private matrices were clipped")
 

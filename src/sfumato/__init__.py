@@ -21,6 +21,7 @@ from ._version import __version__
 if TYPE_CHECKING:
     from .adapters import as_opendp, from_geomstats
     from .calibration import Calibration, Scale
+    from .classifier import PrivateMDM
     from .errors import (
         BudgetExceeded,
         FileError,
@@ -35,7 +36,15 @@ if TYPE_CHECKING:
     )
     from .estimator import PrivateFrechetMean, PrivateTangentSpace
     from .files import Dataset, read, write_points
-    from .findings import Comparison, centroid_size, compare_groups, private_size, private_variance
+    from .findings import (
+        Comparison,
+        Components,
+        centroid_size,
+        compare_groups,
+        private_components,
+        private_size,
+        private_variance,
+    )
     from .frechet import ConvergenceWarning, FrechetMean, frechet_mean
     from .ledger import Ledger
     from .mechanisms import (
@@ -88,9 +97,10 @@ _HOMES = {
     "adapters": "as_opendp from_geomstats",
     "regions": "Ball Ellipsoid widest_ball",
     "calibration": "Calibration Scale",
+    "classifier": "PrivateMDM",
     "estimator": "PrivateFrechetMean PrivateTangentSpace",
     "frechet": "ConvergenceWarning FrechetMean frechet_mean",
-    "findings": "Comparison centroid_size compare_groups private_size private_variance",
+    "findings": "Comparison Components centroid_size compare_groups private_components private_size private_variance",
     "files": "Dataset read write_points",
     "errors": "BudgetExceeded FileError InvalidPointError LedgerError PrecisionError RadiusError RecordError "
     "Refusal SfumatoError UnsavedError",
@@ -123,6 +133,7 @@ __all__ = [
     "Chart",
     "Circle",
     "Comparison",
+    "Components",
     "ConvergenceWarning",
     "Correlation",
     "Dataset",
@@ -147,6 +158,7 @@ __all__ = [
     "PointwiseLaplace",
     "PrecisionError",
     "PrivateFrechetMean",
+    "PrivateMDM",
     "PrivateTangentSpace",
     "Product",
     "PureDP",
@@ -181,6 +193,7 @@ __all__ = [
     "outline_bandwidth",
     "plan",
     "plot_release",
+    "private_components",
     "private_mean",
     "private_radius",
     "private_size",

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """What the estimators share: required parameters, data in two layouts, and the release."""
 
-    release_: Release
+    release_: Any
     n_features_in_: int
+    region: Region | None
     mechanism: str
     unit: str | ArrayLike
     budget: Budget | None
@@ -63,11 +64,24 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return values
 
+    def _known(self) -> tuple[Region, float]:
+        """The region and ε."""
+        three = ("space", "center", "radius")
+        if self.region is None:
+            *ball, epsilon = self._require(*three, "epsilon")
+            return Ball(*ball), epsilon
+        if not isinstance(self.region, Region):
+            raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
+        for name in three:
+            if getattr(self, name) is not None:
+                raise ValueError(f"{type(self).__name__} takes a region, or space, center and radius: leave out {name}")
+        return self.region, self._require("epsilon")[0]
+
     def _release(self, X: ArrayLike, region: Region, epsilon: float, **options: Any) -> Array:
         records = self._records(X, region.space, reset=True)
         options |= {"unit": self.unit, "budget": self.budget, "allow_useless": self.allow_useless}
         self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
-        return self.release_.value
+        return np.asarray(self.release_.value)
 
     def _records(self, X: ArrayLike, space: Space, *, reset: bool) -> Array:
         """Records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
@@ -75,11 +89,12 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         NaN is let through here: the space then names the row.
         """
         shape = space.present(space.origin()).shape
+        X = X if hasattr(X, "shape") else np.asarray(X)
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
             X = np.stack([np.real(X), np.imag(X)], axis=-1)
         given, width = np.shape(X), math.prod(shape)
         usual = [(), shape, (width,)]  # scikit-learn reports empty and one-dimensional input below
-        if 0 not in given and given[1:] not in usual:
+        if 0 not in given and given[1:] not in usual and (reset or len(given) != 2):  # else scikit-learn says it
             layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
             raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
         if len(given) > 2:
@@ -134,6 +149,7 @@ class PrivateFrechetMean(_PrivateEstimator):
     """
 
     mean_: Array
+    release_: Release
 
     def __init__(
         self,
@@ -165,19 +181,6 @@ class PrivateFrechetMean(_PrivateEstimator):
         region, epsilon = self._known()
         self.mean_ = self._release(X, region, epsilon, invalid=self.invalid)
         return self
-
-    def _known(self) -> tuple[Region, float]:
-        """The region and ε."""
-        three = ("space", "center", "radius")
-        if self.region is None:
-            *ball, epsilon = self._require(*three, "epsilon")
-            return Ball(*ball), epsilon
-        if not isinstance(self.region, Region):
-            raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
-        for name in three:
-            if getattr(self, name) is not None:
-                raise ValueError(f"{type(self).__name__} takes a region, or space, center and radius: leave out {name}")
-        return self.region, self._require("epsilon")[0]
 
 
 class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
@@ -213,6 +216,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     """
 
     reference_: Array
+    release_: Release
 
     def __init__(
         self,

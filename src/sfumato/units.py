@@ -32,9 +32,22 @@ def reduce_to_units(region: Region, points: Points, labels: ArrayLike) -> Points
 
     Spaces around a label, and different Unicode spellings of the same letters, make no difference.
     """
+    unit_of = number_units(labels, len(points))
+    order = np.argsort(unit_of, kind="stable")
+    groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
+    if not groups:
+        return points
+    if not isinstance(region, Ball):
+        return _in_the_chart(region, points, groups)
+    means = [points[g[0]] if len(g) == 1 else solve(Records(region.space, points[g])).point for g in groups]
+    return region.clip(region.space.present(np.stack(means)))
+
+
+def number_units(labels: ArrayLike, count: int) -> NDArray[np.intp]:
+    """The number, from 0, of the unit of each of so many records."""
     names = np.asarray(labels)
-    if names.shape != (len(points),):
-        raise ValueError(f"there are {len(points)} records but {names.size} labels: give one for each record")
+    if names.shape != (count,):
+        raise ValueError(f"there are {count} records but {names.size} labels: give one for each record")
     if names.dtype.kind == "O":
         names = np.array(["" if name is None or name != name else str(name) for name in names], dtype=np.str_)
     if names.dtype.kind == "U":
@@ -46,15 +59,7 @@ def reduce_to_units(region: Region, points: Points, labels: ArrayLike) -> Points
     if len(missing):
         first = f"the first being record {missing[0]}"
         raise ValueError(f"{len(missing)} of {len(names)} records have no unit, {first}: label or remove them")
-    _, unit_of = np.unique(names, return_inverse=True)
-    order = np.argsort(unit_of, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
-    if not groups:
-        return points
-    if not isinstance(region, Ball):
-        return _in_the_chart(region, points, groups)
-    means = [points[g[0]] if len(g) == 1 else solve(Records(region.space, points[g])).point for g in groups]
-    return region.clip(region.space.present(np.stack(means)))
+    return np.asarray(np.unique(names, return_inverse=True)[1])
 
 
 def _in_the_chart(region: Region, points: Points, groups: list[NDArray[np.intp]]) -> Points:

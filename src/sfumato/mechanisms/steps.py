@@ -38,7 +38,7 @@ class StepsPlan(ComposedPlan):
         assert isinstance(first, TangentPlan)
         assert isinstance(second, TangentPlan)
         try:  # with a public point near the centre, so that nothing fails after the charge
-            _moved(settled, first.chart.point(np.full(len(first.chart.axes), 1e-3)))
+            moved(settled, first.chart.point(np.full(len(first.chart.axes), 1e-3)))
         except Exception as error:
             raise Refusal(f"{problem.space} has no chart but the one about its centre: use steps=1 ({error})") from None
         return cls(problem, second.name, second.calibration, {}, second.epsilon, second.scale, second, first)
@@ -55,12 +55,12 @@ class StepsPlan(ComposedPlan):
         place = shorten(self.first.lattice_point(self.first.mean(records), rng))  # a point of the region
         region = self.chart.problem.region
         with suppress(Exception):  # a user's space may have no chart there; then the second stays, as the first decided
-            region = _moved(region, self.first.chart.point(place))
+            region = moved(region, self.first.chart.point(place))
         plan = replace(self.chart, problem=replace(self.chart.problem, region=region))
         return plan, plan.draw(records, rng)
 
 
-def _moved(region: object, center: Points) -> Ball | Ellipsoid:
+def moved(region: object, center: Points) -> Ball | Ellipsoid:
     """The region about another centre, its axes carried along; any public directions would do."""
     assert isinstance(region, Ball | Ellipsoid)
     space, chart = region.space, as_chart(region)

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..spaces.base import RUN, Array, Moments, Points, Space, add_each, in_pairs
+from ..spaces.base import BLOCK, RUN, Array, Moments, Points, Space, add_each, blocks, in_pairs
 
 T = TypeVar("T")
 SAMPLE = 1 << 18  # records that the solver's first guess is made from
@@ -125,8 +125,19 @@ class Mapped(Records):
         self.records, self.space, self.function, self.n = records, space, function, records.n
 
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
-        return self.records.reduce(partial(_mapped, self.function, function), combine)
+        row = int(np.prod(self.space.point_shape))
+        return self.records.reduce(partial(_mapped, self.function, function, combine, row), combine)
 
 
-def _mapped(first: Callable[[Points], Points], function: Callable[..., T], points: Points, weights: Array | None) -> T:
-    return function(first(points), weights)
+def _mapped(
+    first: Callable[[Points], Points],
+    function: Callable[..., T],
+    combine: Callable[[Any, Any], Any],
+    row: int,
+    points: Points,
+    weights: Array | None,
+) -> T:
+    """So many records at a time as have rows that fit into memory."""
+    parts = blocks(len(points), row, BLOCK) or [slice(0, 0)]
+    found = (function(first(points[part]), None if weights is None else weights[part]) for part in parts)
+    return in_pairs(combine, found)

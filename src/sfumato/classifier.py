@@ -1,0 +1,169 @@
+"""A scikit-learn classifier by private class means, in the place of pyRiemann's MDM."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import softmax
+from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
+
+from .estimator import _matrices, _PrivateEstimator
+from .findings.classes import ClassMeans, private_class_means
+from .mechanisms.base import PERSON
+from .mechanisms.plan import Budget
+from .regions import Ball, Region
+from .spaces import Space
+from .spaces.base import Array
+from .units import RECORD, check_words
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+
+class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
+    """Minimum distance to private class means: a replacement for pyRiemann's ``MDM``.
+
+    ``fit`` releases the class means with ε-differential privacy, in all: everything that is kept is private.  A record is then
+    given the class whose mean is nearest.
+
+    **What it costs.**  One ``fit`` costs ε, whoever has records of how many classes.  Who has records of which class is
+    public: a replacement has records of the same classes.  Every person has records of all classes (trials of a
+    brain-computer interface), or every person of one (a diagnosis that is public); anything in between is refused.
+
+    **What is released.**  Most of ε goes into the directions in which the classes differ: each person's contrasts there, at
+    length 1, so that no bound on their size is needed and what is peculiar to a person cancels.  Medians along these directions
+    then say where the classes lie.  In all other directions the means lie at the public centre: ``covmeans_`` are for telling
+    classes apart, and :func:`sfumato.compare_groups` for reading means.
+
+    Parameters
+    ----------
+    space : Space, optional
+        The space of the records; unless given, positive definite matrices of the size of X's.
+    center : array_like or float
+        The public centre: a point, or a number c for c times the identity.  Required, unless a region is given.
+    radius : float
+        The public radius.  Required, unless a region is given.  A generous one costs little here.
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        The public region in place of these three.  Fewer directions make the noise smaller.
+    epsilon : float
+        The privacy loss of each ``fit``.  Required.
+    unit : str or array_like
+        What one row stands for, in words; or a label for each row, which says whom it belongs to: then the promise is for
+        people, whose records of each class are first reduced to their mean.
+    invalid, budget, allow_useless
+        As of :class:`PrivateFrechetMean`.
+
+    Attributes
+    ----------
+    classes_ : numpy.ndarray
+        The classes.
+    covmeans_ : numpy.ndarray
+        (K, …): a private mean of each class.
+    release_ : ClassMeans
+        What was released, with its guarantee; it can be saved.
+    n_features_in_ : int
+        The length of a flattened record.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 200)
+    >>> scale = np.where(y[:, None] == 0, [2.0, 1.0], [1.0, 2.0])
+    >>> X = np.array([np.cov(rng.normal(size=(2, 50)) * s[:, None]) for s in scale])
+    >>> people = np.repeat(np.arange(100), 4)
+    >>> model = PrivateMDM(center=1.5, radius=3.0, epsilon=2.0, unit=people).fit(X, y)
+    >>> model.covmeans_.shape, model.score(X, y) > 0.9, model.release_.guarantee.epsilon
+    ((2, 2, 2), True, 2.0)
+    """
+
+    classes_: Array
+    covmeans_: Array
+    release_: ClassMeans
+
+    def __init__(
+        self,
+        *,
+        space: Space | None = None,
+        center: ArrayLike | None = None,
+        radius: float | None = None,
+        region: Region | None = None,
+        epsilon: float | None = None,
+        unit: str | ArrayLike = RECORD,
+        invalid: str = "raise",
+        budget: Budget | None = None,
+        allow_useless: bool = False,
+    ) -> None:
+        self.space = space
+        self.center = center
+        self.radius = radius
+        self.region = region
+        self.epsilon = epsilon
+        self.unit = unit
+        self.invalid = invalid
+        self.budget = budget
+        self.allow_useless = allow_useless
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
+        """Release the class means of records, (n, …) in the layout of the space or flattened to (n, features), of classes y."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: give the classes"
+            )
+        X = X if hasattr(X, "shape") else np.asarray(X)
+        region, epsilon = self._public(X)
+        records = self._records(X, region.space, reset=True)
+        kinds = column_or_1d(y, warn=True)
+        assert_all_finite(kinds, input_name="y")
+        check_classification_targets(kinds)
+        if len(kinds) != len(records):
+            raise ValueError(f"there are {len(records)} records but {len(kinds)} classes: give one for each record")
+        classes, kind = np.unique(kinds, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"a classifier needs two classes or more; y has one class: {classes.tolist()}")
+        if isinstance(self.unit, str):
+            check_words(self.unit, (), {})
+        words = self.unit if isinstance(self.unit, str) else PERSON
+        points = region.admit(records, self.invalid)
+        options: dict[str, Any] = {"budget": self.budget, "allow_useless": self.allow_useless}
+        names = classes.tolist()
+        self.release_ = private_class_means(points, kind, names, region, epsilon, self.unit, words, **options)
+        self.classes_, self.covmeans_, self._space = classes, self.release_.means_in(region.space), region.space
+        return self
+
+    def _public(self, X: ArrayLike) -> tuple[Region, float]:
+        """The region and ε; positive definite matrices unless another space is named."""
+        if self.region is not None or self.space is not None:
+            return self._known()
+        center, radius, epsilon = self._require("center", "radius", "epsilon")
+        size = max(1, math.isqrt(math.prod(np.shape(X)[1:]))) if np.ndim(center) == 0 else len(np.asarray(center))
+        return Ball(_matrices(size), center * np.eye(size) if np.ndim(center) == 0 else center, radius), epsilon
+
+    def transform(self, X: ArrayLike) -> Array:
+        """Distances of records to the class means, (n, K).  Unlike the means they are as private as the records."""
+        check_is_fitted(self)
+        space = self._space
+        points, means = space.validate(self._records(X, space, reset=False)), space.validate(self.covmeans_)
+        return np.stack([space.distance(mean, points) for mean in means], axis=1)
+
+    def predict(self, X: ArrayLike) -> Any:
+        """The class whose mean is nearest to each record."""
+        check_is_fitted(self)
+        return self.classes_[self.transform(X).argmin(axis=1)]
+
+    def predict_proba(self, X: ArrayLike) -> Array:
+        """Softmax of the squared distances, with a minus, as in pyRiemann."""
+        return np.asarray(softmax(-(self.transform(X) ** 2), axis=1))
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.classes_)

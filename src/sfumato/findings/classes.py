@@ -1,0 +1,263 @@
+"""Means of classes for telling them apart: the directions in which they differ, and where they lie along these."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..errors import Refusal
+from ..mechanisms.plan import Budget, note_release
+from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..privacy import PureDP
+from ..records import Records, one_thread
+from ..regions import Ball, Ellipsoid, Region, as_chart
+from ..regions.ball import INSIDE
+from ..regions.ellipsoid import shorten
+from ..release import Guarantee, Release
+from ..release.record import SpaceOf
+from ..sampling import secure_generator
+from ..sampling.discrete import exponential_choice
+from ..spaces import space_from
+from ..spaces.base import Array, Points
+from ..units import number_units, reduce_to_units
+from .saved import Saved
+from .scalar import Named
+
+DIRECTIONS, MIDDLE = 0.72, 0.2  # shares of ε; the rest is for how far the classes are apart
+CELLS, BEND = 30, 4.0  # of the grid of middles on each side of the centre, and how much finer it is near it
+RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
+NEIGHBOURS = (
+    "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class ClassMeans(Saved):
+    """Private means of classes, as far as they differ: in all other directions they lie at the public centre.
+
+    Attributes
+    ----------
+    classes : list
+        The classes, in the order of the means.
+    directions : Release
+        The contrasts of the classes, each unit's at length 1, in the chart: the noisy mean of these.
+    middle, size
+        Where the middle of the classes lies along the contrasts, and how long these are: private medians.
+    guarantee : Guarantee
+        What is promised of all of it together.
+    """
+
+    classes: list[Any]
+    directions: Release
+    middle: list[float]
+    size: float
+    guarantee: Guarantee
+    space: SpaceOf
+    center: Array
+    axes: Array
+    basis: Array
+
+    format: ClassVar[str] = "sfumato class means 1"
+
+    @property
+    def tangents(self) -> Array:
+        """(K, d): the means as tangent vectors at the public centre."""
+        k = len(self.classes)
+        unit, along = _contrasts(self.directions.raw, k, self.axes)
+        radius, apart = float(self.axes.max()), self.size * helmert(k).T @ unit
+        middle = shorten(np.array(self.middle) @ along, radius)
+        room = (radius - float(np.linalg.norm(middle))) / float(np.linalg.norm(apart, axis=1).max())
+        return np.asarray(
+            (middle + min(1.0, room) * apart) @ self.basis
+        )  # all in the region, as far apart as fits there
+
+    @cached_property
+    def means(self) -> Array:
+        """(K, …): the means as points of the space."""
+        space = self.space.known
+        if space is None:
+            raise ValueError(f"the space {self.space.name!r} is not known here")
+        return self.means_in(space)
+
+    def means_in(self, space: Any) -> Array:
+        at = space.validate(self.center[None])[0]
+        return np.asarray(space.present(space.exp(at, space.from_coordinates(at, self.tangents))))
+
+    def document(self) -> dict[str, Any]:
+        chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}
+        numbers = {
+            "classes": self.classes,
+            "middle": self.middle,
+            "size": self.size,
+            "guarantee": asdict(self.guarantee),
+        }
+        space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}
+        return {**numbers, "space": space, **chart, "directions": json.loads(self.directions.to_json())}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        release = Release.from_json(json.dumps(document["directions"]))
+        chart = [np.asarray(document[name], dtype=np.float64) for name in ("center", "axes", "basis")]
+        classes, guarantee = list(document["classes"]), Guarantee(**document["guarantee"])
+        if release.raw.size != (len(classes) - 1) * len(chart[1]):
+            raise ValueError(f"contrasts of {release.raw.size} numbers are none of {len(classes)} classes")
+        middle, size = [float(x) for x in document["middle"]], float(document["size"])
+        return cls(classes, release, middle, size, guarantee, SpaceOf(**document["space"]), *chart)
+
+
+def helmert(k: int) -> Array:
+    """(k − 1, k): orthonormal contrasts of k classes.
+
+    >>> (helmert(2) * np.sqrt(2)).round(6).tolist()
+    [[1.0, -1.0]]
+    """
+    rows = np.tril(np.ones((k - 1, k)), 0) - np.diag(np.arange(1.0, k), 1)[: k - 1]
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+
+
+def _contrasts(raw: Array, k: int, axes: Array) -> tuple[Array, Array]:
+    """The released contrasts as tangent vectors, (k − 1, p), of length 1 in all; and orthonormal directions that span them."""
+    found = raw.reshape(k - 1, -1) * axes
+    unit = found / max(float(np.linalg.norm(found)), 1e-300)
+    return unit, np.linalg.svd(unit, full_matrices=False)[2]
+
+
+def private_median(values: Array, edges: Array, epsilon: float, rng: np.random.Generator) -> float:
+    """The middle of the cell of a public grid that holds the median, by the exponential mechanism, exactly.
+
+    The loss of a cell is by how many ranks, times two, it misses the median; replacing a value moves it by at most 2.
+
+    >>> edges = np.linspace(0.0, 1.0, 11)
+    >>> round(private_median(np.full(1000, 0.42), edges, 1.0, np.random.default_rng(0)), 6)
+    0.45
+    """
+    inside = np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf))
+    below = np.searchsorted(np.sort(inside), edges)  # the last is n
+    losses = np.maximum(0, np.maximum(2 * below[:-1] - len(values), len(values) - 2 * below[1:]))
+    j = exponential_choice(losses.tolist(), epsilon / 4, rng)
+    return float((edges[j] + edges[j + 1]) / 2)
+
+
+@dataclass(frozen=True, eq=False)
+class Design:
+    """Who has records of which class, which is public; and the chart's vectors of each unit's means, (n, K, p), or of each
+    unit's one mean, (n, 1, p), where ``of`` is its class."""
+
+    vectors: Array
+    of: NDArray[np.intp] | None
+    k: int
+
+    @classmethod
+    def make(cls, chart: Ellipsoid, points: Points, kind: NDArray[np.intp], unit: Any) -> Design:
+        k = int(kind.max()) + 1
+        person = np.arange(len(points)) if isinstance(unit, str) else number_units(unit, len(points))
+        has = np.zeros((int(person.max()) + 1, k), dtype=bool)
+        has[person, kind] = True
+        one, every = bool((has.sum(axis=1) == 1).all()), bool(has.all())
+        if not (one or every):
+            raise Refusal(
+                "some units have records of several classes but not of all: leave out those without records of some class, or "
+                "those with records of several. Nothing was spent"
+            )
+        reduced = points if isinstance(unit, str) else reduce_to_units(chart, points, person * k + kind)
+        vectors = chart.chart(reduced).reshape(len(has), 1 if one else k, -1)
+        return cls(vectors, has.argmax(axis=1) if one else None, k)
+
+    @property
+    def n(self) -> int:
+        return len(self.vectors)
+
+    @property
+    def sizes(self) -> list[int]:
+        """Units that have records of each class."""
+        return [self.n] * self.k if self.of is None else np.bincount(self.of, minlength=self.k).tolist()
+
+    @property
+    def rows(self) -> Array:
+        """What each unit says of the contrasts, (n, (K − 1)·p), no longer than 1: its own contrasts at length 1; or the
+        direction of its mean from the centre, in the contrasts of its class, less in larger classes."""
+        h = helmert(self.k)
+        if self.of is None:
+            return _unit_rows(np.einsum("jk,nkp->njp", h, self.vectors).reshape(self.n, -1))
+        sizes = np.array(self.sizes)
+        weight = (h * (sizes.min() / sizes) * np.sqrt(self.k / (self.k - 1))).T[self.of]
+        each = _unit_rows(self.vectors[:, 0])
+        return np.asarray(np.einsum("nj,np->njp", weight, each).reshape(self.n, -1))
+
+
+def _unit_rows(rows: Array) -> Array:
+    """Rows at a length of nearly 1; 0 where a row has none."""
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = rows * (INSIDE / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)))
+    return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
+
+
+def private_class_means(
+    points: Points, kind: NDArray[np.intp], classes: Sequence[Any], region: Region, epsilon: float, unit: Any, words: str,
+    *, budget: Budget | None = None, allow_useless: bool = False,
+) -> ClassMeans:  # fmt: skip
+    """Release means of classes, as far as they differ; ``kind`` says for each canonical point which class it is of.
+
+    72% of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on
+    their size is needed; the rest into medians along these directions, which a wide region hardly costs anything.
+    """
+    privacy = PureDP(epsilon).check()
+    count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
+    shape = as_chart(region if isinstance(region, Ball) else region.settle(count, DIRECTIONS * privacy.epsilon))
+    design = Design.make(shape, points, kind, unit)
+    plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
+    paid = None
+    if budget is not None:
+        about = {"statistic": "means of classes, as far as they differ", "unit": words, "groups": design.sizes}
+        paid = budget.charge(privacy.epsilon, {**plan.record.document(), **about})
+    release = plan.release(Records(plan.space, design.rows), words)
+    with one_thread():
+        middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, secure_generator())
+    guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
+    center = shape.space.present(shape.center)
+    where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
+    found = ClassMeans([*classes], release, middle, size, guarantee, *where)
+    note_release(budget, paid, found)
+    return found
+
+
+def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
+    """The plan of the contrasts; a Refusal if their noise is longer than they can be."""
+    flat = space_from("euclidean", {"dim": (design.k - 1) * p})
+    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(design.n)
+    assert isinstance(plan, TangentPlan)
+    if plan.stated_error >= 1 and not allow:
+        more = int(np.ceil(design.n * plan.stated_error)) + 1
+        raise Refusal(
+            f"the classes could not be told apart: the noise of {design.n} units in {flat.dim} directions would be longer than "
+            f"what it is added to. What helps: {more} units or as much more epsilon; a region with fewer directions, such as "
+            "Ellipsoid.from_sample of public records; or allow_useless=True. Nothing was spent"
+        )
+    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
+    return replace(plan, problem=replace(plan.problem, statistic=named))
+
+
+def _medians(
+    design: Design, axes: Array, raw: Array, epsilon: float, rng: np.random.Generator
+) -> tuple[list[float], float]:
+    """The middle of the classes along the contrasts, and how long these are, by what is left of ε."""
+    k, longest, h, of = design.k, float(axes.max()), helmert(design.k), design.of
+    unit, along = _contrasts(raw, k, axes)
+    tangents = design.vectors * axes
+    edges = longest * np.sinh(BEND * np.arange(-CELLS, CELLS + 1) / CELLS) / np.sinh(BEND)
+    if of is None:
+        places, each = tangents.mean(axis=1) @ along.T, MIDDLE * epsilon / len(along)
+        middle = [private_median(column, edges, each, rng) for column in places.T]
+        lengths = np.einsum("jk,nkp,jp->n", h, tangents, unit)
+        sizes = np.append(0.0, longest * RATIO ** np.arange(-SIZES, 1.0))
+        return middle, private_median(lengths, sizes, (1 - DIRECTIONS - MIDDLE) * epsilon, rng)
+    places, each = tangents[:, 0] @ along.T, (1 - DIRECTIONS) * epsilon / len(along)  # of each class: a unit is in one
+    found = np.array([[private_median(column, edges, each, rng) for column in places[of == c].T] for c in range(k)])
+    length = float(np.sum((h @ found) * (unit @ along.T)))
+    return found.mean(axis=0).tolist(), max(length, longest * RATIO**-SIZES)

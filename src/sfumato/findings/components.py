@@ -1,0 +1,381 @@
+"""Principal directions: in which directions records vary most about a released mean (proofs, the second moment)."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.stats import binom
+
+from ..calibration.scale import Scale
+from ..errors import Refusal
+from ..files import Dataset, as_data
+from ..mechanisms.base import PERSON, gather
+from ..mechanisms.plan import Budget, note_release
+from ..mechanisms.steps import moved
+from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..privacy import PureDP
+from ..records import Mapped
+from ..regions import Ball, Ellipsoid, Region, as_chart
+from ..release import Release
+from ..release.record import SpaceOf
+from ..spaces import space_from
+from ..spaces.base import Array, Points
+from .saved import Saved
+from .scalar import Named
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
+MOST_MODES = 40
+LEVEL = 0.95
+DRAWS, MISSED = (
+    4000,
+    1e-6,
+)  # made-up noise behind a quantile, and the chance that the quantile is too small for all that
+CLEAR = 0.04  # the noise of a variance over the largest that it can be, which the number of modes is chosen for
+
+
+# -- the noise -------------------------------------------------------------------------------------------------------------
+class SecondMoment(TangentKNorm):
+    """The mean of u·uᵀ for vectors no longer than 1, as √2-weighted upper triangles: points of the unit ball of R^D, two of
+    which are at most √2 apart, as their product is (u·v)² ≥ 0; so σ = √2/(nε) is enough (proofs, the second moment)."""
+
+    def noise(self, n: int, epsilon: float) -> Scale:
+        sigma = float(np.sqrt(2)) * ROUNDED / (n * epsilon)
+        return Scale(sigma, "√2/(n·ε): two matrices u·uᵀ of vectors no longer than 1 are at most √2 apart", {})
+
+
+@lru_cache(maxsize=64)
+def _norms(axes: tuple[float, ...]) -> Array:
+    """‖A·N·A‖, the largest absolute eigenvalue, of made-up noise N of scale 1, rising: from a fixed seed, so it is public."""
+    rng, p, a = np.random.default_rng(0), len(axes), np.array(axes)
+    rows, columns, weights = triangle(p)
+    found = []
+    for _ in range(8):
+        direction = rng.standard_normal((DRAWS // 8, len(rows)))
+        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+        noise = np.empty((len(direction), p, p))
+        noise[:, rows, columns] = noise[:, columns, rows] = direction / weights
+        values = np.linalg.eigvalsh(noise * np.outer(a, a))
+        found.append(np.abs(values).max(axis=1) * rng.standard_gamma(len(rows), len(direction)))
+    return np.sort(np.concatenate(found))
+
+
+def noise_quantile(axes: Array, sigma: float, level: float) -> float:
+    """A length that ‖A·N·A‖ exceeds with probability at most 1 − level: of many draws the one that is above the quantile but
+    for a chance of one in a million."""
+    place = int(binom.isf(MISSED, DRAWS, level)) + 1
+    if not level >= 0.5 or place >= DRAWS:
+        raise ValueError(f"a level is between 0.5 and 0.99, not {level!r}")
+    longest = float(axes.max())
+    return sigma * longest**2 * float(_norms(tuple((axes / longest).tolist()))[place])
+
+
+def triangle(p: int) -> tuple[Any, Any, Array]:
+    """Rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
+    rows, columns = np.triu_indices(p)
+    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+
+
+def _products(chart: Ellipsoid, points: Points) -> Array:
+    """u·uᵀ of each record, as weighted upper triangles."""
+    u = chart.chart(points)
+    rows, columns, weights = triangle(u.shape[1])
+    return np.asarray(u[:, rows] * u[:, columns] * weights)
+
+
+# -- what was found --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False)
+class Components(Saved):
+    """The leading directions of variation about a released mean, with their variances: all from one released matrix.
+
+    Attributes
+    ----------
+    release : Release
+        The second moment in the chart, with its noise, guarantee and record.
+    count : int
+        How many leading directions were asked for.
+    space : SpaceOf
+        The space of the records.
+    center, axes, basis
+        The chart: the mean, and the public directions there that the second moment was taken in, with their lengths.
+    """
+
+    release: Release
+    count: int
+    space: SpaceOf
+    center: Array
+    axes: Array
+    basis: Array
+
+    format: ClassVar[str] = "sfumato components 1"
+
+    @cached_property
+    def matrix(self) -> Array:
+        """(p, p): the second moment in units of the space's metric, as it was released.  It may have negative eigenvalues."""
+        p = len(self.axes)
+        rows, columns, weights = triangle(p)
+        found = np.empty((p, p))
+        found[rows, columns] = found[columns, rows] = self.release.raw / weights
+        return np.asarray(found * np.outer(self.axes, self.axes))
+
+    @cached_property
+    def _decomposed(self) -> tuple[Array, Array]:
+        values, vectors = np.linalg.eigh(self.matrix)
+        return values[::-1], vectors[:, ::-1]
+
+    @property
+    def variances(self) -> Array:
+        """Explained variances, the largest first: squared distances in the metric of the space."""
+        return self._decomposed[0][: self.count]
+
+    @property
+    def shares(self) -> Array:
+        """Explained variances over the total; NaN where the noise hides the total."""
+        total = float(np.trace(self.matrix))
+        return self.variances / total if total > 0 else np.full(self.count, np.nan)
+
+    @property
+    def directions(self) -> Array:
+        """(count, d): unit tangent vectors at the mean, in the space's coordinates there; their sign means nothing."""
+        found = self._decomposed[1][:, : self.count].T @ self.basis
+        largest = np.take_along_axis(found, np.abs(found).argmax(axis=1)[:, None], axis=1)
+        return np.asarray(found * np.where(largest < 0, -1.0, 1.0))
+
+    def noise(self, level: float = LEVEL) -> float:
+        """What the noise moves every variance by at most, all at once, with this probability (Weyl's inequality)."""
+        sigma, cell = self.release.calibration.sigma, self.release.lattice_spacing / 2 * np.sqrt(self.release.raw.size)
+        return noise_quantile(self.axes, sigma, level) + float(cell * self.axes.max() ** 2)
+
+    def intervals(self, level: float = LEVEL) -> Array:
+        """(count, 2): where the explained variances of the clipped records lie, all at once; not those of the population."""
+        off = self.noise(level)
+        return np.maximum(np.stack([self.variances - off, self.variances + off], axis=1), 0.0)
+
+    @property
+    def significant(self) -> list[bool]:
+        """Whether each direction stands above the noise: its variance surely (95%) exceeds those of all directions beyond the
+        ``count`` leading ones."""
+        values, off = self._decomposed[0], self.noise()
+        rest = max(float(values[self.count]) + off, 0.0) if self.count < len(values) else 0.0
+        return [bool(value - off > rest) for value in self.variances]
+
+    @property
+    def angles(self) -> Array:
+        """Degrees that each direction is off by at most, with a probability of 95%; 90: the direction is not determined.
+
+        sin ≤ 2·noise/gap, the gap to the neighbouring variances (Davis and Kahan; Yu, Wang and Samworth 2015).
+        """
+        values = self._decomposed[0]
+        apart = -np.diff(values)
+        gaps = np.minimum(np.append(apart, np.inf), np.insert(apart, 0, np.inf))[: self.count]
+        return np.asarray(np.degrees(np.arcsin(np.minimum(1.0, 2 * self.noise() / np.maximum(gaps, 1e-300)))))
+
+    def points(self, component: int = 0, deviations: float = 2.0) -> Array:
+        """(2, …): the points exp_m(∓k·s·v) at so many standard deviations s from the mean along a direction v."""
+        space = self.space.known
+        if space is None:
+            raise ValueError(f"the space {self.space.name!r} is not known here")
+        at, length = space.validate(self.center[None])[0], np.sqrt(max(0.0, float(self.variances[component])))
+        steps = np.array([[-1.0], [1.0]]) * deviations * length * self.directions[component]
+        return space.present(space.exp(at, space.from_coordinates(at, steps)))
+
+    def describe(self) -> str:
+        """What was found, in plain words."""
+        guarantee, p = self.release.guarantee, len(self.axes)
+        lines = [
+            f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {self.release.n} records, "
+            f"epsilon {guarantee.epsilon:g} ({guarantee.unit}), beside that of the mean."
+        ]
+        rows = zip(self.variances, self.intervals(), self.shares, self.significant, self.angles, strict=True)
+        for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):
+            part = "" if np.isnan(share) else f", {share:.0%} of the total"
+            known = (
+                f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
+            )
+            verdict = f"stands above the noise; {known}" if clear else "not above the noise: read nothing from it"
+            lines.append(f"{j}. variance {variance:.3g} (95%: {low:.3g} to {high:.3g}){part}; {verdict}.")
+        lines.append(
+            "Intervals count the noise: they hold for the records as clipped to the public region, not for the population."
+        )
+        return "\n".join(lines)
+
+    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+        """Landmarks at the mean and two standard deviations from it along each direction; of other spaces the explained
+        variances with their intervals.  Written to a file if one is named."""
+        from ..views.components import plot_components
+
+        return plot_components(self, path)
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+    def document(self) -> dict[str, Any]:
+        space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}
+        chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}
+        return {"count": self.count, "space": space, **chart, "release": json.loads(self.release.to_json())}
+
+    @classmethod
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        release, chart = Release.from_json(json.dumps(document["release"])), (document["center"], document["axes"])
+        arrays = [np.asarray(numbers, dtype=np.float64) for numbers in (*chart, document["basis"])]
+        p = len(arrays[1])
+        if release.raw.size != p * (p + 1) // 2 or arrays[2].shape[0] != p:
+            raise ValueError(f"a second moment of {release.raw.size} numbers is none of {p} directions")
+        return cls(release, int(document["count"]), SpaceOf(**document["space"]), *arrays)
+
+
+# -- the release -----------------------------------------------------------------------------------------------------------
+def private_components(
+    points: ArrayLike | Dataset,
+    mean: Release | Region,
+    epsilon: float,
+    components: int = 2,
+    *,
+    modes: int | None = None,
+    unit: str | ArrayLike | None = None,
+    unit_name: str = PERSON,
+    invalid: str = "raise",
+    budget: Budget | None = None,
+    force: bool = False,
+    allow_useless: bool = False,
+) -> Components:
+    """Release the directions in which records vary most about a released mean, and how much.
+
+    In the chart about the mean (the region's axes, moved there) a record is a vector u with ‖u‖ ≤ 1.  Replacing one moves the
+    mean of u·uᵀ by at most √2/n in the Frobenius norm, so noise of density ∝ exp(−(nε/√2)·‖N‖) is ε-private, pure: normal
+    noise, which would need a δ, is not offered.  All else is computed from the noisy matrix.
+
+    Parameters
+    ----------
+    points : array_like or Dataset
+        The records of which ``mean`` was released, or others like them.
+    mean : Release or Region
+        The released mean, which is public; its own ε comes beside this one.  Or a region: then variation is about its public
+        centre.
+    epsilon : float
+        The privacy loss of the second moment.
+    components : int
+        How many leading directions.
+    modes : int, optional
+        How many of the region's directions the second moment is taken in, the longest of them: its noise grows like the power
+        1.5 of this.  Unless given, all of a ball; of an ellipsoid as many as leave the noise below 4% of the largest
+        possible variance, a choice by public numbers.
+    unit, unit_name, invalid, budget, force
+        As in :func:`sfumato.private_mean`.
+    allow_useless : bool
+        Release also if no variance in the region could stand above the noise.
+
+    Returns
+    -------
+    Components
+        ``directions``, ``variances``, ``intervals()``, ``significant``, ``points()``, ``describe()``, ``plot()``, ``save()``.
+
+    Raises
+    ------
+    Refusal
+        If twice the noise of a variance (95%) is as large as the largest variance that records in the region can have: then
+        none could stand above it.
+
+    Examples
+    --------
+    >>> from sfumato import Euclidean, private_mean
+    >>> points = np.random.default_rng(0).normal(size=(4000, 3)) * [0.6, 0.3, 0.1]
+    >>> mean = private_mean(points, Ball(Euclidean(dim=3), [0.0, 0.0, 0.0], radius=2.0), epsilon=1.0)
+    >>> found = private_components(points, mean, epsilon=1.0)
+    >>> bool(abs(found.directions[0, 0]) > 0.9), found.significant[0], found.release.guarantee.epsilon
+    (True, True, 1.0)
+    """
+    privacy = PureDP(epsilon).check(force)
+    if isinstance(components, bool) or not isinstance(components, int | np.integer) or components < 1:
+        raise ValueError(f"the number of components must be a whole number of at least 1, not {components!r}")
+    region = _about(mean)
+    records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
+    whole = as_chart(region if isinstance(region, Ball) else region.settle(records.n, privacy.epsilon))
+    fixed = isinstance(region, Ball)
+    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)
+    paid = None
+    if budget is not None:
+        paid = budget.charge(privacy.epsilon, {**plan.record.document(), "unit": words})
+    release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
+    center = chart.space.present(chart.center)
+    found = Components(release, int(components), SpaceOf.of(chart.space), center, chart.axes, chart.basis)
+    note_release(budget, paid, found)
+    return found
+
+
+def _about(mean: Release | Region) -> Region:
+    """The region about the released mean; or as it is, if no mean was given."""
+    if isinstance(mean, Region):
+        return mean
+    if not isinstance(mean, Release):
+        raise TypeError(f"the second argument is a released mean or a region such as a sfumato.Ball, not {mean!r}")
+    space, chart = mean.space.known, mean.chart
+    if space is None:
+        raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
+    if not mean.on_manifold:
+        raise ValueError("the released mean is not a point of its space, so that there are no directions at it")
+    region: Ball | Ellipsoid = Ball(space, mean.ball.center, mean.ball.radius)
+    if chart is not None and chart.basis is not None:
+        region = Ellipsoid(space, mean.ball.center, chart.axes, chart.basis, source=chart.source, spread=chart.spread)
+    return moved(region, space.validate(mean.value[None])[0])
+
+
+def _plan(
+    whole: Ellipsoid, n: int, epsilon: float, count: int, modes: int | None, fixed: bool, allow: bool
+) -> tuple[TangentPlan, Ellipsoid]:
+    """The plan of the second moment and the chart that it is taken in; a Refusal where no variance could stand out."""
+    most = len(whole.axes)
+    order = np.argsort(-whole.axes, kind="stable")
+    if modes is not None and not (isinstance(modes, int | np.integer) and count <= modes <= most):
+        raise ValueError(f"modes must be a whole number from {count} (the components) to {most}, not {modes!r}")
+    if count > most:
+        raise ValueError(f"there are {most} directions in this region, so not {count} components")
+
+    def off(p: int) -> float:
+        """The noise of a variance over the largest that it can be."""
+        axes = whole.axes[order[:p]]
+        return noise_quantile(axes, float(np.sqrt(2)) / (n * epsilon), LEVEL) / float(axes.max()) ** 2
+
+    def largest(limit: float, high: int) -> int:
+        """How many directions have noise below the limit: it grows with them."""
+        low = 0
+        while low < high:
+            p = (low + high + 1) // 2
+            low, high = (p, high) if off(p) < limit else (low, p - 1)
+        return low
+
+    p = modes or (most if fixed else max(count, largest(CLEAR, min(most, MOST_MODES))))
+    if p > MOST_MODES:
+        raise Refusal(
+            f"a second moment is taken in {MOST_MODES} directions at most, and these are {p}: give modes={MOST_MODES} or less, "
+            "and a region that says which directions come first, such as Ellipsoid.from_sample. Nothing was spent"
+        )
+    if 2 * off(p) >= 1 and not allow:
+        fewer = largest(0.5, p)
+        ways = [f"{int(np.ceil(n * 2 * off(p))) + 1} records or as much more epsilon"]
+        ways += [f"only {fewer} directions (modes={fewer})"] if fewer >= count else []
+        raise Refusal(
+            f"the variances of {p} directions would be lost in the noise: it moves each by up to {off(p):.2g} times the "
+            f"largest that records in the region can have (95%). What helps: {', '.join(ways)}; or allow_useless=True. Nothing "
+            "was spent"
+        )
+    some = np.sort(order[:p])
+    chart = Ellipsoid(
+        whole.space,
+        whole.space.present(whole.center),
+        whole.axes[some],
+        whole.basis[some],
+        source=whole.source,
+        spread=whole.spread,
+    )
+    flat = space_from("euclidean", {"dim": p * (p + 1) // 2})
+    plan = SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(n)
+    assert isinstance(plan, TangentPlan)
+    named = Named("second moment about a mean, in a chart of tangent vectors there", "Frobenius norm of the difference")
+    return replace(plan, problem=replace(plan.problem, statistic=named)), chart
