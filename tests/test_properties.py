@@ -191,6 +191,14 @@ CALLS = {
     "compare_groups": (
         lambda x, g, s, e: refused_or_done(sf.compare_groups, x, g, a_ball(s), e), ARRAYS, ARRAYS | SCALARS, SPACE, SCALARS,
     ),
+    "private_components": (
+        lambda x, s, e, k: refused_or_done(sf.private_components, x, a_ball(s), e, components=k),
+        ARRAYS, SPACE, SCALARS, SCALARS,
+    ),
+    "PrivateMDM": (
+        lambda x, y, e: refused_or_done(sf.PrivateMDM(center=np.eye(2), radius=1.0, epsilon=e).fit, x, y),
+        ARRAYS, ARRAYS, SCALARS,
+    ),
     "KNG": (lambda m, s, e, c: refused_or_done(m, a_ball(s), e, c), EVERY, SPACE, SCALARS, SCALARS | st.just("tight")),
     "Mechanism.calibrate": (lambda s, n: refused_or_done(sf.ManifoldLaplace(a_ball(s), 1.0).calibrate, n), SPACE, SCALARS),
     "Release.error": (lambda p: refused_or_done(RELEASE.error, p), SCALARS),
@@ -221,7 +229,7 @@ SLOW = {
     "write_report": (describe, SUFFIXES),
 }
 WITHOUT = {  # named types without checks of their own: results, records and exceptions
-    "__version__", "Circle", "Comparison",  # a torus; what compare_groups gives
+    "__version__", "Circle", "Comparison", "Components",  # a torus; what compare_groups gives
     "BudgetExceeded", "Calibration", "ConvergenceWarning", "Dataset", "FileError", "Forecast", "FrechetMean",
     "Guarantee", "InvalidPointError", "LedgerError", "Objective", "PrecisionError", "RadiusError", "RecordError", "Refusal",
     "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks
