@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile, variance_bound
-from ..errors import RecordError, Refusal
+from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import choose
@@ -27,16 +25,15 @@ from ..privacy import PureDP
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region
 from ..release import Release
-from ..release.atomic import write_atomically
 from ..release.population import chart_coordinates
 from ..release.record import GROUPED
 from ..spaces.base import Array
 from ..units import UNKNOWN, reduce_to_units, take_unit
+from .saved import Saved
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-FORMAT = "sfumato comparison 1"
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
     "Where the group itself is private (a diagnosis, say), no such comparison is made: compare groups that everybody may know"
@@ -88,7 +85,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Saved):
     """Private means of groups in one chart, which were charged as one.
 
     Attributes
@@ -101,6 +98,8 @@ class Comparison:
 
     groups: Mapping[str, Release]
     epsilon: float
+
+    format: ClassVar[str] = "sfumato comparison 1"
 
     def difference(self, first: str | None = None, second: str | None = None, level: float = 0.95) -> Difference:
         """Two groups compared: the first two unless named.  Levels below 0.85 are not shown to cover, and refused.
@@ -153,37 +152,14 @@ class Comparison:
         return plot_comparison(self, path)
 
     # -- files ---------------------------------------------------------------------------------------------------------
-    def to_json(self) -> str:
-        document = {"format": FORMAT, "epsilon": self.epsilon, "groups": self._documents()}
-        return json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-
-    def _documents(self) -> dict[str, Any]:
-        return {name: json.loads(release.to_json()) for name, release in self.groups.items()}
-
-    @property
-    def sha256(self) -> str:
-        return hashlib.sha256(self.to_json().encode()).hexdigest()
-
-    def save(self, path: str | os.PathLike[str], overwrite: bool = True) -> None:
-        """Write all releases as one JSON file, whole or not at all, with the SHA-256 of the rest."""
-        document = {**json.loads(self.to_json()), "sha256": self.sha256}
-        write_atomically(Path(path), json.dumps(document, indent=2, ensure_ascii=False) + "\n", overwrite)
+    def document(self) -> dict[str, Any]:
+        groups = {name: json.loads(release.to_json()) for name, release in self.groups.items()}
+        return {"epsilon": self.epsilon, "groups": groups}
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Self:
-        """Read what :meth:`save` wrote; a RecordError says what is wrong with any other file."""
-        try:
-            document = json.loads(Path(path).read_text(encoding="utf-8"))
-            if document.pop("format") != FORMAT:
-                raise ValueError(f"it does not say {FORMAT!r} under 'format'")
-            noted = document.pop("sha256", None)
-            groups = {name: Release.from_json(json.dumps(each)) for name, each in document["groups"].items()}
-            found = cls(groups, float(document["epsilon"]))
-        except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise RecordError(f"{path}: this is not a comparison of groups: {error}") from None
-        if noted != found.sha256:
-            raise RecordError(f"{path}: this comparison was altered since it was saved; take another copy of it")
-        return found
+    def from_document(cls, document: dict[str, Any]) -> Self:
+        groups = {name: Release.from_json(json.dumps(each)) for name, each in document["groups"].items()}
+        return cls(groups, float(document["epsilon"]))
 
 
 def _variance(release: Release, level: float, p: int) -> float:
