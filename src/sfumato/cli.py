@@ -131,6 +131,10 @@ UselessOption = Annotated[
 ]
 PlotOption = Annotated[Path | None, typer.Option(help="Picture of the release (PNG or SVG).")]
 ReportOption = Annotated[Path | None, typer.Option(help="Report in words (HTML or Markdown).")]
+LinksOption = Annotated[
+    str | None,
+    typer.Option(help="Lines between landmarks in pictures: 1-2,2-3; a file with one pair a line; or 'outline'."),
+]
 ValueOption = Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")]
 UnitColumnOption = Annotated[
     str | None, typer.Option(help="Column that says whose record it is: all records of one count as one.")
@@ -155,6 +159,7 @@ def release(
     plot: PlotOption = None,
     report: ReportOption = None,
     value: ValueOption = None,
+    links: LinksOption = None,
     unit_column: UnitColumnOption = None,
     unit: UnitOption = None,
     invalid: InvalidOption = "raise",
@@ -186,6 +191,7 @@ def release(
     from .release.session import Session
     from .views.curator import of_clipping, region_used
     from .views.outputs import check_outputs, write_outputs
+    from .views.plots import read_links
 
     known.complete(mechanism)
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
@@ -197,6 +203,7 @@ def release(
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
     data, manifold, kind = load(files, space, sizes, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
+    lines = None if links is None else read_links(links, data.points.shape[1])
     region = region_beside(known, data, manifold, files, kind, sizes, **choice)
     if parts and known.symmetric is not None:
         raise ValueError("--symmetric goes with files that are read as a whole: give more --memory, or one file")
@@ -214,7 +221,7 @@ def release(
         how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
         within = region if known.find is None else None
         done = session.release(points, within, epsilon, mechanism, degrees=data.degrees, **how)
-    write_outputs(done, outputs, manifold.kind)
+    write_outputs(done, outputs, manifold.kind, lines)
     show(done, outputs.values(), as_json)
     typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
 

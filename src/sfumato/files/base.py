@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from html import escape
 from importlib import import_module
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -91,6 +92,10 @@ class Dataset:
         beside = f"; labels: {', '.join(self.labels)}" if self.labels else ""
         said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
         return f"<Dataset {self.path.name}: {said}{beside}>"
+
+    def _repr_html_(self) -> str:
+        """The same for notebooks: no record is shown."""
+        return f"<p>{escape(repr(self))}</p>"
 
     def where(self, row: int) -> str:
         """Where a record stands in the file, for the curator: its line, its ID, and which of its numbers are missing."""

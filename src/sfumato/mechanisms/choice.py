@@ -103,6 +103,27 @@ class Forecast:
         return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless, found.spending)
 
 
+class Forecasts(list[Forecast]):
+    """Forecasts of several mechanisms, the most accurate first; a table in notebooks."""
+
+    def _repr_html_(self) -> str:
+        from ..views.page import notebook_table
+
+        def shown(number: float | None) -> str:
+            return "" if number is None else f"{number:.3g}"
+
+        header = ("mechanism", "median error", "error at 95%", "to beat", "")
+        rows = [
+            (
+                row.mechanism,
+                *map(shown, (row.median_error, row.error_95, row.to_beat)),
+                row.refusal or "useless" * row.useless,
+            )
+            for row in self
+        ]
+        return notebook_table(header, rows)
+
+
 def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
     """What each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.  Sees no data.
 
@@ -193,7 +214,7 @@ def plan(
         region = Ball(region, region.present(region.origin()), radius)
     if n is None or epsilon is None:
         raise TypeError("plan needs the number of records n and an epsilon")
-    return forecast(region, n, epsilon)
+    return Forecasts(forecast(region, n, epsilon))
 
 
 def choose(

@@ -24,6 +24,9 @@ from .atomic import write_atomically
 from .scalars import scalar_of
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from ..views.base import Links
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
@@ -252,6 +255,31 @@ class Release(Record):
         from .population import population_region
 
         return population_region(self, level)
+
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        title: str = "",
+        p: float = 0.95,
+        links: Links | None = None,
+    ) -> Figure:
+        """The picture that ``--plot`` writes, as a Matplotlib figure; written to a file if one is named.
+
+        ``links`` are landmarks (from 0) in the order of a closed line, or pairs of them that lines join.
+        """
+        from ..views.plots import draw_release, plot_release
+
+        if path is not None:
+            plot_release(self, Path(path), title, p, links)
+        return draw_release(self, title, p, links)
+
+    def _repr_html_(self) -> str:
+        """The picture and the words, for notebooks: all of it is public."""
+        from ..views.page import notebook
+        from ..views.plots import picture
+
+        return notebook(picture(self), self.describe())
 
     def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
         """The same release, whose record also says the value in degrees: a function of the value alone.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..spaces.base import Array
-from .base import Table, View, chart_of, error_or_none
+from .base import Links, Table, View, chart_of, error_or_none
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, plain, shared_legend
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Angles(View):
     def caption(self, release: Release) -> str:
         return Table().caption(release) if release.value.size > MOST else super().caption(release)
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         count = release.value.size
         if count > MOST:
             return super().draw(release, p)

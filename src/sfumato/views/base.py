@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     from ..release import Release
 
+Links = Sequence[int] | Sequence[tuple[int, int]]  # landmarks in the order of a closed line, or pairs that lines join
 MOST_ROWS = 30  # of a table in a picture
 
 
@@ -37,7 +38,7 @@ class View:
         """What the records are."""
         return f"points of the space '{release.space.name}'"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         """A picture of a release and its error at probability p, without caption; ``outline`` is for shapes."""
         header, rows = self.table(release)
         centre = np.ravel(np.asarray(release.ball.center, dtype=np.float64)).tolist()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..spaces.base import Array, Points, Space
 from ..spaces.simplex import Aitchison, Simplex
-from .base import View, error_or_none, public_ball
+from .base import Links, View, error_or_none, public_ball
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, Range, figure, intervals, name_of, top_legend
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ class Compositions(View):
         low, high = shares_within(public_ball(release).space, release.value, error)
         return f"no share off by more than {max((release.value - low).max(), (high - release.value).max()):.2g}"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         return (_draw_triangle if release.value.size == 3 else _draw_parts)(release, p)
 
 

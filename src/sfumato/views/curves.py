@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces import ElasticCurves
 from ..spaces.base import Array
-from .base import Noise, View, noise_of, numbered, public_ball
+from .base import Links, Noise, View, noise_of, numbered, public_ball
 from .figures import figure, name_of, top_legend
 from .shapes import draw_curves, soft_band
 
@@ -37,7 +37,7 @@ class Curves(View):
             )
         return f"across the curve, each point of that mean lies within the soft band with probability {p:g}, taken by itself"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         ball, noise, value = public_ball(release), noise_of(release, p), np.asarray(release.value)
         assert isinstance(ball.space, ElasticCurves)
         reference, closed = ball.space.present(ball.center), ball.space.closed

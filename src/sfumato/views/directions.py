@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import (
+    Links,
     View,
     chart_of,
     error_or_none,
@@ -64,7 +65,7 @@ class Directions(View):
         longitude = longitude if "lon" in names[1].lower() or "lng" in names[1].lower() else longitude % 360
         return {names[0]: latitude, names[1]: longitude}
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         if length(release.value) > 0 and release.value.size in (2, 3):
             return (_draw_circle if release.value.size == 2 else _draw_globe)(release, p)
         return _draw_coordinates(release, p)

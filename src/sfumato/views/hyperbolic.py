@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..spaces.base import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
-from .base import View, chart_of, error_or_none, public_ball
+from .base import Links, View, chart_of, error_or_none, public_ball
 from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, shared_legend
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ class Hyperbolic(View):
     def shown(self, release: Release, p: float) -> str:
         return "Drawn in the Poincaré disc, whose edge is infinitely far away" if release.value.size == 3 else ""
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         space = release.space.known
         if release.value.size != 3 or not isinstance(space, Plane):
             return super().draw(release, p, outline)

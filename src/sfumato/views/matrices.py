@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, error_or_none, is_geodesic, numbered, population_label, population_of, public_ball
+from .base import Links, View, error_or_none, is_geodesic, numbered, population_label, population_of, public_ball
 from .figures import (
     LAYER,
     LAYERS,
@@ -54,7 +54,7 @@ class Matrices(View):
     def off_manifold(self, release: Release) -> str:
         return "the released matrix is not positive definite: it is no covariance matrix"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         drawable = len(release.value) in (2, 3) and np.linalg.eigvalsh(release.value)[0] > 0
         return (_draw_ellipses if drawable else _draw_eigenvalues)(release, p)
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, chart_of, error_or_none, noise_of, numbered, population_of
+from .base import Links, View, chart_of, error_or_none, noise_of, numbered, population_of
 from .figures import Range, figure, intervals, name_of
 from .matrices import WIDEST, Matrices, draw_spectrum, heat, log_scale, spectrum
 
@@ -29,7 +29,7 @@ class LogEuclideanMatrices(Matrices):
     def meaning(self, release: Release, error: float) -> str:
         return f"every eigenvalue within a factor of {_factor(error):.4g}"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         error, centre, value = error_or_none(release, p), spectrum(release.ball.center), spectrum(release.value)
         wide = None if population_of(release, p) is None else release.region(p).radius
         region = _within(spectrum(release.raw), wide)
@@ -45,7 +45,7 @@ class TransportMatrices(Matrices):
     def meaning(self, release: Release, error: float) -> str:
         return f"every standard deviation within {error:.4g}"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         error = error_or_none(release, p)
         value, centre = (np.sqrt(np.maximum(spectrum(m), 0.0)) for m in (release.value, release.ball.center))
         bars = None if error is None else _squares(value, error)
@@ -61,7 +61,7 @@ class _Heat(Matrices):
     def shown(self, release: Release, p: float) -> str:
         return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
         most = self.most(value, centre)
         drawn = figure(9.6, 4.8)
@@ -122,7 +122,7 @@ class Variances(View):
     def meaning(self, release: Release, error: float) -> str:
         return f"every variance within a factor of {_factor(error):.4g}"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
         error, noise, region = error_or_none(release, p), noise_of(release, p), chart_of(release)
         reach = np.full(len(value), release.ball.radius)

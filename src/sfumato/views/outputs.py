@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..release import Release
 from ..release.atomic import check_writable
+from .base import Links
 
 if TYPE_CHECKING:
     from ..findings import Comparison
@@ -68,7 +69,7 @@ def write_comparison(comparison: Comparison, outputs: Mapping[str, Path | None])
         raise ValueError(f"{made}. What failed: {error}") from None
 
 
-def write_outputs(release: Release, outputs: Mapping[str, Path | None], kind: Any) -> None:
+def write_outputs(release: Release, outputs: Mapping[str, Path | None], kind: Any, links: Links | None = None) -> None:
     """The picture, the report and the value alone of a release that is saved as ``--out``."""
     from ..files import write_points
     from .plots import plot_release
@@ -77,9 +78,9 @@ def write_outputs(release: Release, outputs: Mapping[str, Path | None], kind: An
     plot, report, value = (outputs.get(option) for option in ("--plot", "--report", "--value"))
     try:
         if plot is not None:
-            plot_release(release, plot)
+            plot_release(release, plot, outline=links)
         if report is not None:
-            write_report(release, report)
+            write_report(release, report, links)
         if value is not None:
             write_points(value, release.value, kind)
     except (OSError, ValueError) as error:

@@ -226,3 +226,22 @@ pre { background: var(--wash); border-radius: 6px; padding: .8rem 1rem; white-sp
   body { font-size: 10.5pt; } main { max-width: none; padding: 0; } .scroll { overflow: visible; } @page { margin: 2cm; }
   h2 { break-after: avoid; } figure, tr, li, pre { break-inside: avoid; } figure img { max-height: 60vh; width: auto; } }
 """.strip()
+
+
+# -- notebooks ---------------------------------------------------------------------------------------------------------------
+def notebook(picture: bytes, words: str) -> str:
+    """A picture and paragraphs, as a notebook shows them."""
+    text = "".join(f"<p>{escape(line)}</p>" for line in words.splitlines() if line.strip())
+    source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
+    return f'<img alt="The release and its error" style="max-width:100%" src="{source}">{text}'
+
+
+def notebook_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    """A table, as a notebook shows it.
+
+    >>> notebook_table(("a",), [("1 < 2",)])
+    '<table><tr><th>a</th></tr><tr><td>1 &lt; 2</td></tr></table>'
+    """
+    top = "".join(f"<th>{escape(name)}</th>" for name in header)
+    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
+    return f"<table><tr>{top}</tr>{body}</table>"

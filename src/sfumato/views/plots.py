@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..release import Release, write_atomically
 from . import view_of
-from .base import error_or_none
+from .base import Links, error_or_none
 from .figures import balanced
 from .words import frozen
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def plot_release(
-    release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None
+    release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Links | None = None
 ) -> None:
     """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
 
@@ -36,9 +37,9 @@ def plot_release(
         A title above the picture.
     p : float
         The probability with which the statistic lies within the error that is drawn.
-    outline : sequence of int, optional
-        Of shapes: the landmarks (from 0) to join by a closed line.  Without it, a reference that looks like a closed
-        outline (20 landmarks or more along a curve) is drawn as one.
+    outline : sequence of int or of pairs, optional
+        Of shapes: the landmarks (from 0) to join by a closed line, or pairs of landmarks to join by lines.  Without it, a
+        reference that looks like a closed outline (20 landmarks or more along a curve) is drawn as one.
 
     Raises
     ------
@@ -70,7 +71,7 @@ def plot_release(
     write_atomically(path, render(draw_release(release, title, p, outline), form))
 
 
-def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Sequence[int] | None = None) -> Figure:
+def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Links | None = None) -> Figure:
     """The figure that :func:`plot_release` writes."""
     g, view, error = release.guarantee, view_of(release), error_or_none(release, p)
     drawn = view.draw(release, p, outline)
@@ -105,6 +106,25 @@ def render(drawn: Figure, form: str = "png") -> bytes:
     return buffer.getvalue()
 
 
-def picture(release: Release, p: float = 0.95) -> bytes:
+def picture(release: Release, p: float = 0.95, outline: Links | None = None) -> bytes:
     """A release drawn as PNG, in memory."""
-    return render(draw_release(release, p=p))
+    return render(draw_release(release, p=p, outline=outline))
+
+
+def read_links(text: str, k: int) -> Links:
+    """Lines between landmarks as they are typed: pairs counted from 1, a file of them, or ``outline`` for a closed line.
+
+    >>> read_links("1-2, 2-3", 3), read_links("outline", 3)
+    ([(0, 1), (1, 2)], [0, 1, 2])
+    """
+    if text == "outline":
+        return list(range(k))
+    file = Path(text)
+    parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
+    found = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
+    pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in found if pair]
+    if len(pairs) < len(found) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
+        raise ValueError(
+            f"--links {text}: write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
+        )
+    return pairs

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..spaces.product import Product
-from .base import MOST_ROWS, Table
+from .base import MOST_ROWS, Links, Table
 from .figures import grid
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ class Products(Table):
             return super().table(release)
         return HEADER, [row for rows in parts for row in rows]
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         """The first numbers of every part, so that none is left out for the length of another."""
         parts = _parts(release)
         if parts is None:

@@ -15,6 +15,7 @@ from ..bounds import bounds_of
 from ..release import FORMAT, Release, write_atomically
 from ..release.scalars import scalar_of
 from . import view_of
+from .base import Links
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
 from .plots import picture
 from .words import UNCHECKED, clock, first, in_degrees, of_chart, region, what
@@ -23,7 +24,7 @@ PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
 
 
-def write_report(release: Release, path: str | os.PathLike[str]) -> None:
+def write_report(release: Release, path: str | os.PathLike[str], outline: Links | None = None) -> None:
     """Write a page that explains a release: whole or not at all.
 
     Parameters
@@ -33,6 +34,8 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     path : path
         A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
         One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
+    outline : sequence of int or of pairs, optional
+        As of :func:`plot_release`.
 
     Raises
     ------
@@ -59,11 +62,11 @@ def write_report(release: Release, path: str | os.PathLike[str]) -> None:
     things = "units" if scalar_of(release) is not None else view_of(release).things(release)
     title = f"The {private}{what(release, things).removesuffix(',')}"
     if path.suffix.lower() == ".html":
-        write_atomically(path, to_html(title, _sections(release), picture(release)))
+        write_atomically(path, to_html(title, _sections(release), picture(release, outline=outline)))
     else:
         image = path.with_suffix(".png")
         text = to_markdown(title, _sections(release), image.name)
-        write_atomically(image, picture(release))
+        write_atomically(image, picture(release, outline=outline))
         write_atomically(path, text)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..spaces.base import Array
-from .base import View, error_or_none, numbered
+from .base import Links, View, error_or_none, numbered
 from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, shared_legend
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ class Rotations(View):
     def shown(self, release: Release, p: float) -> str:
         return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         """The images of the axes x, y, z on the unit sphere, seen from one side; what points away is faint."""
         from matplotlib.patches import Circle
 

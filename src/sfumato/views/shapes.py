@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..outlines import crosses_itself
 from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
-from .base import Noise, View, error_or_none, is_geodesic, noise_of, numbered, population_label, population_of
+from .base import Links, Noise, View, error_or_none, is_geodesic, noise_of, numbered, population_label, population_of
 from .figures import (
     ALPHA,
     LAYER,
@@ -66,7 +67,7 @@ class Shapes(View):
         own = "each landmark of that mean lies in the soft region about its own"
         return "" if noise_of(release, p) is None else f"{own} with probability {p:g}, taken by itself"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         panel = Panel(release, p)
         low, high = limits([panel])
         drawn = figure(9, 1.0 + min(max(9 * (high - low)[1] / (high - low)[0], 2.0), 8.0))
@@ -125,7 +126,7 @@ class Panel:
         self.region_label = population_label(p)
         self.label = f"its {p:.0%} error, {'shared evenly' if self.noise is None else 'by landmark'}"
 
-    def draw(self, axes: Axes, low: Array, high: Array, width: float, outline: Sequence[int] | None) -> None:
+    def draw(self, axes: Axes, low: Array, high: Array, width: float, outline: Links | None) -> None:
         """On axes of this width in inches, between two corners; no marker hides what is about it."""
         axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
         axes.axis("off")
@@ -218,19 +219,33 @@ def draw_curves(axes: Axes, reference: Array, released: Array, name: str, closed
     axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
 
 
+def joined(links: Links | None, k: int) -> NDArray[np.intp]:
+    """Pairs of landmarks, from 0, that lines join: those that are given, or a closed line through landmarks in their order.
+
+    >>> joined([0, 2, 1], 3).tolist(), joined([(0, 1)], 3).tolist(), joined(None, 3).tolist()
+    ([[0, 2], [2, 1], [1, 0]], [[0, 1]], [])
+    """
+    given = np.array([] if links is None else links, dtype=np.intp)
+    pairs = np.stack([given, np.roll(given, -1)], axis=1) if given.ndim == 1 and given.size else given.reshape(-1, 2)
+    if pairs.size and not (pairs.min() >= 0 and pairs.max() < k):
+        raise ValueError(f"a line joins a landmark that is none of the {k}: {pairs.max() + 1}")
+    return pairs
+
+
 def draw_landmarks(
     axes: Axes,
     reference: Array,
     released: Array,
     name: str,
-    outline: Sequence[int] | None,
+    outline: Links | None,
     size: float,
     away: float = 3.0,
 ) -> None:
     """Both shapes as landmarks, each joined to where it was; numbered, of very many only some, so many points ``away``."""
-    ring = [] if outline is None else [*outline, outline[0]]
-    axes.plot(*reference[ring].T, color=QUIET, lw=0.8, ls=":", zorder=1)
-    axes.plot(*released[ring].T, color=SHARP, lw=1.0, alpha=0.7, zorder=2)
+    pairs = joined(outline, len(released))
+    for shape, color, ls in ((reference, QUIET, ":"), (released, SHARP, "-")):
+        lines = np.concatenate([shape[pairs], np.full((len(pairs), 1, 2), np.nan)], axis=1).reshape(-1, 2)
+        axes.plot(*lines.T, color=color, ls=ls, lw=1.0, alpha=0.7, zorder=2)
     links = np.stack([reference, released, np.full_like(released, np.nan)], axis=1).reshape(-1, 2)
     axes.plot(*links.T, color=QUIET, lw=0.7, zorder=1)
     dot: dict[str, Any] = {"ls": "", "marker": "o", "ms": size}

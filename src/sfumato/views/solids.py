@@ -10,6 +10,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import (
+    Links,
     Noise,
     View,
     error_or_none,
@@ -56,7 +57,7 @@ class Solids(View):
         own = "each landmark of that mean lies in the soft region about its own"
         return "" if noise_of(release, p) is None else f"{own} with probability {p:g}, taken by itself"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         solid = Solid(release, p)
         drawn, panels, scale = _panels([solid])
         for axes, side in panels:
@@ -150,7 +151,7 @@ class Solid:
         margin = max(1.15 * float(_halves(about, side)[0].max()), 0.03 * float(np.ptp(self.reference, axis=0).max()))
         return points.min(axis=0) - margin, points.max(axis=0) + margin
 
-    def draw(self, axes: Axes, side: Array, scale: float, outline: Sequence[int] | None) -> None:
+    def draw(self, axes: Axes, side: Array, scale: float, outline: Links | None) -> None:
         """What is seen from a side, at so many inches for a unit; no marker hides what is about it."""
         from matplotlib.collections import EllipseCollection
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .base import View, chart_of, error_or_none, noise_of, population_of
+from .base import Links, View, chart_of, error_or_none, noise_of, population_of
 from .figures import PAIR, QUIET, figure, intervals, plain, top_legend
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ class Vectors(View):
     def things(self, release: Release) -> str:
         return f"vectors of {release.value.size} numbers"
 
-    def draw(self, release: Release, p: float, outline: Sequence[int] | None = None) -> Figure:
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         value, centre, r = release.value, np.asarray(release.ball.center, dtype=np.float64), release.ball.radius
         error, noise, region = error_or_none(release, p), noise_of(release, p), chart_of(release)
         half = error if noise is None else np.linalg.norm(noise.moves(len(noise.w)), axis=1)
