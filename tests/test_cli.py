@@ -433,6 +433,13 @@ def test_inspect_takes_what_it_advises(sfumato, tmp_path):
     code, _, err = sfumato("inspect", "two.npz")
     assert (code, "say which, as array='left' (--array)" in err) == (2, True), err
     assert "the array 'right' (6, 5, 2)" in sfumato("inspect", "two.npz", "--array", "right")[1]
+    last = rng.normal(size=(5, 3, 20))
+    np.save(tmp_path / "last.npy", last)  # could also be 5 records of 20
+    np.save(tmp_path / "one.npy", np.moveaxis(last, 2, 0)[:1])
+    ball = ("--center", "one.npy", "--radius", "0.5", "--epsilon", "1", "--even-if-useless")
+    code, _, err = sfumato("release", "last.npy", *ball)
+    assert (code, "--landmarks 5 or 20" in err) == (2, True), err
+    assert sfumato("release", "last.npy", *ball, "--landmarks", "5")[0] == 0
     np.save(tmp_path / "nans.npy", np.full((3000, 3), np.nan))
     code, out, _ = sfumato("inspect", "nans.npy", "--space", "sphere")
     assert "Bad records: 3000" in out

@@ -321,19 +321,21 @@ def load(
     from .files import read
     from .files.parquet import read_first
 
-    kind = space_of_name(name) if name else only_space(files, head, **choice)
+    kind = space_of_name(name) if name else only_space(files, sizes, head, **choice)
     wanted = kind.sized(**sizes) or kind
     data = read_first(files[0], wanted) if head else read(files[0] if len(files) == 1 else files, wanted, **choice)
     return data, kind.sized(**sizes) or kind.shaped(data.points.shape[1:]), kind
 
 
-def only_space(files: list[Path], head: bool, **choice: Any) -> Family:
-    """What the records of a file are, where they can be one thing only."""
+def only_space(files: list[Path], sizes: dict[str, int | None], head: bool = False, **choice: Any) -> Family:
+    """What the records of a file are, where they can be one thing only; how many landmarks they have may tell it."""
     from .files import read
     from .spaces import Family, usual_spaces
 
     if head:
         raise ValueError(f"{files[0]}: is read in parts, so say what its records are: --space NAME")
+    if sizes.get("landmarks"):
+        return space_of_name(first_space(files[0], sizes, **choice))
     found = read(files[0], **choice)
     kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
     if len(kinds) != 1:
@@ -526,7 +528,7 @@ def region_alone(known: Known, name: str, sizes: dict[str, int | None], curves: 
     """The public region that the options describe, where there are no records; plans of a ball need no centre, as they are
     the same about any."""
     if known.public is not None:
-        kind = space_of_name(name) if name else only_space([known.public], head=False, curves=curves)
+        kind = space_of_name(name) if name else only_space([known.public], sizes, curves=curves)
         sample = read_sample(known.public, kind, sizes, curves=curves)
         return known.region(kind.shaped(sample.points.shape[1:]), sample)
     if known.limits is not None:

@@ -172,6 +172,31 @@ def test_files_hold_points_in_any_layout(tmp_path, rng):
         sf.read(tmp_path / "five.npy", TURNS)
 
 
+@pytest.mark.parametrize(
+    "names", ["Quat_X,Quat_Y,Quat_Z,Quat_W", "orientation.x,orientation.y,orientation.z,orientation.w", "qi,qj,qk,qr"]
+)
+def test_the_names_of_columns_tell_which_part_of_a_quaternion_is_the_scalar(tmp_path, rng, names):
+    some = Rotation.from_rotvec(rng.normal(0, 0.5, (30, 3)))
+    np.savetxt(tmp_path / "q.csv", some.as_quat(), delimiter=",", fmt="%.17g", header=names, comments="")  # scalar last
+    found = TURNS.validate(sf.read(tmp_path / "q.csv", TURNS).points)
+    assert TURNS.distance(found, TURNS.validate(some.as_matrix())).max() < 1e-14
+    both = names + "," + names.upper().replace("Q", "Q2").replace("ORI", "OTHER")
+    twice = np.hstack([some.as_quat()] * 2)
+    np.savetxt(tmp_path / "two.csv", twice, delimiter=",", fmt="%.17g", header=both, comments="")
+    if "qi" not in names:
+        with pytest.raises(sf.FileError, match="holds several quaternions in a row: .* say which, as --columns"):
+            sf.read(tmp_path / "two.csv", TURNS)
+
+
+def test_euler_angles_are_no_rotation_vectors_and_degrees_are_noticed(tmp_path, rng):
+    angles = Rotation.from_rotvec(rng.normal(0, 0.5, (30, 3)))
+    np.savetxt(tmp_path / "a.csv", angles.as_euler("xyz"), delimiter=",", header="roll,pitch,yaw", comments="")
+    with pytest.raises(sf.FileError, match="roll, pitch, yaw are named as Euler angles.*turn them into quaternions"):
+        sf.read(tmp_path / "a.csv", TURNS)
+    assert TURNS.corrections(angles.as_rotvec()) == []
+    assert "if they are in degrees, multiply them by π/180" in TURNS.corrections(np.degrees(angles.as_rotvec()))[0]
+
+
 def test_a_release_of_quaternions_is_written_as_a_matrix(tmp_path, rng, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     np.save("q.npy", Rotation.from_rotvec(rng.normal(0, 0.1, (60, 3))).as_quat()[:, [3, 0, 1, 2]])
@@ -331,7 +356,7 @@ def _by_boosts(space, base, c, center):
         (PLANE, _by_boosts, 1.0, 2.0),
         (sf.Hyperbolic(4), _by_boosts, 23.0, 13.0),
     ],
-    ids=["turns", "axes1", "axes4", "plane", "far"],
+    ids=str,
 )
 def test_the_long_arithmetic_agrees_with_a_hundred_digits(space, twin, far, noise, rng):
     mpmath.mp.dps = 100

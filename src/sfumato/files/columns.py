@@ -38,7 +38,12 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
 }  # fmt: skip
 _IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
 _ALONE = ("x y z", "column 1 column 2 column 3", "v1 v2 v3")  # columns that may be all landmarks of one specimen
-_QUATERNIONS = [tuple(names.split()) for names in ("qw qx qy qz", "q_w q_x q_y q_z", "q0 q1 q2 q3", "w x y z")]
+_QUATERNION = [  # qw, qx; Quat_W; orientation.w; or by other letters
+    (re.compile(r"(?P<set>.*?)[._ -]?(?P<part>[wxyz])"), "wxyz"),
+    (re.compile(r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[0123])"), "0123"),
+    (re.compile(r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[rijk])"), "rijk"),
+]
+_EULER = re.compile(r"(euler|rot|rotation)?[._ -]?(roll|pitch|yaw|heading|alpha|beta|gamma|phi|theta|psi)|euler.*")
 _HOURS = 24  # right ascensions up to this may be hours
 
 
@@ -243,18 +248,31 @@ def entries(table: Table, space: Wanted) -> Found | None:
 
 
 def quaternions(table: Table, space: Wanted) -> Found | None:
-    """Columns named as the parts of a quaternion, in any order, as points (w, x, y, z); w, x, y and z alone mean that only
-    where the space takes quaternions beside other things."""
+    """Columns named as the parts of a quaternion, in any order, as points (w, x, y, z); names that do not begin with q mean
+    that only where the space takes quaternions beside other things."""
     named = layout_named(space, (4,))
     named = named if "quaternions" in named else ""
-    by_name = {name.lower(): name for name in table.columns}
-    whole = [names for names in _QUATERNIONS if set(names) <= set(by_name) and (named or names[0][0] == "q")]
-    if not whole or not (named or space is None):
+    whole: list[list[str]] = []
+    for pattern, parts in _QUATERNION if named or space is None else ():
+        found: dict[str, dict[str, str]] = {}
+        for name in table.columns:
+            if (match := pattern.fullmatch(name.lower())) and (named or match["set"].startswith("q")):
+                found.setdefault(match["set"], {})[match["part"]] = name
+        whole += [[part[letter] for letter in parts] for part in found.values() if len(part) == 4]
+    if len(whole) > 1:
+        several = " or ".join(", ".join(names) for names in whole)
+        raise FileError(f"holds several quaternions in a row: {several}; say which, as --columns {','.join(whole[0])}")
+    angles = [name for name in table.columns if _EULER.fullmatch(name.lower())]
+    if named and not whole and len(angles) == 3:
+        raise FileError(
+            f"the columns {', '.join(angles)} are named as Euler angles, about axes and in an order that only their maker "
+            "knows: turn them into quaternions qw, qx, qy, qz first"
+        )
+    if not whole:
         return None
-    used = [by_name[name] for name in whole[0]]
-    told = table.told(used)
+    told = table.told(whole[0])
     told["source"] += named or ", as quaternions, scalar first (w, x, y, z)"
-    return Found(table.stacked(used), "vectors", table.labels(used), **told)
+    return Found(table.stacked(whole[0]), "vectors", table.labels(whole[0]), **told)
 
 
 def latitudes(table: Table, space: Wanted) -> Found | None:
