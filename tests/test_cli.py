@@ -246,6 +246,7 @@ def test_every_command_has_help_with_an_example(sfumato):
         ["release"],
         ["plan"],
         ["inspect"],
+        ["spaces"],
         ["demo"],
         ["reproduce"],
         ["ledger", "init"],
@@ -254,6 +255,19 @@ def test_every_command_has_help_with_an_example(sfumato):
         code, out, _ = sfumato(*command, "--help")
         assert code == 0
         assert f"Example: sfumato {' '.join(command)}" in out
+
+
+def test_the_help_and_a_command_name_every_space(sfumato):
+    from sfumato.spaces import SPACES
+
+    code, listing, _ = sfumato("spaces")
+    assert code == 0
+    for command in ("release", "plan", "inspect", "audit"):
+        out = sfumato(command, "--help")[1]
+        for name in SPACES:
+            assert re.search(rf"Names for --space: [^.]*\b{name}\b", out), (command, name)
+    for name in SPACES:
+        assert re.search(rf"^  {name}\(.*\)\n      [A-Z\w]", listing, re.MULTILINE), name
 
 
 def test_debug_shows_the_traceback(sfumato, wings):

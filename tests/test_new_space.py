@@ -18,6 +18,7 @@ from sfumato import cli, spaces
 from sfumato.audit import audit
 from sfumato.audit.pairs import Pair
 from sfumato.bounds import bounds_of
+from sfumato.release.record import SpaceOf
 
 PAGE = (Path(__file__).parents[1] / "docs" / "adding-a-space.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.M | re.S)
@@ -272,7 +273,11 @@ def test_an_installed_package_offers_spaces_and_a_record_loads_none(space, monke
         spaces, "entry_points", lambda group, name: [e for e in offers if (e.group, e.name) == (group, name)]
     )
     monkeypatch.delitem(spaces.SPACES, "cylinder")
-    assert spaces.space_from("cylinder", {}) == space
+    assert SpaceOf("cylinder", {}, space.metric).known == space  # as in a record of it that is read elsewhere
+    assert SpaceOf("mine.Cylinder", {}, space.metric).known is None
+    monkeypatch.delitem(spaces.SPACES, "cylinder")
+    offers[0] = EntryPoint("cylinder", "gone:Cylinder", spaces.GROUP)
+    assert SpaceOf("cylinder", {}, space.metric).known is None  # a broken package spoils no record
     with pytest.raises(ValueError, match="unknown space 'mine:Cylinder'"):
         spaces.space_from("mine:Cylinder", {})  # as a record might say
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.core import TyperCommand
 
 from .interruption import Interruption, Stopped
 from .known import Known, knowing, read_sample, same_order, sample_beside
@@ -41,12 +42,25 @@ books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the 
 app.add_typer(books, name="ledger")
 
 
+class WithSpaces(TyperCommand):
+    """A command whose help ends with the names of all spaces."""
+
+    def format_epilog(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override]
+        from textwrap import fill
+
+        from .spaces import all_spaces
+
+        names = ", ".join(kind.name for kind in all_spaces())
+        words = f"Names for --space: {names}; or module:Class. 'sfumato spaces' says what they are."
+        formatter.write(f"\n{fill(words, formatter.width, break_on_hyphens=False)}\n")
+
+
 SpaceOption = Annotated[
     str,
     typer.Option(
         "--space",
         metavar="NAME",
-        help="What the records are: shapes, sphere for directions, spd for covariance matrices, euclidean; or module:Class.",
+        help="What the records are: a name from the list at the end, with arguments as in 'spd(size=3)'.",
     ),
 ]
 UsualSpaceOption = Annotated[
@@ -54,8 +68,8 @@ UsualSpaceOption = Annotated[
     typer.Option(
         "--space",
         metavar="NAME",
-        help="What the records are: shapes, sphere for directions, spd for covariance matrices, euclidean; or module:Class. "
-        "Landmarks are shapes unless you say otherwise.",
+        help="What the records are: a name from the list at the end, with arguments as in 'spd(size=3)'. Landmarks are "
+        "shapes unless you say otherwise.",
         show_default=False,
     ),
 ]
@@ -63,9 +77,9 @@ RadiusOption = Annotated[float, typer.Option(help="Radius of the public ball.")]
 EpsilonOption = Annotated[
     float, typer.Option(help="Privacy budget of the release: the smaller, the more private; 1 is common.")
 ]
-LandmarksOption = Annotated[int | None, typer.Option(help="How many landmarks a shape has.")]
-SizeOption = Annotated[int | None, typer.Option(help="Rows of a covariance matrix (spd).")]
-DimOption = Annotated[int | None, typer.Option(help="Dimension of a sphere or Euclidean space.")]
+LandmarksOption = Annotated[int | None, typer.Option(help="How many landmarks a specimen has.")]
+SizeOption = Annotated[int | None, typer.Option(help="Rows of a matrix: channels, regions.")]
+DimOption = Annotated[int | None, typer.Option(help="Dimension of the space: 2 for directions in space.")]
 ColumnsOption = Annotated[
     str | None, typer.Option(help="Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
 ]
@@ -147,7 +161,7 @@ WorkersOption = Annotated[int, typer.Option(help="Threads that share each pass o
 MemoryOption = Annotated[str, typer.Option(help="Parquet larger than this is read in parts.")]
 
 
-@app.command()
+@app.command(cls=WithSpaces)
 @knowing
 def release(
     files: FilesArgument,
@@ -356,7 +370,7 @@ def space_of_name(name: str) -> Family:
 def named_space(name: str, sizes: dict[str, int | None]) -> Space:
     """The space that the options describe."""
     if not name:
-        raise ValueError("say what the records are: --space shapes, sphere, spd or euclidean; or give --public FILE")
+        raise ValueError("say what the records are: --space NAME ('sfumato spaces' lists them); or give --public FILE")
     kind = space_of_name(name)
     space = kind.sized(**sizes) or kind.usual()
     if space is None:
@@ -468,7 +482,7 @@ def compare(
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------
-@app.command()
+@app.command(cls=WithSpaces)
 @knowing
 def plan(
     n: Annotated[int, typer.Option(help="Number of records (people).")],
@@ -560,7 +574,7 @@ def show_json(facts: Any, allow_nan: bool = False) -> None:
     typer.echo(json.dumps(facts, indent=2, allow_nan=allow_nan))
 
 
-@app.command()
+@app.command(cls=WithSpaces)
 def inspect(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="The curator's records.")],
     space: SpaceOption = "",
@@ -605,6 +619,26 @@ def inspect(
     else:
         beside = ["", f"{MARK}: beside the public region", *(f"- {line}" for line in lines)] if lines else []
         typer.echo("\n".join([inspection_in_words(data, manifold, facts), *beside]))
+
+
+@app.command()
+def spaces() -> None:
+    """List the spaces that records may be points of, with what to type for each.
+
+    Example: sfumato spaces
+    """
+    from .spaces import all_spaces
+    from .spaces.family import in_words
+
+    typer.echo(
+        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file"
+    )
+    typer.echo("says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1")
+    group = ""
+    for kind in all_spaces():
+        typed, words = in_words(kind)
+        typer.echo((f"\n{kind.kind}\n" if kind.kind != group else "") + f"  {typed}\n      {words}")
+        group = kind.kind
 
 
 def first_space(file: Path, sizes: dict[str, int | None], **choice: Any) -> str:
@@ -750,7 +784,7 @@ def reproduce(
 
 
 # -- audit --------------------------------------------------------------------------------------------------------------
-@app.command()
+@app.command(cls=WithSpaces)
 def audit(
     mechanism: Annotated[str, typer.Option(help="kng, laplace, exponential, …, or all of them.")] = "all",
     space: SpaceOption = "sphere",

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 import numpy as np
 
 from ..errors import RecordError, UnknownSpaceError
-from ..spaces import SPACES, Space, recorded_name, space_from
+from ..spaces import Space, recorded_name, space_from
 from ..spaces.base import Array
 from .atomic import write_atomically
 from .scalars import scalar_of
@@ -80,7 +80,7 @@ class SpaceOf:
     def known(self) -> Space | None:
         """The space itself; None if this version of sfumato does not know it, or a part of it."""
         try:
-            return space_from(self.name, dict(self.parameters)) if self.name in SPACES else None
+            return space_from(self.name, dict(self.parameters))
         except UnknownSpaceError:
             return None
 

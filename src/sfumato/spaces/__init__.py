@@ -1,7 +1,7 @@
 """Manifolds, and the registry by which the rest of the package knows them."""
 
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any
+from typing import Any, get_args
 
 from ..errors import UnknownSpaceError
 from .axes import Axes
@@ -79,11 +79,22 @@ def space_named(name: str, typed: bool = False) -> type[Space]:
     try:
         kind = offered[0].load()
     except (ImportError, AttributeError) as error:
-        raise ValueError(f"the space {name!r} cannot be loaded: {error}") from None
+        raise UnknownSpaceError(f"the space {name!r} cannot be loaded: {error}") from None
     if not (isinstance(kind, type) and issubclass(kind, Space)):
         raise ValueError(f"{name!r} is not a kind of space: it must be a class derived from sfumato.Space")
     register(kind)
     return kind
+
+
+def all_spaces() -> list[type[Space]]:
+    """The registered kinds of spaces, and those that installed packages offer, landmarks first.
+
+    >>> [kind.name for kind in all_spaces()][:2]
+    ['shapes', 'shapes3d']
+    """
+    for offer in entry_points(group=GROUP):
+        space_named(offer.name)
+    return sorted(SPACES.values(), key=lambda kind: get_args(Kind).index(kind.kind))
 
 
 def space_typed(text: str) -> Family:
@@ -162,6 +173,7 @@ __all__ = [
     "Sphere",
     "Stiefel",
     "Torus",
+    "all_spaces",
     "recorded_name",
     "register",
     "space_from",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import inspect
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -73,6 +74,22 @@ def as_typed(space: Space) -> str:
     'spd(size=3)'
     """
     return f"{space.name}({', '.join(f'{name}={value}' for name, value in space.parameters().items())})"
+
+
+def in_words(kind: type[Space]) -> tuple[str, str]:
+    """What may be typed for a kind of space, with its arguments, and what it is.
+
+    >>> from .sphere import Sphere
+    >>> in_words(Sphere)[0]
+    'sphere(dim, curvature=1.0)'
+    """
+    arguments = []
+    for name, argument in inspect.signature(kind).parameters.items():
+        told = argument.default is not argument.empty and argument.default not in (None, 0)
+        name += "…" if argument.kind is argument.VAR_POSITIONAL else ""
+        arguments.append(f"{name}={argument.default}" if told or argument.default is False else name)
+    words = (inspect.getdoc(kind) or "").partition("\n")[0].replace("``", "")
+    return f"{kind.name}({', '.join(arguments)})", words
 
 
 def typed_space(text: str, named: Callable[[str], type[Space]]) -> Family:

@@ -17,7 +17,7 @@ PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, 
 
 @dataclass(frozen=True)
 class Grassmann(Frames):
-    """The p-dimensional subspaces of R^n, with the metric of the principal angles: distance² = Σθⱼ².
+    """Subspaces of p dimensions in R^n, as principal components span, by their principal angles: distance² = Σθⱼ².
 
     A subspace is written as a frame, an n×p matrix of p vectors in its columns that span it (any basis will do); as a p×n
     matrix of p vectors in its rows, such as scikit-learn's ``PCA.components_``; or as the n×n projector on it.  A release is

@@ -18,7 +18,7 @@ FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1
 
 @dataclass(frozen=True)
 class Hyperbolic(Space):
-    """Hyperbolic space of dimension d: the sheet x₀ = √(1 + x₁² + … + x_d²) of the hyperboloid in Minkowski's R^(d+1).
+    """Hyperbolic space, in which trees and hierarchies have room: the sheet x₀ = √(1 + x₁² + …) of the hyperboloid in R^(d+1).
 
     Points come on the hyperboloid, d + 1 numbers with x₀ first, or in the Poincaré ball, d numbers of norm below 1.
     A point is stored by its space-like part x₁ … x_d, from which x₀ follows.  A tangent vector at x is written in the frame

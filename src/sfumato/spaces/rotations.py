@@ -76,7 +76,9 @@ class Rotations(UpToSign):
             off, what, most = np.abs(np.linalg.norm(points, axis=1) - 1), "quaternions are not quite of length 1", DRIFT
         else:
             turns = int((np.linalg.norm(points, axis=1) > 2 * np.pi).sum())
-            words = "rotation vectors are longer than a turn, 2π = 6.283; whole turns are left out; if they are in degrees,"
+            words = (
+                "rotation vectors are longer than a turn, 2π = 6.283; whole turns are left out; if they are in degrees,"
+            )
             return [f"{turns} of {len(points)} {words} multiply them by π/180 first"] if 2 * turns > len(points) else []
         moved = off[(off > 1e-6) & (off <= most)]
         if not len(moved):

@@ -43,7 +43,7 @@ COMPILED = 16  # matrices up to this size are multiplied by our own loops, large
 
 @dataclass(frozen=True, init=False)
 class SPD(Space):
-    """Positive definite matrices of one size.
+    """Covariance matrices, symmetric and positive definite, of one size.
 
     Parameters
     ----------

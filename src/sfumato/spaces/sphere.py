@@ -45,7 +45,7 @@ def norm_error(terms: int) -> float:
 
 @dataclass(frozen=True)
 class Sphere(Space):
-    """The d-sphere of curvature κ: vectors of length 1/√κ in R^(d+1), with the metric of that space.
+    """Directions: the d-sphere of curvature κ, vectors of length 1/√κ in R^(d+1), with the metric of that space.
 
     >>> space = Sphere(dim=2)
     >>> pole, east = np.array([0.0, 0.0, 1.0]), np.array([1.0, 0.0, 0.0])
