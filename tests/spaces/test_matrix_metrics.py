@@ -314,3 +314,31 @@ def test_the_table_of_the_documentation_is_what_plans_say():
         least = int(cells[3])
         useless = [sf.plan(space, radius=2.0, n=n, epsilon=1.0)[0].useless for n in (int(0.98 * least), least)]
         assert useless == [True, False]
+
+
+@pytest.mark.parametrize("names", [None, "roi{}_roi{}", "r{}{}"])
+def test_correlations_may_be_written_without_their_diagonal(tmp_path, names):
+    rng = np.random.default_rng(8)
+    k = 6
+    records = np.array([np.corrcoef(rng.normal(size=(k, 40))) for _ in range(12)])
+    rows, columns = np.triu_indices(k, 1)
+    head = "" if names is None else ",".join(names.format(i + 1, j + 1) for i, j in zip(rows, columns, strict=True))
+    half = records[:, rows, columns]
+    np.savetxt(tmp_path / "half.csv", half, delimiter=",", fmt="%.17g", header=head, comments="")
+    data = sf.read(tmp_path / "half.csv", sf.Correlation(k))
+    np.testing.assert_allclose(data.points, records, atol=1e-15)
+    assert names or data.source.endswith("rows of the upper triangle without its diagonal")
+    if names is None:
+        with pytest.raises(sf.FileError, match="needs 21 or 36"):  # of covariances the diagonal is not known
+            sf.read(tmp_path / "half.csv", sf.SPD(k))
+    many = np.corrcoef(rng.normal(size=(20, 90)))  # of which the names "column 10" to "column 99" say no entries
+    np.savetxt(tmp_path / "many.csv", many[np.triu_indices(20, 1)][None], delimiter=",", fmt="%.17g")
+    np.testing.assert_allclose(sf.read(tmp_path / "many.csv", sf.Correlation(20)).points[0], many, atol=1e-15)
+
+
+def test_a_singular_covariance_matrix_is_refused_with_what_helps():
+    short = np.cov(np.random.default_rng(3).normal(size=(6, 4)))
+    with pytest.raises(sf.InvalidPointError, match=r"fewer time points than channels; leave out channels, or shrink"):
+        sf.SPD(6).validate(short[None])
+    with pytest.raises(sf.InvalidPointError, match=r"the variance in row 2 is 0; leave out a silent channel"):
+        sf.SPD(2).validate([[[1.0, 0.0], [0.0, 0.0]]])

@@ -82,7 +82,7 @@ def shapes_of(space: Space) -> list[tuple[int, ...]]:
 def widths(space: Space) -> set[int]:
     """Numbers of columns that make a point: half a symmetric matrix is enough."""
     shapes = shapes_of(space)
-    return {math.prod(shape) for shape in shapes} | ({_half(shapes[0])} if _symmetric(space) else set())
+    return {math.prod(shape) for shape in shapes} | (set(_halves(space)) if _symmetric(space) else set())
 
 
 def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
@@ -126,8 +126,11 @@ def _symmetric(space: Space) -> bool:
     return space.kind == "matrices" and len(space.layouts) == 1
 
 
-def _half(shape: tuple[int, ...]) -> int:
-    return shape[0] * (shape[0] + 1) // 2
+def _halves(space: Space) -> dict[int, int]:
+    """How many numbers the upper triangle has, and whether it begins on the diagonal (0) or beside it (1)."""
+    k = shapes_of(space)[0][0]
+    beside = {} if space.fixed_diagonal is None else {k * (k - 1) // 2: 1}
+    return {k * (k + 1) // 2: 0, **beside}
 
 
 def _readings(array: NDArray[Any]) -> list[Reading]:
@@ -179,12 +182,12 @@ def _rows(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> l
             return [
                 Reading(kind, f"rows {order.get(kind, 'of the numbers one after another')}", array.reshape(-1, *shape))
             ]
-    if not _symmetric(space) or array.shape[1] != _half(shapes[0]):
+    if not _symmetric(space) or (first := _halves(space).get(array.shape[1])) is None:
         return []
-    i, j = np.triu_indices(shapes[0][0])
-    matrices = np.empty((len(array), *shapes[0]))
+    i, j = np.triu_indices(shapes[0][0], first)
+    matrices = np.full((len(array), *shapes[0]), space.fixed_diagonal or 0.0)
     matrices[:, i, j] = matrices[:, j, i] = array
-    return [Reading(kind, "rows of the upper triangle", matrices)]
+    return [Reading(kind, f"rows of the upper triangle{' without its diagonal' if first else ''}", matrices)]
 
 
 _ORDER = ("x1, y1, x2, y2, …", "x1, y1, z1, x2, y2, z2, …")

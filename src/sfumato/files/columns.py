@@ -23,7 +23,9 @@ _LANDMARK = [
     re.compile(r"(?P<name>.+)[._ -](?P<axis>[xyz])"),  # nose_x
 ]
 _TENSOR = re.compile(r"d?[._ -]?(?P<row>[xyz])(?P<column>[xyz])")  # Dxx, Dxy
-_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9]+)[._ -](?P<column>[0-9]+)")  # m1_2
+_ENTRY = re.compile(
+    r"(?P<what>[a-z]*)[._ -]?(?P<row>[0-9]+)[._ -]((?P=what)[._ -]?)?(?P<column>[0-9]+)"
+)  # m1_2, roi1_roi2
 _SHORT_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9])(?P<column>[0-9])")  # c12: only if the space says matrices
 _SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
 _POINT = re.compile(r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index")
@@ -228,20 +230,28 @@ def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: ND
 
 
 def entries(table: Table, space: Wanted) -> Found | None:
-    """Columns named by the row and column of a matrix; half of a symmetric matrix is enough."""
+    """Columns named by the row and column of a matrix; half of a symmetric matrix is enough, and a known diagonal is not
+    needed."""
+    diagonal = None if space is None else (space if isinstance(space, Space) else space.of).fixed_diagonal
     for pattern in [_TENSOR, _ENTRY, *([_SHORT_ENTRY] if space is not None else [])]:
         matches = {name: pattern.fullmatch(name.lower()) for name in table.columns}
         found = {(match["row"], match["column"]): name for name, match in matches.items() if match}
         indices = sorted({index for pair in found for index in pair}, key=lambda index: (len(index), index))
-        complete = all((i, j) in found or (j, i) in found for i in indices for j in indices)
+        bare = diagonal is not None and not any(
+            (j, i) in found for i, j in found
+        )  # each pair once, and none twice the same
+        both = [(i, j) for i in indices for j in indices if i != j or not bare]
+        complete = all((i, j) in found or (j, i) in found for i, j in both)
         if len(indices) >= 2 and complete:
             break
     else:
         return None
-    used = [found.get((i, j), found.get((j, i), "")) for i in indices for j in indices]
+    used = [found.get((i, j), found.get((j, i), "")) for i, j in both]
     if len(set(used)) != len(found):
         return None  # two names for one entry
-    matrices = table.stacked(used).reshape(len(table), len(indices), len(indices))
+    matrices = np.full((len(table), len(indices), len(indices)), diagonal or 0.0)
+    rows, columns = ([indices.index(pair[side]) for pair in both] for side in (0, 1))
+    matrices[:, rows, columns] = table.stacked(used)
     if not fits("matrices", matrices.shape[1:], space):
         raise FileError(f"holds matrices {matrices.shape[1:]}; {needs(space)}")
     return Found(matrices, "matrices", table.labels(used), **table.told(used))

@@ -108,6 +108,9 @@ class Space(ABC):
     # -- by its size, as from a command line, or by a file ----------------------------------------------------------------
     size_option: ClassVar[str | None] = None  # the parameter that says how large the space is, where one does
     usual_size: ClassVar[int | None] = None  # what it is where nobody says
+    fixed_diagonal: ClassVar[float | None] = (
+        None  # of matrices: what stands there in all, so that files may leave it out
+    )
     by_name: ClassVar[bool] = False  # whether records are taken for points of it only where it is named
 
     @classmethod

@@ -38,6 +38,7 @@ class Correlation(Flat):
     metric: ClassVar[str] = "off-log: Euclidean, between logarithms of matrices without their diagonals"
     kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
+    fixed_diagonal: ClassVar[float | None] = 1.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "size", whole_number("Correlation", "size", self.size, 2))

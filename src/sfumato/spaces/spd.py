@@ -132,11 +132,7 @@ class SPD(Space):
         smallest = np.linalg.eigvalsh(correlation)[:, 0]
         bad = (diagonal <= 0).any(axis=1) | (smallest <= 4 * self.size * np.finfo(float).eps)
         for row in np.flatnonzero(bad):
-            eigenvalue = np.linalg.eigvalsh(array[row])[0]
-            reasons.setdefault(
-                int(row),
-                f"is not positive definite to working precision: its smallest eigenvalue is {eigenvalue:.3g}",
-            )
+            reasons.setdefault(int(row), _not_positive(diagonal[row], float(np.linalg.eigvalsh(array[row])[0])))
         array[list(reasons)] = np.eye(self.size)
         return array, reasons
 
@@ -372,6 +368,18 @@ class SPD(Space):
         factor = np.linalg.cholesky(center)
         skew = float(np.linalg.norm(np.abs(_inverse(factor)) @ np.abs(factor), 2)) ** 2
         return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(600.0, np.sqrt(2) * reach)))
+
+
+def _not_positive(diagonal: Array, smallest: float) -> str:
+    """Why a matrix is no covariance matrix, and what helps."""
+    words = f"is not positive definite to working precision: its smallest eigenvalue is {smallest:.3g}"
+    channel = int(np.argmin(diagonal))
+    if diagonal[channel] <= 0:
+        return f"{words}, and the variance in row {channel + 1} is {diagonal[channel]:.3g}; leave out a silent channel"
+    return (
+        f"{words}, as of channels that say the same (after an average reference too), or of fewer time points than channels; "
+        "leave out channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·(the diagonal of C)"
+    )
 
 
 def fewer_channels(space: Space, size: int) -> dict[str, list[Space]]:
