@@ -188,6 +188,10 @@ def test_long_tables_by_any_name_and_of_one_specimen(load):
     alone = table(names[1:], [row[1:] for row in rows[:5]])
     np.testing.assert_array_equal(load(alone, Solid).points, SOLID[:1])
     assert load(alone).kind == "vectors"  # which landmarks these are, nothing says
+    named = load(table(["Specimen ID", "LM", "site", "X (mm)", "Y (mm)", "Z_mm"], rows))  # a unit says nothing else
+    np.testing.assert_array_equal(named.points, SOLID)
+    with pytest.raises(FileError, match="if each row is a landmark, add a column 'specimen'"):
+        load(table(["x", "y", "z"], [row[3:] for row in rows]), Solid(5))
     twice = [[*row[:3], i // 10, *row[3:]] for i, row in enumerate(rows)]
     data = load(table(["shell", "landmark", "site", "half", "x", "y", "z"], twice))
     np.testing.assert_array_equal(data.points, SOLID)

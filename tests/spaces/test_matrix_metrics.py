@@ -342,3 +342,15 @@ def test_a_singular_covariance_matrix_is_refused_with_what_helps():
         sf.SPD(6).validate(short[None])
     with pytest.raises(sf.InvalidPointError, match=r"the variance in row 2 is 0; leave out a silent channel"):
         sf.SPD(2).validate([[[1.0, 0.0], [0.0, 0.0]]])
+
+
+def test_a_folder_of_matrices_needs_no_size(tmp_path):
+    records = np.array([np.corrcoef(np.random.default_rng(i).normal(size=(5, 40))) for i in range(4)])
+    for i, matrix in enumerate(records):
+        np.savetxt(tmp_path / f"{i}.csv", (matrix + matrix.T) / 2, delimiter=",", fmt="%.17g")
+    np.testing.assert_allclose(sf.read(tmp_path, sf.Correlation).points, records, atol=1e-15)
+    np.savetxt(
+        tmp_path / "0.csv", np.random.default_rng(9).normal(size=(5, 5)), delimiter=","
+    )  # five of something else
+    with pytest.raises(sf.FileError, match=r"say how many rows a matrix has \(--size\)"):
+        sf.read(tmp_path, sf.Correlation)

@@ -157,6 +157,8 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     if not isinstance(space, Space):
         alone = space.kind == "landmarks" and array.ndim == 2 and array.shape[1] in (2, 3) and len(array) >= 3
         one = [Reading("landmarks", "one specimen", array[None])] if alone else []
+        if space.kind == "matrices" and array.ndim == 2 and len(array) > 1 and np.array_equal(array, array.T):
+            one = [Reading("matrices", _ALONE, array[None])]
         return one + ([Reading("arrays", "(n, …)", array)] if space.kind == "arrays" else [])
     kind, shapes = space.kind, shapes_of(space)
     if np.iscomplexobj(array):

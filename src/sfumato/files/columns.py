@@ -38,6 +38,7 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
     **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
                      "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
 }  # fmt: skip
+_LENGTH = re.compile(r"(?<=^[xyz])[._ -]*[(\[]?(mm|cm|m|um|µm|μm|px|pixels?)[)\]]?$")  # X (mm)
 _IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
 _ALONE = ("x y z", "column 1 column 2 column 3", "v1 v2 v3")  # columns that may be all landmarks of one specimen
 _QUATERNION = [  # qw, qx; Quat_W; orientation.w; or by other letters
@@ -116,6 +117,8 @@ def _misfit(table: Table, used: list[str], space: Wanted) -> str:
         if space.from_degrees is not None:
             message += ", or two named lat and lon, in degrees"
         message += f"; say which, as columns='{used[0]}, …' (--columns)" if len(used) > min(widths(space)) else ""
+        if space.kind == "landmarks" and len(used) in (2, 3):
+            message += "; if each row is a landmark, add a column 'specimen' that says of which specimen"
     elif space is not None:
         what = {"landmarks": "landmarks a record has (--landmarks)", "matrices": "rows a matrix has (--size)"}
         message += f"; if these are {space.kind}, say how many {what.get(space.kind, '')}"
@@ -159,6 +162,7 @@ def wide(table: Table, space: Wanted) -> Found | None:
 def long(table: Table, space: Wanted) -> Found | None:
     """One row a landmark: columns specimen, landmark, x, y and perhaps z."""
     by_name = {name.lower(): name for name in table.columns}
+    by_name = {_LENGTH.sub("", name): own for name, own in by_name.items()} | by_name
     specimen = next((by_name[name] for name in by_name if name and _SPECIMEN.fullmatch(name)), None)
     point = next((by_name[name] for name in by_name if _POINT.fullmatch(name) and by_name[name] != specimen), None)
     if not {"x", "y"} <= set(by_name) or (specimen is None and (point is None or point.lower() == "index")):
