@@ -257,8 +257,11 @@ def test_every_command_has_help_with_an_example(sfumato):
         assert f"Example: sfumato {' '.join(command)}" in out
 
 
-def test_the_help_and_a_command_name_every_space(sfumato):
+def test_the_help_a_command_and_the_documentation_name_every_space(sfumato, pytestconfig):
     from sfumato.spaces import SPACES
+
+    page = (pytestconfig.rootpath / "docs" / "spaces.md").read_text(encoding="utf-8")
+    assert [name for name in SPACES if not re.search(rf"^\| .*`{name}[`(]", page, re.MULTILINE)] == []
 
     code, listing, _ = sfumato("spaces")
     assert code == 0

@@ -251,6 +251,27 @@ def test_remarks_in_three_dimensions(load):
     assert "landmark 2 is (0, 0, 0)" in remarks(load(tps(zero)), Solid(5))[0]
 
 
+@pytest.mark.parametrize("dim", [2, 3])
+def test_a_mirror_image_among_the_specimens_is_noticed(load, dim):
+    from sfumato.files.missing import mirrored
+
+    some = RNG.normal(size=(8, dim)) + RNG.normal(0, 0.1, (20, 8, dim))
+    some *= RNG.uniform(1, 9, (20, 1, 1))
+    assert mirrored(some) == []
+    some[[0, 7], :, 0] *= -1
+    some[3, 2, 1] = np.nan
+    assert mirrored(some) == [0, 7]
+    some[:, :, 0] *= -1
+    data = load(npy(some))
+    space = sf.Shapes(8, dim)
+    assert [words.split(":")[0] for words in remarks(data, space) if "looks like the mirror image" in words] == [
+        "record 0",
+        "record 7",
+    ]
+    if dim == 3:
+        assert not any("mirror" in words for words in remarks(data, sf.Shapes3D(8, reflections=True)))
+
+
 def test_inspection_in_three_dimensions(load):
     from sfumato.views.curator import inspection, inspection_in_words
 
