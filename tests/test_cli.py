@@ -265,7 +265,7 @@ def test_the_help_a_command_and_the_documentation_name_every_space(sfumato, pyte
 
     code, listing, _ = sfumato("spaces")
     assert code == 0
-    for command in ("release", "plan", "inspect", "audit"):
+    for command in ("release", "compare", "plan", "inspect", "audit"):
         out = sfumato(command, "--help")[1]
         for name in SPACES:
             assert re.search(rf"Names for --space: [^.]*\b{name}\b", out), (command, name)
@@ -457,6 +457,8 @@ def test_inspect_takes_what_it_advises(sfumato, tmp_path):
     code, _, err = sfumato("release", "last.npy", *ball)
     assert (code, "--landmarks 5 or 20" in err) == (2, True), err
     assert sfumato("release", "last.npy", *ball, "--landmarks", "5")[0] == 0
+    np.save(tmp_path / "turns.npy", np.tile([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], (4, 1, 1)))
+    assert "the most usual one was taken; 'sfumato spaces' lists the others" in sfumato("inspect", "turns.npy")[1]
     np.save(tmp_path / "nans.npy", np.full((3000, 3), np.nan))
     code, out, _ = sfumato("inspect", "nans.npy", "--space", "sphere")
     assert "Bad records: 3000" in out

@@ -405,7 +405,7 @@ def load_center(text: str, space: Space, curves: Any = None, records: Dataset | 
 
 
 # -- compare -------------------------------------------------------------------------------------------------------------
-@app.command()
+@app.command(cls=WithSpaces)
 @partial(knowing, without=("wide", "find_radius", "check"))
 def compare(
     files: FilesArgument,
@@ -619,6 +619,8 @@ def inspect(
     else:
         beside = ["", f"{MARK}: beside the public region", *(f"- {line}" for line in lines)] if lines else []
         typer.echo("\n".join([inspection_in_words(data, manifold, facts), *beside]))
+        if not space and data.kind != "landmarks":
+            typer.echo("No --space was given, so the most usual one was taken; 'sfumato spaces' lists the others.")
 
 
 @app.command()

@@ -886,6 +886,10 @@ def test_other_angles_are_known_or_asked_about(load):
     ):
         with pytest.raises(FileError, match=r"are angles, but which is the latitude .* Say columns='lat="):
             load(text, sf.Sphere)
+    with pytest.raises(FileError, match=r"Say columns='lat=plunge, lon=trend'"):
+        load("trend,plunge\n120,30\n130,20\n", sf.Axes)
+    with pytest.raises(FileError, match=r"strike, dip are those of planes: give the pole .* lat = 90 − dip"):
+        load("strike,dip\n120,30\n130,20\n", sf.Axes)
     said = load("theta,phi\n60,-150\n0,90\n", sf.Sphere, columns="lat=theta, lon=phi")
     np.testing.assert_allclose(said.points, DIRECTIONS, atol=1e-15)
     assert said.source == "the columns theta as lat, phi as lon"

@@ -153,3 +153,10 @@ def test_what_is_no_frame_is_named(rng):
     with pytest.raises(sf.InvalidPointError, match=r"record 2.*orthonormal columns"):
         space.validate(frames)
     assert "nearest frame" in space.corrections(np.round(np.delete(frames, 2, axis=0), 3))[0]
+
+
+def test_frames_in_rows_are_told_to_be_transposed(tmp_path):
+    np.save(tmp_path / "rows.npy", np.tile(np.eye(5)[:2], (3, 1, 1)))
+    with pytest.raises(ValueError, match=r"no points of shape \(2, 5\); the vectors stand in columns: transpose"):
+        sf.Stiefel.shaped((2, 5))
+    assert sf.read(tmp_path / "rows.npy", sf.Grassmann).source.endswith("as vectors in rows")

@@ -38,6 +38,7 @@ _ANGLES = {  # other names of angles: those that two fields use with another mea
     **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
                      "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
 }  # fmt: skip
+_RISING = {"plunge", "el", "elevation", "alt", "altitude"}  # those of them that are like a latitude
 _LENGTH = re.compile(r"(?<=^[xyz])[._ -]*[(\[]?(mm|cm|m|um|µm|μm|px|pixels?)[)\]]?$")  # X (mm)
 _IDENTIFIER = re.compile(rf"|unnamed: 0|row|rownames|index|{_SPECIMEN.pattern}|.*[._ -]id")
 _ALONE = ("x y z", "column 1 column 2 column 3", "v1 v2 v3")  # columns that may be all landmarks of one specimen
@@ -337,6 +338,12 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
         return by_role["dec"], by_role["ra"]
     angles = [name for pair in pairs.values() for some in pair.values() for name in some] + list(others)
     if len(angles) > 1 and not components(table, 3):
+        if "dip" in {name.lower() for name in angles}:
+            raise FileError(
+                f"the columns {listed(angles)} are those of planes: give the pole of each plane, in columns lat = 90 − dip and "
+                "lon = strike − 90 (the dip being on the right of the strike), in degrees"
+            )
+        angles = sorted(angles, key=lambda name: name.lower() not in _RISING)
         raise FileError(
             f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? "
             f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns), or the other way round"

@@ -99,7 +99,10 @@ class Frames(Space):
             )
         space = cls(**{"n": max(shape), "p": min(shape)} | given)
         if shape not in space.layouts.values():
-            raise ValueError(f"--space {cls.name}: {space} has no points of shape {shape}")
+            turned = (
+                "; the vectors stand in columns: transpose each record" if shape[::-1] in space.layouts.values() else ""
+            )
+            raise ValueError(f"--space {cls.name}: {space} has no points of shape {shape}{turned}")
         return space
 
     def complement(self, base: Points) -> Array:

@@ -54,7 +54,11 @@ class Grassmann(Frames):
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {"frame": (self.n, self.p), "vectors in rows": (self.p, self.n), "projector": (self.n, self.n)}
+        return {
+            "vectors in columns": (self.n, self.p),
+            "vectors in rows": (self.p, self.n),
+            "projectors": (self.n, self.n),
+        }
 
     # -- points in and out ----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:

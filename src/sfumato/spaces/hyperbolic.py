@@ -52,7 +52,7 @@ class Hyperbolic(Space):
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {"hyperboloid": (self.dim + 1,), "Poincaré ball": (self.dim,)}
+        return {"points of the hyperboloid": (self.dim + 1,), "points of the Poincaré ball": (self.dim,)}
 
     @classmethod
     def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
@@ -89,7 +89,9 @@ class Hyperbolic(Space):
         norm = _size(array)
         for row in np.flatnonzero(~(norm < 1)):
             reasons.setdefault(
-                int(row), f"is not in the Poincaré ball: its norm is {norm[row]:.9g}, and must be below 1"
+                int(row),
+                f"is not in the Poincaré ball: its norm is {norm[row]:.9g}, and must be below 1; if it was rounded "
+                "outwards, shorten it, as to a norm of 0.99999",
             )
         return np.asarray(2 * array / ((1 - norm) * (1 + norm))[:, None])
 
