@@ -60,7 +60,7 @@ def test_regions_cover_and_the_noise_alone_would_not(n, epsilon, p, rng):
         points[:, 0] = 0.2 + 0.4 * rng.normal(size=n).clip(-2, 2)
         drawn = plan.base.draw(Records(space, points), rng)
         moment = plan.second_moment(plan.chart.chart, Records(space, points), rng)
-        variance = variance_bound(0.95, n, epsilon, p, sigma, moment, scale, drawn.length)
+        variance = variance_bound(0.95, n, epsilon, p, sigma, moment, scale, np.linalg.norm(drawn.point))
         off = np.linalg.norm(drawn.raw - np.eye(1, p)[0] * 0.2)
         hits, alone = (
             hits + (off <= np.interp(variance, spreads, table)),

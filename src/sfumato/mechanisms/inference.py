@@ -100,7 +100,7 @@ class InferencePlan(ComposedPlan):
     ) -> Record:
         assert record.spread is not None
         found = self.second_moment(plan.chart, records, rng)
-        return replace(record, spread=replace(record.spread, second_moment=found, length=drawn.length))
+        return replace(record, spread=replace(record.spread, second_moment=found))
 
 
 def _squares(chart: Ellipsoid, points: Points) -> Array:
