@@ -1,5 +1,6 @@
 """Groups, sizes and variances: who is in which group, what is charged and when, and what the chart's coordinates are."""
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -155,3 +156,25 @@ def test_a_record_with_other_coordinates_than_axes_is_refused(rng):
         changed = replace(release, chart=replace(release.chart, point=wrong))
         with pytest.raises(ValueError, match="one number for each axis"):
             sf.Release.from_json(changed.to_json())
+
+
+def test_a_ledger_knows_what_every_charge_paid_for(tmp_path, landmarks, rng):
+    points = rng.normal(size=(120, 2)) / 5
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", epsilon=20)
+    ball = sf.find_region(points, PLANE, 1.0, budget=ledger)
+    mean = sf.private_mean(points, ball, 1.0, "tangent", budget=ledger, allow_useless=True)
+    made = [
+        ball,
+        mean,
+        sf.private_radius(points, PLANE, 1.0, budget=ledger),
+        sf.private_size(landmarks, np.float64(1), np.float64(9), 1.0, budget=ledger),
+        sf.private_variance(points, mean, 1.0, budget=ledger),
+        sf.compare_groups(points, ["f", "m"] * 60, PLANE, 1.0, budget=ledger),
+    ]
+    entries = ledger.verify().entries
+    noted = [json.loads(entry.record)["release"] for entry in entries if entry.kind == "release"]
+    assert noted == [each.sha256 for each in made]
+    charges = [json.loads(entry.record) for entry in entries if entry.kind == "charge"]
+    assert [charge["n"] for charge in charges] == [120, 120, 120, 200, 120, 120]
+    assert float(ledger.left) == 14
+    assert made[3].sha256 != made[3]._replace(mean=mean).sha256

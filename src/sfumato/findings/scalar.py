@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -116,6 +117,11 @@ class SizeRelease(NamedTuple):
     mean: Release
     variance: Release
 
+    @property
+    def sha256(self) -> str:
+        """The sum of the sums of both, which stands beside their charge in a ledger."""
+        return hashlib.sha256(f"{self.mean.sha256}{self.variance.sha256}".encode()).hexdigest()
+
 
 def centroid_size(points: ArrayLike | Dataset) -> Array:
     """The size of landmark configurations, (n, k, m): √Σ‖xⱼ − x̄‖², times the SCALE that a TPS file gives (Bookstein 1991).
@@ -193,11 +199,17 @@ def private_size(
         second(far)
     paid = None
     if budget is not None:
-        paid = budget.charge(privacy.epsilon, {"statistic": "mean and variance of centroid sizes", "unit": words})
+        about = {
+            "statistic": "mean and variance of centroid sizes",
+            "limits": [float(smallest), float(largest)],
+            "n": records.n,
+        }
+        paid = budget.charge(privacy.epsilon, {**about, "unit": words})
     mean = first.release(records, words)
     middle = float(np.clip(mean.value[0], smallest, largest))
     far = max(middle - smallest, largest - middle)
     rows = partial(_squared_distances, Ball(LINE, [middle], far))
     variance = second(far).release(Mapped(records, LINE, rows), words)
-    note_release(budget, paid, variance)
-    return SizeRelease(mean, variance)
+    found = SizeRelease(mean, variance)
+    note_release(budget, paid, found)
+    return found

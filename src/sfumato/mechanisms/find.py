@@ -26,7 +26,7 @@ from ..spaces.base import Array, Points
 from ..spaces.embedding import Embedding
 from .base import gather
 from .composed import ComposedPlan
-from .plan import Budget, Drawn, Losses, Problem
+from .plan import Budget, Drawn, Losses, Problem, note_release
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
 
 RATIO, LEAST = 1.1, 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
@@ -308,8 +308,13 @@ def _found(
     finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)
     what = "centre and radius" if centre else "radius"
     source = f"{what} found privately for epsilon {asked:g}, in a public ball of radius {prior.radius:.6g}"
+    paid = None
     if budget is not None:
-        budget.charge(asked, {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "unit": unit})
+        about = {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "n": records.n, "unit": unit}
+        public = {"center": prior.space.present(prior.center).tolist(), "radius": prior.radius}
+        paid = budget.charge(asked, {**about, "space": repr(prior.space), "prior": public})
     with one_thread():
         center, radius = finder.find(records, secure_generator())
-    return FoundBall(prior.space, center, radius, asked, source)
+    found = FoundBall(prior.space, center, radius, asked, source)
+    note_release(budget, paid, found)
+    return found
