@@ -214,3 +214,19 @@ def test_nothing_is_drawn_when_the_budget_refuses(monkeypatch):
     monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: pytest.fail("drew without a budget"))
     with pytest.raises(ValueError, match="the budget is spent"):
         sf.private_mean([[0.1]] * 5, ball, 0.5, budget=Notebook(refuse=True))
+
+
+class Placed(sf.Euclidean):
+    """A space whose logarithms depend on how many are made at once, as products of matrices do in their last bits."""
+
+    def log_map(self, base, rows=None):
+        found = super().log_map(base, rows)
+        return lambda points: found(points) * (1 + 1e-9 * len(points))
+
+
+def test_how_many_records_others_have_changes_nothing_of_ones_own(rng):
+    region = sf.Ellipsoid(Placed(dim=3), np.zeros(3), axes=np.ones(3))
+    points, units = rng.normal(size=(40, 3)), ["a", *(f"b{i // 3}" for i in range(39))]
+    own = reduce_to_units(region, points, units)[1:]
+    found = reduce_to_units(region, np.concatenate([points[:1], points]), ["a", *units])[1:]
+    assert found.tobytes() == own.tobytes()

@@ -65,8 +65,10 @@ def number_units(labels: ArrayLike, count: int) -> NDArray[np.intp]:
 def _in_the_chart(region: Region, points: Points, groups: list[NDArray[np.intp]]) -> Points:
     """exp_c of the mean of each unit's logarithms at the public centre, of which those that do not exist count as 0."""
     space, center = region.space, region.center
-    tangents = np.nan_to_num(tangent_coordinates(space, center, points), nan=0.0, posinf=0.0, neginf=0.0)
-    means = np.stack([tangents[g].mean(axis=0) for g in groups])
+    each = (
+        tangent_coordinates(space, center, points[g]) for g in groups
+    )  # whatever place other people's records leave them
+    means = np.stack([np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0) for own in each])
     return space.exp(center, space.from_coordinates(center, means))
 
 

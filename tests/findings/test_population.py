@@ -60,7 +60,7 @@ def test_regions_cover_and_the_noise_alone_would_not(n, epsilon, p, rng):
         points[:, 0] = 0.2 + 0.4 * rng.normal(size=n).clip(-2, 2)
         drawn = plan.base.draw(Records(space, points), rng)
         moment = plan.second_moment(plan.chart.chart, Records(space, points), rng)
-        variance = variance_bound(0.95, n, epsilon, p, sigma, moment, scale, drawn.length)
+        variance = variance_bound(0.95, n, epsilon, p, sigma, moment, scale, np.linalg.norm(drawn.point))
         off = np.linalg.norm(drawn.raw - np.eye(1, p)[0] * 0.2)
         hits, alone = (
             hits + (off <= np.interp(variance, spreads, table)),
@@ -68,6 +68,27 @@ def test_regions_cover_and_the_noise_alone_would_not(n, epsilon, p, rng):
         )
     assert hits > 400 * 0.94 - 5 * np.sqrt(400 * 0.94 * 0.06)
     assert n > 50 or alone < hits - 60  # where the sample says as little as the noise hides
+
+
+def test_a_rare_cluster_at_the_far_end_is_covered_too(rng):
+    """On a line, where a single record moves the mean by more than the noise does at an epsilon of 4."""
+    n, epsilon, q, draws = 50, 4.0, 3 / 50, 20_000
+    sigma, scale, rare = 2 / (n * 0.9 * epsilon), 1 / (n * 0.1 * epsilon), rng.binomial(n, q, size=draws)
+    off = noise(1, sigma, draws, rng)[:, 0]
+    found, moments = 2 * rare / n - 1 + off, 1 + scale * rng.laplace(size=draws)
+    grid = np.concatenate([[0.0], np.geomspace(1e-3, 1.2, 30)])
+    table = [sum_quantile(0.95, 1, [sigma], variance / n) for variance in grid]
+
+    def covered(less):
+        bounds = [
+            variance_bound(0.95, n, epsilon, 1, sigma, *numbers)
+            for numbers in zip(moments, np.full(draws, scale), np.abs(found), strict=True)
+        ]
+        radii = np.interp(np.array(bounds) - less, grid, table)
+        return float((np.abs(found - (2 * q - 1)) <= radii).mean())
+
+    assert covered(0.0) > 0.947
+    assert covered(4 / n) < 0.943  # without what is added for such an epsilon
 
 
 def test_a_release_says_it_and_so_does_its_record(rng):

@@ -11,7 +11,7 @@ from scipy.special import chdtr, chdtri, erf, gdtrix
 from ..spaces.base import Array
 
 LEAST = 0.85  # the smallest level at which a spread in one direction is the worst of its size
-MANY_EPSILON = 4.0  # above which 4/n is added to the variance: the noise no longer hides that it is estimated
+MANY_EPSILON = 2.0  # above which 4/n is added to the variance: the noise no longer hides that it is estimated
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
 CELLS = (400, 48)  # equally likely values of χ² that stand for its law, for one group and for each of two
 
@@ -42,7 +42,7 @@ def variance_bound(
     """V of Result 6: what the released second moment m̃ and the released length ‖w̃‖ say of E‖w − Ew‖², rounded up.
 
     V = n/(n − 1)·clip(min(1, (m̃ + b·ln(½/(1 − level)))⁺) − ((‖w̃‖ − q_N)⁺)², 0, 1), b the scale of the Laplace noise of m̃ and
-    q_N the quantile of the noise of w̃ at that level; plus 4/n for ε above 4.
+    q_N the quantile of the noise of w̃ at that level; plus 4/n for ε above 2.
 
     >>> round(variance_bound(0.95, 100, 1.0, 2, 0.02, 0.3, 0.1, 0.2), 4)
     0.5245

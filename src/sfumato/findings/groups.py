@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile, variance_bound
+from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import choose
 from ..mechanisms.composed import ComposedPlan
-from ..mechanisms.inference import SHARE, InferencePlan
+from ..mechanisms.inference import SHARE, InferencePlan, check_share
 from ..mechanisms.plan import Budget, Problem, note_release
 from ..privacy import PureDP
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region
 from ..release import Release
-from ..release.population import chart_coordinates
+from ..release.population import chart_variance, released_coordinates
 from ..release.record import GROUPED
 from ..spaces.base import Array
-from ..units import UNKNOWN, reduce_to_units, take_unit
+from ..units import UNKNOWN, number_units, reduce_to_units, take_unit
 from .saved import Saved
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class Comparison(Saved):
         a, b = self.groups[one], self.groups[two]
         apart = float(np.linalg.norm(self._w[one] - self._w[two]))
         sigmas, p = (a.calibration.sigma, b.calibration.sigma), len(self._w[one])
-        variance = sum(_variance(release, level, p) / release.n for release in (a, b))
+        variance = sum(chart_variance(release, level) / release.n for release in (a, b))
         cells = (a.lattice_spacing + b.lattice_spacing) / 2 * np.sqrt(p)
         radius = sum_quantile(level, p, sigmas, variance) + float(cells)
         chance = 1 - sum_probability(max(0.0, apart - float(cells)), p, sigmas, variance)
@@ -123,7 +123,7 @@ class Comparison(Saved):
 
     @cached_property
     def _w(self) -> dict[str, Array]:
-        return {name: chart_coordinates(release, release.raw[None])[0] for name, release in self.groups.items()}
+        return {name: released_coordinates(release) for name, release in self.groups.items()}
 
     @property
     def differences(self) -> list[Difference]:
@@ -160,14 +160,6 @@ class Comparison(Saved):
     def from_document(cls, document: dict[str, Any]) -> Self:
         groups = {name: Release.from_json(json.dumps(each)) for name, each in document["groups"].items()}
         return cls(groups, float(document["epsilon"]))
-
-
-def _variance(release: Release, level: float, p: int) -> float:
-    spread = release.spread
-    if spread is None or spread.second_moment is None or spread.length is None:
-        return 1.0
-    numbers = (p, release.calibration.sigma, spread.second_moment, spread.scale, spread.length)
-    return variance_bound(level, release.n, release.guarantee.epsilon, *numbers)
 
 
 def compare_groups(
@@ -229,7 +221,7 @@ def compare_groups(
     """
     if not public_labels:
         raise Refusal(PRIVATE_LABELS)
-    privacy = PureDP(epsilon).check(force)
+    privacy, inference = PureDP(epsilon).check(force), check_share(inference)
     points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     chart = _one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
@@ -275,12 +267,13 @@ def _by_group(
             f"a comparison needs two groups or more; all labels are {names[0]!r}" if names else "no records"
         )
     if not isinstance(unit, str):
-        _check_units(groups, np.asarray(unit))
+        unit = number_units(unit, len(admitted))  # as they are told apart when each becomes one record
+        _check_units(groups, unit)
     parts = {}
     for name in names:
         rows: NDArray[np.bool_] = groups == name
         own = admitted[rows]
-        own = own if isinstance(unit, str) else reduce_to_units(region, own, np.asarray(unit)[rows])
+        own = own if isinstance(unit, str) else reduce_to_units(region, own, unit[rows])
         if len(own) < 2:
             raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
         parts[name] = Records(region.space, own)
@@ -289,8 +282,8 @@ def _by_group(
 
 def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
     """A Refusal if a unit is in two groups: replacing it would change two releases."""
-    pairs = np.unique(np.stack([units.astype(str), groups], axis=1), axis=0)
-    if len(pairs) > len(np.unique(pairs[:, 0])):
+    pairs = np.unique(np.stack([units, np.unique(groups, return_inverse=True)[1]], axis=1), axis=0)
+    if len(pairs) > len(np.unique(units)):
         raise Refusal(
             "a unit has records in two groups, so that replacing it would change both: compare groups of different people, or "
             "release each group by itself, at its own price. Nothing was spent"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import hashlib
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
@@ -13,16 +13,18 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidPointError
 from ..files import Dataset, as_data
 from ..mechanisms.base import PERSON, gather
-from ..mechanisms.inference import SHARE, InferencePlan
-from ..mechanisms.plan import Budget, Problem
+from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.plan import Budget, Plan, Problem, note_release
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..privacy import PureDP
-from ..records import Mapped, Records
+from ..records import Mapped
 from ..regions import Ball
+from ..regions.ellipsoid import for_each
 from ..release import Release
 from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from ..spaces import LINE
 from ..spaces.base import Array, Points, as_numbers
+from ..units import take_unit
 
 
 @dataclass(frozen=True)
@@ -88,35 +90,24 @@ def private_variance(
     far = mean.ball.radius if reach is None else reach
     ball = Ball(space, mean.value, far)
     records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
-    rows = partial(_squared_distances, ball)
-    return scalar_release(
-        records, rows, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), words, inference, budget
-    )
+    plan = scalar_plan(records.n, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), inference)
+    return plan.release(Mapped(records, LINE, partial(_squared_distances, ball)), words, budget)
 
 
 def _squared_distances(ball: Ball, points: Points) -> Array:
-    return np.asarray(np.minimum(ball.distances(points), ball.radius) ** 2)[:, None]
+    """Held to radius²; one that does not exist counts as half of that, as the chart puts it to its middle."""
+    return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)[:, None]
 
 
-def scalar_release(
-    records: Records,
-    rows: Callable[[Points], Array],
-    limits: tuple[float, float],
-    name: str,
-    privacy: PureDP,
-    unit: str,
-    inference: float,
-    budget: Budget | None = None,
-) -> Release:
+def scalar_plan(n: int, limits: tuple[float, float], name: str, privacy: PureDP, inference: float) -> Plan:
     """The mean of one number for each record, between public limits: by Laplace noise in a chart of the line."""
     low, high = limits
     ball, statistic = Ball(LINE, [(low + high) / 2], (high - low) / 2), Named(name)
-    rest = privacy.epsilon * (1 - inference)
-    base = TangentKNorm(ball, rest).plan(records.n)
+    rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
+    base = TangentKNorm(ball, rest).plan(n)
     assert isinstance(base, TangentPlan)
     base = replace(base, problem=replace(base.problem, statistic=statistic))
-    plan = InferencePlan.of(Problem(ball, records.n, privacy, statistic), base, inference) if inference else base
-    return plan.release(Mapped(records, LINE, rows), unit, budget)
+    return InferencePlan.of(Problem(ball, n, privacy, statistic), base, inference) if inference else base
 
 
 # -- size ------------------------------------------------------------------------------------------------------------------
@@ -125,6 +116,11 @@ class SizeRelease(NamedTuple):
 
     mean: Release
     variance: Release
+
+    @property
+    def sha256(self) -> str:
+        """The sum of the sums of both, which stands beside their charge in a ledger."""
+        return hashlib.sha256(f"{self.mean.sha256}{self.variance.sha256}".encode()).hexdigest()
 
 
 def centroid_size(points: ArrayLike | Dataset) -> Array:
@@ -184,31 +180,36 @@ def private_size(
         raise ValueError(
             f"the limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}"
         )
-    privacy = PureDP(epsilon).check(force)
+    privacy, half = PureDP(epsilon).check(force), PureDP(PureDP(epsilon).epsilon / 2)
+    _, unit = take_unit(points, unit)  # while the labels beside the landmarks are known
     sizes = centroid_size(points)
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
     ball = Ball(LINE, [(smallest + largest) / 2], (largest - smallest) / 2)
     records, words = gather(ball, sizes[:, None], unit, unit_name, "raise", workers=1)
+    first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
+
+    def second(far: float) -> Plan:
+        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
+
+    for far in (
+        largest - smallest,
+        (largest - smallest) / 2,
+    ):  # the most and the least: what they refuse, before the charge
+        second(far)
     paid = None
     if budget is not None:
-        paid = budget.charge(privacy.epsilon, {"statistic": "mean and variance of centroid sizes", "unit": words})
-    half = PureDP(privacy.epsilon / 2)
-    mean = scalar_release(records, _same, (smallest, largest), SIZE, half, words, inference)
+        about = {
+            "statistic": "mean and variance of centroid sizes",
+            "limits": [float(smallest), float(largest)],
+            "n": records.n,
+        }
+        paid = budget.charge(privacy.epsilon, {**about, "unit": words})
+    mean = first.release(records, words)
     middle = float(np.clip(mean.value[0], smallest, largest))
     far = max(middle - smallest, largest - middle)
     rows = partial(_squared_distances, Ball(LINE, [middle], far))
-    variance = scalar_release(records, rows, (0.0, far**2), SIZE_VARIANCE, half, words, inference)
-    _note(budget, paid, mean, variance)
-    return SizeRelease(mean, variance)
-
-
-def _same(points: Points) -> Points:
-    return points
-
-
-def _note(budget: Budget | None, paid: object, *releases: Release) -> None:
-    """Tell a ledger which releases a charge paid for, by the sum of the last one."""
-    from ..mechanisms.plan import note_release
-
-    note_release(budget, paid, releases[-1])
+    variance = second(far).release(Mapped(records, LINE, rows), words)
+    found = SizeRelease(mean, variance)
+    note_release(budget, paid, found)
+    return found

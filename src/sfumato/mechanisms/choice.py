@@ -24,8 +24,7 @@ from .base import PERSON, Mechanism, gather
 from .composed import ComposedPlan
 from .exponential import Exponential
 from .find import FindPlan
-from .inference import MOST_SHARE as MOST_INFERENCE
-from .inference import InferencePlan
+from .inference import InferencePlan, check_share
 from .kng import KNG
 from .laplace import ManifoldLaplace
 from .look import LookPlan
@@ -257,8 +256,7 @@ def _with_spread(
     problem: Problem, mechanism: str, check: float, steps: int, share: float, find: Literal["ball", "radius"] | None
 ) -> Plan:
     """A release by chart, with a share of ε for the spread of the records."""
-    if not (isinstance(share, int | float) and 0 < share <= MOST_INFERENCE):
-        raise ValueError(f"inference must be a share of epsilon, from 0 to {MOST_INFERENCE:g}, not {share!r}")
+    share = check_share(share)
     _needs_charts(mechanism, "inference")
     rest = replace(problem, privacy=PureDP((1 - share) * problem.privacy.epsilon))
     base = choose(rest, TangentKNorm.name, check, steps, find=find)

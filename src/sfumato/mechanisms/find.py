@@ -16,8 +16,8 @@ from ..errors import Refusal
 from ..files import as_data
 from ..privacy import PureDP
 from ..records import Records, one_thread
-from ..regions import Ball, Ellipsoid
-from ..regions.ellipsoid import shorten
+from ..regions import Ball, Ellipsoid, as_chart
+from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
 from ..release.record import Record
 from ..sampling import secure_generator
@@ -26,7 +26,7 @@ from ..spaces.base import Array, Points
 from ..spaces.embedding import Embedding
 from .base import gather
 from .composed import ComposedPlan
-from .plan import Budget, Drawn, Losses, Problem
+from .plan import Budget, Drawn, Losses, Problem, note_release
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
 
 RATIO, LEAST = 1.1, 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
@@ -80,6 +80,10 @@ class Finder:
         assert first is None or isinstance(first, TangentPlan)
         if first is not None and whole is None:
             _check_movable(prior, first)
+        as_chart(prior)  # which is what stays if none is found
+        most = MARGIN * prior.radius * (1 if first is None else 2)
+        if not 1e-99 < LEAST / RATIO * most < most < 1e99:
+            raise ValueError(f"a radius of {prior.radius:g} is too extreme to look for a smaller one: use another unit")
         short = SLACK * 2 / float(radius) if coverage is None else (1 - coverage) * n
         return cls(prior, first, 2 / radius, n - int(min(short, 0.2 * n if coverage is None else n)))
 
@@ -93,33 +97,46 @@ class Finder:
     def losses(self) -> Losses:
         return Losses(0.0) if self.first is None else self.first.losses
 
-    def find(self, records: Records, rng: np.random.Generator) -> tuple[Points, float]:
-        """The centre, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise, else the largest."""
-        center = self.prior.center if self.first is None else self._center(records, rng)
+    def find(self, records: Records, rng: np.random.Generator) -> tuple[Array, float]:
+        """The centre as users write it, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise, else the
+        largest."""
+        shown, center = _usable(self.prior, None if self.first is None else self._center(records, rng))
         grid = self.grid
         held = np.cumsum(records.reduce(partial(_counts, self.prior, center, grid)))
         limit = self.target + discrete_laplace(self.width, rng)
         above = (
             t for t, count in zip(grid, held, strict=True) if int(count) + discrete_laplace(self.width, rng) >= limit
         )
-        return center, float(next(above, grid[-1]) * MARGIN)
+        return shown, float(next(above, grid[-1]) * MARGIN)
 
-    def _center(self, records: Records, rng: np.random.Generator) -> Points:
-        """The mean of the records in a chart of the prior, or of the linear space around, with noise."""
+    def _center(self, records: Records, rng: np.random.Generator) -> Array | None:
+        """The mean of the records in a chart of the prior, or of the linear space around, with noise; None where that is no
+        point, as of a user's space it may be: all by what was released."""
         assert self.first is not None
         chart, space = self.first.chart, self.prior.space
-        ambient = space.embedding() if chart.space is not space else None
+        ambient = None if _whole(self.prior) is None else space.embedding()
         sums = records.reduce(
             partial(whole_sums, chart.chart if ambient is None else partial(_embedded, chart, ambient))
         )
         w = self.first.lattice_point([Fraction(int(total), records.n << BITS) for total in sums], rng)
         try:
             if ambient is None:
-                return chart.point(shorten(w))
-            found = ambient.project(chart.point(w), self.prior.center, self.prior.radius)
-            return np.asarray(space.validate(space.present(found[None]))[0])
-        except Exception:  # a user's space may have no point there; then the centre stays: all by what was released
-            return self.prior.center
+                return space.present(chart.point(shorten(w)))
+            return space.present(ambient.project(chart.point(w), self.prior.center, self.prior.radius))
+        except Exception:
+            return None
+
+
+def _usable(prior: Ball, shown: Array | None) -> tuple[Array, Points]:
+    """A centre as users write it, and its point, if a chart and distances exist there, so that nothing fails after the charge;
+    else those of the prior."""
+    with suppress(Exception):  # by what was released alone
+        moved = Ball(prior.space, np.asarray(shown), prior.radius)
+        center = as_chart(moved).center
+        own = tangent_coordinates(prior.space, center, center[None]), prior.space.distance(center, center[None])
+        if all(np.isfinite(found).all() for found in own):
+            return np.asarray(shown), moved.center
+    return prior.space.present(prior.center), prior.center
 
 
 def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Array:
@@ -146,8 +163,7 @@ def _check_movable(prior: Ball, first: TangentPlan) -> None:
 
 def _counts(prior: Ball, center: Points, grid: Array, points: Points, _: Array | None) -> Array:
     """How many records are first held by each candidate; those without a distance by none."""
-    with np.errstate(all="ignore"):
-        distance = prior.space.distance(center, points)
+    distance = for_each(partial(prior.space.distance, center), center, points)
     place = np.searchsorted(grid, np.where(np.isnan(distance), np.inf, distance))
     return np.bincount(place, minlength=len(grid) + 1)[: len(grid)].astype(object)
 
@@ -203,10 +219,7 @@ class FindPlan(ComposedPlan):
 
     def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
         center, radius = self.finder.find(records, rng)
-        space, region = self.space, self.chart.problem.region
-        with suppress(Exception):  # where the point is none after all, by what was released of the centre
-            region = Ball(space, space.present(center), radius)
-        plan = replace(self.chart, problem=replace(self.chart.problem, region=region))
+        plan = replace(self.chart, problem=replace(self.chart.problem, region=Ball(self.space, center, radius)))
         return plan, plan.draw(records, rng)
 
 
@@ -295,8 +308,13 @@ def _found(
     finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)
     what = "centre and radius" if centre else "radius"
     source = f"{what} found privately for epsilon {asked:g}, in a public ball of radius {prior.radius:.6g}"
+    paid = None
     if budget is not None:
-        budget.charge(asked, {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "unit": unit})
+        about = {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "n": records.n, "unit": unit}
+        public = {"center": prior.space.present(prior.center).tolist(), "radius": prior.radius}
+        paid = budget.charge(asked, {**about, "space": repr(prior.space), "prior": public})
     with one_thread():
         center, radius = finder.find(records, secure_generator())
-    return FoundBall(prior.space, prior.space.present(center), radius, asked, source)
+    found = FoundBall(prior.space, center, radius, asked, source)
+    note_release(budget, paid, found)
+    return found

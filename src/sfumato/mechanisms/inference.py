@@ -18,7 +18,18 @@ from .plan import Drawn, Losses, Problem
 from .tangent import BITS, TangentPlan, whole_sums
 
 SHARE = 0.1  # of ε, for the spread, where a command asks for it
-MOST_SHARE = 0.5
+LEAST_SHARE, MOST_SHARE = 1e-6, 0.5
+
+
+def check_share(share: object) -> float:
+    """A share of ε for the spread, or a ValueError: before anything is planned with what is left.
+
+    >>> check_share(0.1)
+    0.1
+    """
+    if not (isinstance(share, int | float) and LEAST_SHARE <= share <= MOST_SHARE):
+        raise ValueError(f"inference must be a share of epsilon, from {LEAST_SHARE:g} to {MOST_SHARE:g}, not {share!r}")
+    return float(share)
 
 
 @dataclass(frozen=True, eq=False)
@@ -89,7 +100,7 @@ class InferencePlan(ComposedPlan):
     ) -> Record:
         assert record.spread is not None
         found = self.second_moment(plan.chart, records, rng)
-        return replace(record, spread=replace(record.spread, second_moment=found, length=drawn.length))
+        return replace(record, spread=replace(record.spread, second_moment=found))
 
 
 def _squares(chart: Ellipsoid, points: Points) -> Array:

@@ -75,13 +75,13 @@ class Losses:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean, and how far
-    the lattice point is from the centre, in the chart's norm."""
+    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean, and the
+    lattice point's own coordinates."""
 
     value: Array
     raw: Array
     bias: float | None = None
-    length: float = 0.0
+    point: Array | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -306,6 +306,8 @@ class Plan(ABC):
             numerical_epsilon=self.losses.numerical_epsilon,
             clock_delta=self.losses.clock_delta,
         )
+        if drawn.point is not None and record.chart is not None:
+            record = replace(record, chart=replace(record.chart, point=drawn.point.tolist()))
         raw = None if np.array_equal(drawn.value, drawn.raw) else drawn.raw
         release = record.released(drawn.value, guarantee, self.is_on_manifold(drawn.value), raw, drawn.bias)
         release = release if degrees is None else release.in_degrees(degrees)

@@ -210,8 +210,7 @@ class TangentPlan(Plan):
         ):  # one outside comes to the edge, which is nearer to any mean of the ball
             tangent = shorten(tangent, self.chart.radius)
         reach = float(np.linalg.norm(tangent)) + self.stated_error
-        raw, length = self._value(self.chart.tangent(w)), float(np.linalg.norm(w))
-        return Drawn(self._value(tangent), raw, self.bias(reach), length)
+        return Drawn(self._value(tangent), self._value(self.chart.tangent(w)), self.bias(reach), w)
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """w̃ on the lattice of R^p, from whole numbers and exact fractions."""

@@ -294,10 +294,10 @@ def _in_blocks(
     """rows·coord_c(log_c y) of canonical points, as many at a time as stay in the processor's cache: slices, and (…, p)."""
     log_map = space.log_map(center, rows)
     for part in blocks(len(points), int(np.prod(space.point_shape)), CACHE // 4):
-        yield part, _for_each(log_map, center, points[part])
+        yield part, for_each(log_map, center, points[part])
 
 
-def _for_each(log_map: Callable[[Points], Array], center: Points, points: Points) -> Array:
+def for_each(log_map: Callable[[Points], Array], center: Points, points: Points) -> Array:
     """What a function makes of each record: NaN where it fails for one.
 
     A logarithm that raises does so for all its rows at once.  Those at fault are then found by halving and replaced by the

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import dataclass, field
 
 from numpy.typing import ArrayLike
@@ -35,3 +37,10 @@ class FoundBall(Ball):
         super().__init__(space, center, radius)
         object.__setattr__(self, "epsilon", float(epsilon))
         object.__setattr__(self, "source", source)
+
+    @property
+    def sha256(self) -> str:
+        """The sum of all that was released, which stands beside its charge in a ledger."""
+        center = self.space.present(self.center).tolist()
+        document = [repr(self.space), center, self.radius, self.epsilon, self.source]
+        return hashlib.sha256(json.dumps(document, ensure_ascii=False).encode()).hexdigest()

@@ -46,7 +46,7 @@ class PopulationRegion:
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
         """Which points of the space lie in the region, as they look from the chart's centre."""
-        distance = chart_coordinates(self.release, points) - chart_coordinates(self.release, self.release.raw[None])
+        distance = chart_coordinates(self.release, points) - released_coordinates(self.release)
         return np.asarray(np.linalg.norm(distance, axis=1) <= self.chart_radius)
 
     @property
@@ -88,19 +88,34 @@ def chart_coordinates(release: Release, points: ArrayLike) -> Array:
     return np.asarray(space.coordinates(chart.center, space.log(chart.center, canonical)) @ chart.basis.T / chart.axes)
 
 
+def released_coordinates(release: Release) -> Array:
+    """w̃, as it was drawn: beyond the cut locus of the centre the chart's coordinates of the released point are others."""
+    found = release.chart
+    if found is not None and found.point is not None:
+        return np.array(found.point)
+    return np.asarray(chart_coordinates(release, release.raw[None])[0])
+
+
+def chart_variance(release: Release, level: float) -> float:
+    """V of Result 6 by what was released of the spread; 1 without it, the most that the public region allows."""
+    spread = release.spread
+    if spread is None or spread.second_moment is None:
+        return 1.0
+    w = released_coordinates(release)
+    numbers = (len(w), release.calibration.sigma, spread.second_moment, spread.scale, float(np.linalg.norm(w)))
+    return variance_bound(level, release.n, release.guarantee.epsilon, *numbers)
+
+
 def population_region(release: Release, level: float) -> PopulationRegion:
     """The region of a release; see :meth:`Release.region`."""
     check_level(level)
-    chart, spread, n = release.chart, release.spread, release.n
+    chart, n = release.chart, release.n
     if chart is None or release.mechanism.name != "tangent":
         raise ValueError(
             f"a release by {release.mechanism.name} has no region for the population's mean: release it with "
             "private_mean(…, inference=0.1), which spends a tenth of epsilon on the spread of the records"
         )
-    p, sigma, epsilon = len(chart.axes), release.calibration.sigma, release.guarantee.epsilon
-    variance = 1.0
-    if spread is not None and spread.second_moment is not None and spread.length is not None:
-        variance = variance_bound(level, n, epsilon, p, sigma, spread.second_moment, spread.scale, spread.length)
+    p, sigma, variance = len(chart.axes), release.calibration.sigma, chart_variance(release, level)
     cell = release.lattice_spacing / 2 * np.sqrt(p)
     q = _quantile(level, p, sigma, variance / n) + float(cell)
     bias = release.bias if release.bias is not None else chart.bias

@@ -115,7 +115,8 @@ class CalibrationOf:
 class ChartOf:
     """The chart of a release: the semi-axes of the ellipsoid, their directions in the space's coordinates at the centre (None:
     all, in their order), where they come from, the typical distance of a mean from the centre, how many directions are frozen
-    there, and a bound on how far the chart's mean is from the Fréchet mean of the records in it (None: not known)."""
+    there, a bound on how far the chart's mean is from the Fréchet mean of the records in it (None: not known), and the draw's
+    own coordinates in it, before anything was done to it with public numbers (None before the release is made)."""
 
     axes: list[float]
     basis: list[Any] | None
@@ -126,18 +127,17 @@ class ChartOf:
     look: Mapping[str, Any] | None = (
         None  # what part of ε was spent on whether the public sample fits, and what it found
     )
+    point: list[float] | None = None
 
 
 @dataclass(frozen=True)
 class SpreadOf:
-    """What was released of the spread of the records, for the region of the population's mean: the share of ε for it, the mean
-    of ‖wᵢ‖² in the chart with Laplace noise of this ``scale``, and the length of the released mean there, before anything was
-    done to it with public numbers (both None before the release is made)."""
+    """What was released of the spread of the records, for the region of the population's mean: the share of ε for it, and the
+    mean of ‖wᵢ‖² in the chart with Laplace noise of this ``scale`` (None before the release is made)."""
 
     share: float
     scale: float
     second_moment: float | None = None
-    length: float | None = None
 
 
 @dataclass(frozen=True)
@@ -435,6 +435,9 @@ def _check_value(release: Release) -> None:
         raise ValueError("epsilon must be positive")
     if release.guarantee.epsilon != release.calibration.epsilon:
         raise ValueError("the guarantee and the calibration state different epsilons")
+    chart = release.chart
+    if chart and chart.point is not None and [*map(_is_number, chart.point)] != [True] * len(chart.axes):
+        raise ValueError("the coordinates of the draw are not one number for each axis of the chart")
     stored = [] if error is None else [float(p) for p in error.quantiles]
     if stored != sorted(stored):
         raise ValueError("the probabilities of the stored errors do not rise")

@@ -23,6 +23,8 @@ def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
     (True, True)
     """
     t, s = Fraction(scale).as_integer_ratio()
+    if t <= 0:
+        raise ValueError(f"the scale of noise must be positive, not {scale}")
     while True:
         u, v = _below(t, rng), 0
         if not _keeps(Fraction(u, t), rng):
