@@ -355,7 +355,7 @@ def _by_boosts(space, base, c, center):
         (PLANE, _by_boosts, 1.0, 2.0),
         (sf.Hyperbolic(4), _by_boosts, 23.0, 13.0),
     ],
-    ids=str,
+    ids=["turns", "axes1", "axes4", "plane", "far"],
 )
 def test_the_long_arithmetic_agrees_with_a_hundred_digits(space, twin, far, noise, rng):
     mpmath.mp.dps = 100
