@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
+from scipy.optimize import brentq
 from scipy.special import chdtr, chdtri, erf, gdtrix
 
 from ..spaces.base import Array
@@ -61,7 +62,11 @@ def sum_quantile(level: float, p: int, sigmas: Sequence[float], variance: float)
     >>> round(sum_quantile(0.95, 1, [1e-9], 1.0), 3), round(sum_quantile(0.95, 1, [1.0], 0.0), 2)
     (1.96, 3.0)
     """
-    return _smallest(lambda x: sum_probability(x, p, sigmas, variance) >= level, p * sum(sigmas) + math.sqrt(variance))
+    high = p * sum(sigmas) + math.sqrt(variance)
+    while sum_probability(high, p, sigmas, variance) < level:
+        high *= 2
+    found = brentq(lambda x: sum_probability(x, p, sigmas, variance) - level, 0.0, high, xtol=1e-10 * high, rtol=1e-10)
+    return float(found) + 2e-10 * high
 
 
 def sum_probability(length: float, p: int, sigmas: Sequence[float], variance: float) -> float:
@@ -83,14 +88,3 @@ def sum_probability(length: float, p: int, sigmas: Sequence[float], variance: fl
     rest = np.maximum(0.0, (length**2 - (tau[:, None] + variance) * z * z) / tau[:, None])
     inside = chdtr(p - 1, rest) * np.exp(-z * z / 2) * math.sqrt(2 / math.pi) * most * np.cos(angle)
     return float(np.mean(inside @ WEIGHTS) * math.pi / 4)
-
-
-def _smallest(holds: Callable[[float], bool], start: float) -> float:
-    """The smallest positive number at which a rising condition holds, to nine digits, rounded up."""
-    low, high = 0.0, start
-    while not holds(high):
-        low, high = high, 2 * high
-    for _ in range(36):
-        middle = (low + high) / 2
-        low, high = (low, middle) if holds(middle) else (middle, high)
-    return high

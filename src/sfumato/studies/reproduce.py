@@ -1,4 +1,4 @@
-"""``sfumato reproduce``: the paper's figures, as run and as proven; and what public knowledge is worth."""
+"""``sfumato reproduce``: the paper's figures, as run and as proven; what public knowledge is worth; whether findings hold."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from ..release import write_atomically
 from ..spaces.base import Array
 from . import callosa, rates
 from .curves import spd_curves, sphere_curves
+from .findings import Findings
 from .store import Store, progress
 from .structure import Structure
 
 PAPER = ("sphere", "spd", "shapes", "rates")
-STUDIES = (*PAPER, "structure")
+OURS = {"structure": "What public knowledge is worth", "findings": "Whether findings hold what they say"}
+STUDIES = (*PAPER, *OURS)
 REPLICATES = 40_000
 
 
@@ -56,6 +58,7 @@ def reproduce(
         "shapes": lambda: callosa.synthetic(seed) if outlines is None else callosa.from_outlines(outlines, source),
         "rates": lambda: rates,
         "structure": lambda: Structure(quick),
+        "findings": lambda: Findings(quick),
     }
     for name in chosen:
         study = studies[name]()
@@ -79,7 +82,7 @@ def _heading(what: str, settings: dict[str, object], seconds: float) -> str:
         "theorems 1 and 2 (KNG) and Remark 1 (Laplace) as printed. Draws are exact.",
     ]
     lines = [
-        *(paper if papers else ["# What public knowledge is worth"]),
+        *(paper if papers else [f"# {OURS[what]}"]),
         f"Made by `sfumato reproduce {what}` of sfumato {settings['version']} with seed {settings['seed']} and "
         f"{settings['replicates']} replicates{draws}{', quick' if settings['quick'] else ''}, "
         f"in {seconds:.0f} s of this call, {datetime.now(UTC):%Y-%m-%d}. All means and standard errors: results.csv.",
