@@ -117,6 +117,17 @@ def test_the_one_call_beats_the_prior(space, rng):
     assert errors["ball"] < 0.7 * errors[None]
 
 
+@pytest.mark.parametrize("make", [lambda: sf.SPD(size=3), lambda: sf.Sphere(dim=2)])
+def test_a_space_made_anew_is_the_same_space(make, rng):
+    """Plans of equal mechanisms are remembered, with the space of the first."""
+    for _ in range(2):
+        space = make()
+        points = space.present(cloud(space, space.origin(), 0.3, 3000, rng))
+        release = sf.private_mean(points, prior=sf.Ball(space, space.present(space.origin()), 1.0), epsilon=1.0)
+        far = space.distance(space.origin(), space.validate(release.value[None]))[0]
+        assert far < 0.3  # in the widest ball that can be found, a chance below 1e-20
+
+
 def held(points, found, space):
     return space.distance(found.center, points) <= found.radius / MARGIN
 
