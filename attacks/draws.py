@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 
 import numpy as np
 
 from attacks import broken, looks
 from attacks.checks import Check, Settings
+from attacks.joint import joint
 from attacks.solver import largest_radius
 from attacks.walks import suspicious
 from sfumato.audit import Verdict, audit, neighbours, timing_audit
@@ -105,6 +107,16 @@ def chart_verdicts(draws: int, seed: int, most: int = MOST_DRAWS) -> Iterator[tu
         yield "broken" if wrong else "ours", found, wrong
 
 
+def joint_verdicts(draws: int, seed: int) -> Iterator[tuple[str, Verdict, bool]]:
+    """Releases in parts, all parts together: ours, and those that are wrong on purpose."""
+    for case in joint():
+        for wrong in (False, True):
+            one = replace(case, wrong=wrong)
+            name = f"{case.name}, {case.mistake}" if wrong else case.name
+            found = audit(one, case.epsilon, case.pair, region=one.region, draws=draws, seed=seed, name=name)
+            yield "broken" if wrong else "ours", found, wrong
+
+
 def _verdicts(settings: Settings) -> Iterator[tuple[str, Verdict, bool]]:
     """Verdicts on ours and on the broken, and whether they must be guilty; these always get all draws."""
     seed = settings.seed
@@ -114,6 +126,7 @@ def _verdicts(settings: Settings) -> Iterator[tuple[str, Verdict, bool]]:
         draws = 100_000 if settings.quick else MOST_DRAWS
         yield "ours", audit(mechanism, pairs=pairs, draws=draws, seed=seed, name=name), False
     yield from chart_verdicts(100_000 if settings.quick else MOST_DRAWS, seed)
+    yield from joint_verdicts(20_000 if settings.quick else 100_000, seed)
     sphere, spd = balls()[:2]
     variants = broken_variants(sphere, EPSILON) | {
         "KNG at the scale that the paper ran": broken.paper_scale(sphere, EPSILON),

@@ -86,5 +86,6 @@ def sum_probability(length: float, p: int, sigmas: Sequence[float], variance: fl
     angle = (NODES + 1) * math.pi / 4
     z = most * np.sin(angle)
     rest = np.maximum(0.0, (length**2 - (tau[:, None] + variance) * z * z) / tau[:, None])
-    inside = chdtr(p - 1, rest) * np.exp(-z * z / 2) * math.sqrt(2 / math.pi) * most * np.cos(angle)
+    others = erf(np.sqrt(rest / 2)) if p == 2 else chdtr(p - 1, rest)
+    inside = others * np.exp(-z * z / 2) * math.sqrt(2 / math.pi) * most * np.cos(angle)
     return float(np.mean(inside @ WEIGHTS) * math.pi / 4)

@@ -22,7 +22,7 @@ from ..regions import Ball, Ellipsoid, Region
 from ..spaces import space_from
 from ..spaces.base import Array, Space, blocks
 from ..views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
-from .store import Row, Store, mark_ticks, markdown_table, save_figure
+from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 from .synthetic import corpus_callosa, corpus_callosum_template
 
 LEVEL, SPREAD, MODES, PUBLIC = 0.95, 0.4, 10, 50
@@ -35,7 +35,7 @@ POPULATIONS = ("isotropic", "decaying", "on a line", "two clusters", "5% outlier
 LEVELS = ("isotropic", "on a line", "two clusters")  # populations that tests of equal means are tried on
 APART = (0.02, 0.04, 0.07, 0.1, 0.15, 0.2, 0.3, 0.45, 0.65)  # of two means, in sizes of the region
 UNKNOWN = {"S²": 0.3, "SPD(3)": 0.5, SHAPES: 0.1}  # true radii; priors are four times as wide
-KINDS, FOUND = ("filling the ball", "any radius alike", "normal"), (1000, 5000)
+DRAWS, KINDS, FOUND = 10, ("filling the ball", "any radius alike", "normal"), (1000, 5000)
 COLOURS = {0.5: SOFT, 1.0: "#b5533c", 4.0: SHARP}
 
 
@@ -113,7 +113,7 @@ def released(plan: InferencePlan, rows: Array, studies: int, rng: np.random.Gene
 @lru_cache
 def _table(p: int, groups: int) -> Callable[[Array], Array]:
     """log q against log(1 + variance), for noise of scale 1."""
-    variances = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 20)])
+    variances = np.concatenate([[0.0], np.geomspace(0.1, 1e4, 14)])
     lengths = [sum_quantile(LEVEL, p, [1.0] * groups, variance) for variance in variances]
     spline: Callable[[Array], Array] = CubicSpline(np.log1p(variances), np.log(lengths))
     return spline
@@ -166,7 +166,7 @@ def ball_errors(place: str, n: int, kind: str, repeats: int, rng: np.random.Gene
         name: choose(Problem(known, n, PureDP(1.0)), how, find=find)  # type: ignore[arg-type]
         for name, (known, how, find) in asked.items()
     }
-    found: dict[str, list[float]] = {name: [] for name in asked}
+    found: dict[str, list[Array]] = {name: [] for name in asked}
     for _ in range(repeats):
         t = rng.normal(size=(n, dim)) * 0.45 / np.sqrt(dim)
         if kind == "normal":
@@ -176,8 +176,9 @@ def ball_errors(place: str, n: int, kind: str, repeats: int, rng: np.random.Gene
         points = space.present(space.exp(center, space.from_coordinates(center, radius * t)))
         mean = space.validate(frechet_mean(space, points).point[None])
         for name, plan in plans.items():
-            drawn = plan.draw(Records(space, plan.problem.region.admit(points)), rng).value
-            found[name].append(float(space.distance(space.validate(drawn[None]), mean)[0]))
+            records = Records(space, plan.problem.region.admit(points))
+            drawn = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
+            found[name].append(space.distance(mean[0], space.validate(drawn)))
     return {name: np.array(values) for name, values in found.items()}
 
 
@@ -222,7 +223,7 @@ class Findings:
                 store.cell(f"level/{place}/{n}", partial(self._level, place, n, replicates // 4))
                 store.cell(f"power/{place}/{n}", partial(self._power, place, n, max(20, replicates // 80)))
         for place, n, kind in self.unknown():
-            found = partial(self._unknown, place, n, kind, max(4, replicates // 800))
+            found = partial(self._unknown, place, n, kind, max(4, replicates // 1000))
             store.cell(f"unknown/{place}/{n}/{kind}", found)
 
     def _coverage(self, place: str, name: str, n: int, studies: int, rng: np.random.Generator) -> list[Row]:
@@ -263,9 +264,9 @@ class Findings:
 
     def _unknown(self, place: str, n: int, kind: str, repeats: int, rng: np.random.Generator) -> list[Row]:
         found, dim = ball_errors(place, n, kind, repeats, rng), _space(place).dim
-        numbers = {name: (float(e.mean()), float(e.std(ddof=1) / np.sqrt(repeats))) for name, e in found.items()}
         told = ("distance to the Fréchet mean", n, 1.0, dim)
-        return [Row("findings", f"{place}, {kind}", name, *told, *two, repeats) for name, two in numbers.items()]
+        rows = {name: (*told, *summary(errors), repeats * DRAWS) for name, errors in found.items()}
+        return [Row("findings", f"{place}, {kind}", name, *numbers) for name, numbers in rows.items()]
 
     # -- what a person sees ----------------------------------------------------------------------------------------------
     def draw(self, store: Store) -> None:

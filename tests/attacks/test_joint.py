@@ -1,0 +1,18 @@
+"""Releases in parts, audited as one output: ours are cleared, those that are wrong on purpose are convicted."""
+
+from dataclasses import replace
+
+import pytest
+
+from attacks.joint import joint
+from sfumato.audit import audit
+
+DRAWS = {"radius": 4000, "region, then mean": 1000, "mean with spread": 1500, "both groups": 3000}
+
+
+@pytest.mark.parametrize("case", joint(), ids=lambda case: case.name)
+def test_all_parts_together_keep_the_promise_and_a_mistake_in_one_is_found(case):
+    for wrong in (False, True):
+        one = replace(case, wrong=wrong)
+        verdict = audit(one, case.epsilon, case.pair, region=one.region, draws=DRAWS[case.name])
+        assert verdict.convicted == wrong, verdict
