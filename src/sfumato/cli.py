@@ -759,7 +759,8 @@ def demo(
 @app.command()
 def reproduce(
     what: Annotated[
-        str, typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these; or structure, findings.")
+        str,
+        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these; or structure, findings."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
     replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,

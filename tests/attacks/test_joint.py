@@ -7,7 +7,7 @@ import pytest
 from attacks.joint import joint
 from sfumato.audit import audit
 
-DRAWS = {"radius": 4000, "region, then mean": 1000, "mean with spread": 1500, "both groups": 3000}
+DRAWS = {"radius": 3000, "region, then mean": 1000, "mean with spread": 1500, "both groups": 3000}
 
 
 @pytest.mark.parametrize("case", joint(), ids=lambda case: case.name)

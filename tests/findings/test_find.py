@@ -45,7 +45,7 @@ def worst_loss(width, records=2, candidates=12, target=1):
     losses = [0.0]
     for places, first in laws.items():
         for moved, place in product(range(records), range(candidates + 1)):
-            other = laws[tuple(sorted(places[:moved] + (place,) + places[moved + 1 :]))]
+            other = laws[tuple(sorted((*places[:moved], place, *places[moved + 1 :])))]
             losses.append(float(np.abs(np.log(first) - np.log(other)).max()))
     return max(losses)
 
@@ -188,7 +188,9 @@ def test_the_one_call_is_charged_as_one_and_its_record_says_what_was_spent(rng):
     assert release.guarantee.epsilon == release.calibration.epsilon == 1.0
     words = release.calibration.formula
     assert "ε here 0.9 of the whole: 0.05 on its centre and 0.05 on its radius were spent on finding the ball" in words
-    assert np.abs(release.value - points.mean(axis=0)).max() < 1  # in the widest ball that can be found, a chance of 1e-20
+    assert (
+        np.abs(release.value - points.mean(axis=0)).max() < 1
+    )  # in the widest ball that can be found, a chance of 1e-20
     again = sf.Release.from_json(release.to_json())
     assert again.chart.source == release.chart.source
     alone = sf.private_mean(points, prior=WIDE, epsilon=1.0, find="radius")
@@ -226,7 +228,7 @@ def test_what_is_not_a_prior_is_refused(rng):
     points = rng.normal(size=(30, 2))
     with pytest.raises(TypeError, match=r"a sfumato.Ball that surely holds the records"):
         sf.find_region(points, PLANE, 1.0)
-    with pytest.raises(TypeError, match="a prior is a sfumato.Ball, generously wide"):
+    with pytest.raises(TypeError, match=r"a prior is a sfumato\.Ball, generously wide"):
         sf.private_mean(points, prior=sf.Ellipsoid(PLANE, [0.0, 0.0], [1.0, 2.0]), epsilon=1.0)
     with pytest.raises(TypeError, match="takes a region or a prior"):
         sf.private_mean(points, WIDE, 1.0, prior=WIDE)

@@ -67,7 +67,7 @@ def test_a_difference_says_how_far_and_how_likely(compared):
     assert found.chart_radius < compared.difference(level=0.99).chart_radius
     back = compared.difference("m", "f")
     assert (back.length, back.chart_radius) == (found.length, found.chart_radius)
-    with pytest.raises(ValueError, match="level from 0.85"):
+    with pytest.raises(ValueError, match=r"level from 0\.85"):
         compared.difference(level=0.5)
     with pytest.raises(ValueError, match="there is no group 'x'; the groups are f, m"):
         compared.difference("x")
@@ -76,7 +76,7 @@ def test_a_difference_says_how_far_and_how_likely(compared):
 def test_verdict_and_p_value_agree(compared):
     for shift in (0.0, 0.02, 0.1, 0.6):
         groups = dict(compared.groups)
-        groups["m"] = replace(groups["f"], value=groups["f"].raw + [shift, 0.0], unprojected=None)
+        groups["m"] = replace(groups["f"], value=groups["f"].raw + np.array([shift, 0.0]), unprojected=None)
         found = Comparison(groups, 1.0).difference()
         assert found.differs == (found.p_value < 0.05)
         assert found.length == pytest.approx(shift, abs=1e-9)

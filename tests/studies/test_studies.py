@@ -185,6 +185,22 @@ def test_without_wings_a_sentence_stands_in_their_place(monkeypatch, known):
     assert "Wings, " not in text
 
 
+def test_findings_are_studied_and_the_report_says_how_often_they_hold(tmp_path):
+    """With 200 studies of each population a coverage of 95% is below 87% with a chance of 1e-6."""
+    reproduce("findings", tmp_path, quick=True)
+    assert {"findings.png", "findings.svg", "results.csv", "REPORT.md"} <= {path.name for path in tmp_path.iterdir()}
+    table = rows(tmp_path)
+    coverage = [row.mean for row in table if row.quantity == "covers the mean"]
+    assert len(coverage) == 8
+    assert min(coverage) > 0.87
+    assert max(row.mean for row in table if row.quantity == "rejects equal means") < 0.09  # of 1,000 studies
+    power = {row.epsilon: row.mean for row in table if row.quantity == "rejects means 0.65 apart" and row.n == 200}
+    assert min(power.values()) > 0.9
+    text = (tmp_path / "REPORT.md").read_text()
+    assert text.startswith("# Whether findings hold what they say")
+    assert "one call, over it" in text
+
+
 def test_command_line(tmp_path):
     result = CliRunner().invoke(app, ["reproduce", "rates", "--quick", "--replicates", "100", "--out", str(tmp_path)])
     assert result.exit_code == 0, result.output

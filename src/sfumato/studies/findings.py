@@ -15,7 +15,6 @@ from ..calibration.population import sum_quantile, variance_bound
 from ..frechet import frechet_mean
 from ..mechanisms import Problem, choose
 from ..mechanisms.inference import SHARE, InferencePlan
-from ..mechanisms.tangent import TangentPlan
 from ..privacy import PureDP
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region
@@ -73,7 +72,7 @@ def wanted(name: str, size: int, p: int, rng: np.random.Generator, shift: float 
     else:
         w[:, -1] += 0.1 * (name != "on a line")
     w[:, 0] += shift
-    return w
+    return np.asarray(w)
 
 
 @lru_cache(maxsize=32)
@@ -290,10 +289,15 @@ class Findings:
         header = ["", "population", *(f"n = {n}, ε = {epsilon:g}" for n, epsilon in across)]
         many = next(row.replicates for row in store.rows if row.quantity == "covers the mean")
         few = next(row.replicates for row in store.rows if row.quantity == "rejects equal means")
-        parts = [f"## Regions at {LEVEL:.0%}: how many of {many} studies have the population's mean in them, in percent"]
+        parts = [
+            f"## Regions at {LEVEL:.0%}: how many of {many} studies have the population's mean in them, in percent"
+        ]
         for words, quantity in (
             ("The mean in the chart, of the clipped population", "covers the mean"),
-            ("Its Fréchet mean, whose distance from that is the bias that a region states apart", "covers the Fréchet mean"),
+            (
+                "Its Fréchet mean, whose distance from that is the bias that a region states apart",
+                "covers the Fréchet mean",
+            ),
         ):
             body = [[*cell, *(_share(store, *cell, quantity, *where) for where in across)] for cell in self.grid()]
             parts += [f"{words}:", markdown_table(header, body)]
@@ -320,7 +324,10 @@ class Findings:
         for place, n, kind in self.unknown():
             found = {row.mechanism: row for row in store.rows if (row.calibration, row.n) == (f"{place}, {kind}", n)}
             one, true, prior = (found[name] for name in ("one call", "true ball", "prior"))
-            ratio, error = one.mean / true.mean, np.hypot(one.standard_error / one.mean, true.standard_error / true.mean)
+            ratio, error = (
+                one.mean / true.mean,
+                np.hypot(one.standard_error / one.mean, true.standard_error / true.mean),
+            )
             told = [f"{true.mean:.4f}", f"{ratio:.2f} ± {ratio * error:.2f}", f"{prior.mean / true.mean:.2f}"]
             body.append([place, str(n), kind, *told])
         return markdown_table(["", "n", "records", "true ball", "one call, over it", "prior alone, over it"], body)
@@ -334,14 +341,20 @@ def _row(place: str, name: str, quantity: str, n: int, epsilon: float, chart: El
 
 def _share(store: Store, place: str, name: str, quantity: str, n: int, epsilon: float) -> str:
     key = ("findings", place, name, quantity, n, epsilon)
-    found = [row for row in store.rows if (row.study, row.calibration, row.mechanism, row.quantity, row.n, row.epsilon) == key]
+    found = [
+        row
+        for row in store.rows
+        if (row.study, row.calibration, row.mechanism, row.quantity, row.n, row.epsilon) == key
+    ]
     return f"{100 * found[0].mean:.1f}"
 
 
 def _power(store: Store, place: str, n: int, epsilon: float) -> list[float]:
     """The power at each distance; that of Hotelling's test at an infinite ε."""
     names = {f"rejects means {shift:g} apart": shift for shift in APART}
-    return [r.mean for r in store.rows if r.quantity in names and (r.calibration, r.n, r.epsilon) == (place, n, epsilon)]
+    return [
+        r.mean for r in store.rows if r.quantity in names and (r.calibration, r.n, r.epsilon) == (place, n, epsilon)
+    ]
 
 
 def _reached(power: list[float], wanted: float = 0.8) -> str:
