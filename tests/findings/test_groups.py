@@ -9,6 +9,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud
 from sfumato.findings.groups import Comparison
+from sfumato.release.population import chart_variance
 from sfumato.studies import findings as study
 
 PLANE, SPHERE = sf.Euclidean(dim=2), sf.Sphere(dim=2)
@@ -45,11 +46,7 @@ def test_the_study_and_the_comparison_are_the_same_test(compared):
     """The radius of one real comparison by the study's table; and that of the region of one group."""
     a, b = compared.groups.values()
     plan = sf.mechanisms.choose(sf.mechanisms.Problem(UNIT, 400, sf.PureDP(1.0)), "tangent", inference=0.1)
-    bounds = []
-    for release in (a, b):
-        told = release.spread
-        numbers = (2, release.calibration.sigma, told.second_moment, told.scale, told.length)
-        bounds.append(study.variance_bound(0.95, 400, 1.0, *numbers))
+    bounds = [chart_variance(release, 0.95) for release in (a, b)]
     radius = study.quantiles(plan, np.array(sum(bounds) / 400), 2)
     assert compared.difference().chart_radius == pytest.approx(float(radius), rel=1e-3)
     alone = study.quantiles(plan, np.array(bounds[0] / 400), 1)
@@ -76,7 +73,8 @@ def test_a_difference_says_how_far_and_how_likely(compared):
 def test_verdict_and_p_value_agree(compared):
     for shift in (0.0, 0.02, 0.1, 0.6):
         groups = dict(compared.groups)
-        groups["m"] = replace(groups["f"], value=groups["f"].raw + np.array([shift, 0.0]), unprojected=None)
+        chart = groups["f"].chart
+        groups["m"] = replace(groups["f"], chart=replace(chart, point=[chart.point[0] + shift, chart.point[1]]))
         found = Comparison(groups, 1.0).difference()
         assert found.differs == (found.p_value < 0.05)
         assert found.length == pytest.approx(shift, abs=1e-9)
