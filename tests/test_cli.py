@@ -386,7 +386,7 @@ def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
     assert "the release is printed above: keep it" in err
     assert sf.Release.from_json(out).record["n"] == 40
     monkeypatch.setattr(
-        "sfumato.views.plots.plot_release", lambda *a: (_ for _ in ()).throw(OSError(28, "No space left"))
+        "sfumato.views.plots.plot_release", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
     code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png")
     assert code == 2
@@ -644,12 +644,10 @@ def test_a_plan_that_cannot_be_carried_out_says_so_and_ends_with_1(sfumato, tmp_
 
 
 def test_a_plan_names_the_cure_that_helps(sfumato):
-    spd = ("plan", "--space", "spd", "--size", "3", "--radius", "2", "--epsilon", "1", "--n")
-    row = next(line for line in sfumato(*spd, "12")[1].splitlines() if line.startswith("laplace"))
-    assert "the noise is so wide" in row
-    assert "Use more records, a larger epsilon or a smaller radius" in row
-    row = next(line for line in sfumato(*spd, "24")[1].splitlines() if line.startswith("laplace"))
-    assert "cannot be used" not in row  # and it does
+    few, more = ({row.mechanism: row for row in sf.plan(sf.SPD(3), radius=2.0, n=n, epsilon=1.0)} for n in (12, 24))
+    assert "the noise is so wide" in few["laplace"].refusal
+    assert "Use more records, a larger epsilon or a smaller radius" in few["laplace"].refusal
+    assert more["laplace"].refusal is None  # and it does
     flat = ("plan", "--space", "euclidean", "--dim", "2", "--radius", "0.3", "--n")
     assert "epsilon is so small that rounding" in sfumato(*flat, "100", "--epsilon", "1e-30")[1]
     tiny = ("plan", "--space", "sphere", "--radius", "1e-14", "--n", "100000", "--epsilon", "1")

@@ -20,18 +20,22 @@ from .release import write_atomically
 from .spaces.family import as_typed
 
 
-def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
-    """The smallest predicted 95% error of any mechanism; infinite if none can be used.  With ``useful`` any that is below the
-    size of the region will do, and others are infinite: that of a ball's chart, which is found at once, is tried first."""
-    if useful and isinstance(region, Ball) and not any(how.values()):
+def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False) -> float:
+    """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
+    best = forecast(region, n, epsilon, check)[0]
+    return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
+
+
+def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool) -> float:
+    """The same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at once."""
+    if any_useful and isinstance(region, Ball):
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
             if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
                 return chart.likely_error
         except Refusal:
             pass
-    best = forecast(region, n, epsilon, check, **how)[0]
-    return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
+    return best_error(region, n, epsilon, check, any_useful)
 
 
 def needed_epsilon(

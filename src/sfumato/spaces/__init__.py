@@ -87,14 +87,14 @@ def space_named(name: str, typed: bool = False) -> type[Space]:
 
 
 def all_spaces() -> list[type[Space]]:
-    """The registered kinds of spaces, and those that installed packages offer, landmarks first.
+    """The registered kinds of spaces, and those that installed packages offer, landmarks first, by their names.
 
     >>> [kind.name for kind in all_spaces()][:2]
-    ['shapes', 'shapes3d']
+    ['elastic-curves', 'shapes']
     """
     for offer in entry_points(group=GROUP):
         space_named(offer.name)
-    return sorted(SPACES.values(), key=lambda kind: get_args(Kind).index(kind.kind))
+    return sorted(SPACES.values(), key=lambda kind: (get_args(Kind).index(kind.kind), kind.name))
 
 
 def space_typed(text: str) -> Family:
