@@ -20,22 +20,22 @@ from .release import write_atomically
 from .spaces.family import as_typed
 
 
-def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False) -> float:
+def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
     """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
-    best = forecast(region, n, epsilon, check)[0]
+    best = forecast(region, n, epsilon, check, **how)[0]
     return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
 
-def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool) -> float:
+def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool, **how: Any) -> float:
     """The same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at once."""
-    if any_useful and isinstance(region, Ball):
+    if any_useful and isinstance(region, Ball) and not any(how.values()):
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
             if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
                 return chart.likely_error
         except Refusal:
             pass
-    return best_error(region, n, epsilon, check, any_useful)
+    return best_error(region, n, epsilon, check, any_useful, **how)
 
 
 def needed_epsilon(
@@ -68,7 +68,7 @@ def needed_epsilon(
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda x: best_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0, 3e-3)
+    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0, 3e-3)
     return None if found is None else 10.0**found
 
 
