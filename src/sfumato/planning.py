@@ -99,7 +99,7 @@ def needed_n(
     True
     """
     found = _least(
-        lambda x: best_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, 9.0, 3e-3
+        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, 9.0, 3e-3
     )
     return None if found is None else round(10.0**found)
 
