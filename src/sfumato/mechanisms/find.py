@@ -238,6 +238,10 @@ def find_region(
     sphere), and one third finds the radius: the smallest of a public list of candidates that holds ``coverage`` of the records,
     by counts with Laplace noise on whole numbers (proofs, Result 7), made a tenth larger.
 
+    With few records or a small ε the ball may come out much wider than the records, and a release in it be refused as useless
+    after this was paid for; :func:`sfumato.private_mean` with ``prior=`` divides one ε by itself, and refuses before anything
+    is spent.
+
     Parameters
     ----------
     points : array_like or Dataset
