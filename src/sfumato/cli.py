@@ -738,6 +738,24 @@ def ledger_verify(
     typer.echo(f"{file}: {len(book.entries)} lines, all intact. Head: {book.head}")
 
 
+# -- studio -------------------------------------------------------------------------------------------------------------
+@app.command()
+def studio(
+    file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="The curator's records.")] = None,
+    ledger: LedgerOption = None,
+    port: Annotated[int, typer.Option(help="Port of the page on this machine (default: any that is free).")] = 0,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+) -> None:
+    """Open a page on this machine: plan, see the blur before spending, release, take the report home.
+
+    Example: sfumato studio wings.tps --ledger study.ledger
+    """
+    from .ui.server import serve
+
+    ctrl_c.words = "the studio is closed, and no release is half made"
+    serve(str(file or ""), str(ledger or ""), port, browser, typer.echo)
+
+
 # -- demo and reproduce -------------------------------------------------------------------------------------------------
 @app.command()
 def demo(

@@ -1,0 +1,1 @@
+"""The local page: a curator plans, looks, releases and takes the report home."""

@@ -1,0 +1,210 @@
+"""What a curator chose in the page: the options of ``sfumato release`` by their names; and the command and Python of the same."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ..known import Known
+from ..release.chain import canonical
+
+if TYPE_CHECKING:
+    from ..spaces import Space
+
+FILES = ("file", "public", "center", "ledger", "out")
+PRIORS = ("smooth", "open", "bending")
+
+
+@dataclass(frozen=True)
+class Choices:
+    """Each as the option of the same name; what is empty was not said.  ``alone`` says that each record counts by itself though
+    a column repeats, ``n`` is what was planned with, ``read_as`` the space that the curator's inspection found.
+
+    >>> Choices.of({"file": "wings.tps", "center": "reference.tps", "radius": "0.15", "epsilon": 1, "unit": "one wing"}).command()
+    "sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1 --unit 'one wing' --out mean.json --plot mean.png
+    --report mean.html"
+    """
+
+    file: str = ""
+    space: str = ""
+    columns: str = ""
+    array: str = ""
+    missing: str = ""
+    curves: str = ""
+    invalid: str = "raise"
+    unit: str = ""
+    unit_column: str = ""
+    alone: bool = False
+    public: str = ""
+    center: str = ""
+    radius: float | None = None
+    prior: str = ""
+    modes: int | None = None
+    n: int | None = None
+    epsilon: float | None = None
+    mechanism: str = "auto"
+    even_if_useless: bool = False
+    ledger: str = ""
+    dataset: str = ""
+    out: str = "mean.json"
+    read_as: str = ""
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Choices:
+        """What the page sent; a ValueError names what is not understood."""
+        made: dict[str, Any] = {}
+        for part in fields(cls):
+            kind, value = str(part.type).removesuffix(" | None"), given.get(part.name)
+            if value is None or value == "":
+                continue
+            try:
+                made[part.name] = {"str": str, "bool": bool, "int": int, "float": float}[kind](value)
+            except (TypeError, ValueError):
+                raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number") from None
+            if kind == "str" and not isinstance(value, str):
+                raise ValueError(f"{part.name}: must be text, not {value!r}")
+        if unknown := given.keys() - {part.name for part in fields(cls)}:
+            raise ValueError(f"the page sent what is not known here: {', '.join(sorted(map(str, unknown)))}")
+        if made.get("prior", "") not in ("", *PRIORS):
+            raise ValueError(f"{made['prior']!r} is nothing that is known of landmarks: give one of {', '.join(PRIORS)}")
+        return cls(**{name: os.path.expanduser(it) if name in FILES else it for name, it in made.items()})
+
+    @property
+    def id(self) -> str:
+        """One for each plan: the same choices are the same release, however often they are sent."""
+        return sha256(canonical(asdict(self)).encode()).hexdigest()[:20]
+
+    @property
+    def known(self) -> Known:
+        """What is publicly known, as the command line says it."""
+        return Known(
+            public=Path(self.public) if self.public else None,
+            center=self.center or None,
+            radius=self.radius,
+            **dict.fromkeys([self.prior] if self.prior else [], True),
+            modes=self.modes,
+        )
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """How the file is read."""
+        return {name: getattr(self, name) or None for name in ("columns", "array", "missing", "curves")}
+
+    def command(self) -> str:
+        """The command line that makes the same release."""
+        words = ["sfumato", "release", self.file]
+        for name in ("public", "center", "radius"):
+            words += [f"--{name}", _text(value)] if (value := getattr(self, name)) else []
+        words += [f"--{self.prior}"] if self.prior else []
+        told = ("modes", "epsilon", "space", "columns", "array", "missing", "curves", "unit_column", "unit")
+        for name in (*told, "ledger", "dataset", "out"):
+            words += [f"--{name.replace('_', '-')}", _text(value)] if (value := getattr(self, name)) else []
+        for name, usual in (("mechanism", "auto"), ("invalid", "raise")):
+            words += [f"--{name}", value] if (value := getattr(self, name)) != usual else []
+        words += ["--even-if-useless"] * self.even_if_useless
+        files = {"--plot": ".png", "--report": ".html"}
+        words += [word for option, end in files.items() for word in (option, str(Path(self.out).with_suffix(end)))]
+        return shlex.join(words)
+
+    def python(self, space: Space) -> str:
+        """The Python that makes the same release."""
+        import sfumato
+
+        same = Path(self.public).suffix.lower() == Path(self.file).suffix.lower()
+        how = "".join(f", {name}={value!r}" for name, value in self.reading.items() if value)
+        made = f"sf.{space!r}" if type(space).__name__ in sfumato.__all__ else f'space_typed("{_typed(space)}").sized()'
+        if self.public:
+            more = "".join(f", {name}={value!r}" for name, value in (("modes", self.modes), ("prior", self.prior)) if value)
+            region = f"sf.Ellipsoid.from_sample(space, sf.read({self.public!r}, space{how if same else ''}){more})"
+        else:
+            word = not Path(self.center).exists()
+            center = "space.present(space.origin())" if word else f"sf.read({self.center!r}, space).points[0]"
+            kind, end = {"": ("Ball", ""), "open": ("Ellipsoid.smooth", ", closed=False")}.get(
+                self.prior, (f"Ellipsoid.{self.prior}", "")
+            )
+            region = f"sf.{kind}(space, {center}, radius={self.radius!r}{end})"
+            region = f"replace({region}, modes={self.modes})" if self.modes else region
+        options = [f"epsilon={self.epsilon!r}"]
+        options += [f"mechanism={self.mechanism!r}"] if self.mechanism != "auto" else []
+        if self.unit_column:
+            options.append(f"unit=data.labels[{self.unit_column!r}]")
+            options.append(f"unit_name={self.unit or f'one {self.unit_column}: all its records'!r}")
+        else:
+            options.append(f"unit={self.unit or 'one record'!r}")
+        options += [f"invalid={self.invalid!r}"] if self.invalid != "raise" else []
+        options += ["allow_useless=True"] if self.even_if_useless else []
+        name = f", dataset={self.dataset!r}" if self.dataset else ""
+        options += [f"budget=sf.Ledger({self.ledger!r}{name})"] if self.ledger else []
+        imports = ["from dataclasses import replace\n"] if region.startswith("replace") else []
+        imports += ["import sfumato as sf"]
+        imports += ["from sfumato.spaces import space_typed"] if made.startswith("space_typed") else []
+        return "\n".join(
+            [
+                *imports,
+                "",
+                f"space = {made}",
+                f"data = sf.read({self.file!r}, space{how})",
+                f"region = {region}  # public knowledge",
+                f"release = sf.private_mean(data, region, {', '.join(options)})",
+                f"release.save({self.out!r})",
+                "",
+            ]
+        )
+
+
+def _text(value: Any) -> str:
+    return repr(value).removesuffix(".0") if isinstance(value, float) else str(value)
+
+
+def _typed(space: Space) -> str:
+    from ..spaces.family import as_typed
+
+    return as_typed(space)
+
+
+# -- words ----------------------------------------------------------------------------------------------------------------
+FIELDS = {
+    "public": "public specimens",
+    "center": "the centre",
+    "radius": "the radius",
+    "space": "“what the records are”",
+    "smooth": "“a closed outline”",
+    "open": "“an open curve”",
+    "bending": "“landmarks anywhere, bending little”",
+    "modes": "the number of directions",
+    "columns": "the columns",
+    "array": "the array",
+    "missing": "the code for missing values",
+    "curves": "“curves of TPS files”",
+    "mechanism": "the mechanism",
+    "dataset": "the data set of the ledger",
+    "ledger": "the ledger",
+    "epsilon": "ε",
+    "out": "the record's file",
+    "unit": "what one record stands for",
+}
+
+
+def in_the_page(words: str) -> str:
+    """An error of the command line in the words of the page.
+
+    >>> in_the_page("--center needs --radius too (in Python radius=0.1): how far records lie")
+    'the centre needs the radius too: how far records lie'
+    >>> in_the_page("give --unit-column subject, or --unit 'one record'")
+    'give “a column says whose record it is” (subject), or “each record by itself”'
+    """
+    words = re.sub(r" \(in Python (?:[^()]|\([^()]*\))*\)", "", words)
+    words = re.sub(r" \(unit='[^']*'\)", "", words)
+    words = re.sub(r"--unit-column (\S+?)(?=[\s,;:)]|$)", r"“a column says whose record it is” (\1)", words)
+    words = re.sub(r"--unit '[^']*'", "“each record by itself”", words)
+    words = words.replace("--invalid center", "“put the public centre in its place” under the file's details")
+    words = re.sub(r"(?:give )?--even-if-useless", "tick “release even if useless”", words)
+    words = re.sub(r", or give --force to replace it", "", words)
+    words = re.sub(r"--([a-z]+)(?: (?:FILE|NAME)\b)?", lambda m: FIELDS.get(m[1], m[0]), words)
+    return words

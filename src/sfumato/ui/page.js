@@ -1,0 +1,429 @@
+"use strict";
+const $ = id => document.getElementById(id);
+const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior"];
+const NUMBERS = ["n", "epsilon"];
+let releases = {}, readAs = "", shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
+
+/* -- asking the server ------------------------------------------------------------------------------------------------ */
+async function ask(what, body, method = "POST") {
+  let answer;
+  try {
+    answer = await fetch(what, method === "GET" ? {} : {method, headers: {"Content-Type": "application/json"}, body});
+  } catch {
+    gone();
+    throw new Error("gone");
+  }
+  const found = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(found.refusal || "the studio gave no answer"), {plain: true});
+  return found;
+}
+const post = (what, chosen = choices(), more = {}) => ask(`api/${what}`, JSON.stringify({choices: chosen, ...more}));
+function gone(words) {
+  $("gone").textContent = words || "The studio on this machine has stopped, so this page does nothing any more. A release that was " +
+    "finished is in its file. Start it again with: sfumato studio";
+  $("gone").hidden = false;
+}
+function refuse(id, error) {
+  if (error && !error.plain) { if (error.message !== "gone") throw error; return; }
+  $(id).textContent = error ? capital(error.message) : "";
+  $(id).hidden = !error;
+}
+const capital = words => words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? "" : ".");
+
+/* -- making elements: text only, never markup ------------------------------------------------------------------------- */
+function el(tag, look = {}, ...inside) {
+  const made = document.createElement(tag);
+  for (const name in look) made.setAttribute(name, look[name]);
+  made.append(...inside.filter(x => x !== null && x !== undefined));
+  return made;
+}
+function sv(tag, look) {
+  const made = document.createElementNS("http://www.w3.org/2000/svg", tag);
+  for (const name in look) made.setAttribute(name, look[name]);
+  return made;
+}
+function drawn(panel, words) {
+  const svg = sv("svg", {viewBox: `0 0 ${panel.size[0]} ${panel.size[1]}`, role: "img", "aria-label": [panel.title, words].filter(Boolean).join(". ")});
+  for (const m of panel.marks) {
+    let made;
+    if (m.t === "line") made = sv(m.closed ? "polygon" : "polyline", {points: m.p.map(p => p.join()).join(" "), class: m.c});
+    else if (m.t === "dot") made = sv("circle", {cx: m.p[0], cy: m.p[1], r: m.r, class: m.c});
+    else if (m.t === "ellipse") made = sv("ellipse", {cx: m.p[0], cy: m.p[1], rx: m.h[0], ry: m.h[1], transform: `rotate(${m.a} ${m.p.join(" ")})`, class: m.c});
+    else if (m.t === "cell") {
+      made = sv("rect", {x: m.p[0], y: m.p[1], width: m.p[2], height: m.p[3], fill: m.f});
+      made.append(Object.assign(sv("title", {}), {textContent: m.s}));
+    } else made = Object.assign(sv("text", {x: m.p[0], y: m.p[1], class: m.c}), {textContent: m.s});
+    svg.append(made);
+  }
+  return svg;
+}
+function table(head, rows) {
+  return el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": head.join(", ")}, el("table", {},
+    el("thead", {}, el("tr", {}, ...head.map(h => el("th", {scope: "col"}, h)))),
+    el("tbody", {}, ...rows.map(r => el("tr", {}, el("th", {scope: "row"}, r[0]), ...r.slice(1).map(c => el("td", {}, c)))))));
+}
+function show(id, found, words) {
+  const made = found.panels.map(p => el("div", {}, p.title ? el("h3", {}, p.title) : null, drawn(p, words)));
+  if (found.rows) made.push(table(found.head, found.rows));
+  if (made.length === 1) made[0].className = "wide";
+  const figure = $(id);
+  figure.querySelector(".panels").replaceChildren(...made);
+  figure.querySelector("figcaption").textContent = words;
+  figure.hidden = false;
+}
+
+/* -- the form --------------------------------------------------------------------------------------------------------- */
+const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
+function choices() {
+  const made = {read_as: readAs};
+  for (const name of TEXTS) made[name] = $(name).value.trim();
+  for (const name of NUMBERS) made[name] = $(name).value;
+  if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
+  if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
+  if (picked("how") === "public") made.public = $("public").value.trim();
+  if (picked("how") === "center") { made.center = $("center").value.trim(); made.radius = $("radius").value; }
+  if (!$("modes-field").hidden) made.modes = $("modes").value;
+  made.even_if_useless = $("even_if_useless").checked;
+  if (!made.ledger) made.dataset = "";
+  return made;
+}
+function keep() {
+  const held = {readAs, who: picked("who"), how: picked("how"), alone: $("alone").checked, even: $("even_if_useless").checked};
+  for (const name of [...TEXTS, ...NUMBERS, "unit", "unit_column", "public", "center", "radius", "modes"]) held[name] = $(name).value;
+  sessionStorage.setItem("plan", JSON.stringify(held));
+}
+function restore() {
+  const held = JSON.parse(sessionStorage.getItem("plan") || "{}");
+  for (const name in held) if ($(name) && "value" in $(name) && typeof held[name] === "string") $(name).value = held[name];
+  for (const name of ["who", "how"]) {
+    const radio = held[name] && document.querySelector(`input[name=${name}][value=${held[name]}]`);
+    if (radio) radio.checked = true;
+  }
+  $("alone").checked = Boolean(held.alone); $("even_if_useless").checked = Boolean(held.even); readAs = held.readAs || "";
+  if (held.alone) offerAlone("a column");
+}
+function arrange() {
+  for (const part of document.querySelectorAll("[data-when]")) {
+    const [name, value] = part.dataset.when.split("=");
+    part.hidden = picked(name) !== value;
+  }
+  $("file-set").disabled = !picked("who");
+  $("radius-again").hidden = picked("how") !== "center";
+  $("modes-field").hidden = !(picked("how") === "public" || $("prior").value);
+  for (const range of document.querySelectorAll("input[type=range]")) place_slider(range);
+}
+const span = range => [Math.log10(range.dataset.low), Math.log10(range.dataset.high)];
+function place_slider(range) {
+  const [low, high] = span(range), value = Number($(range.dataset.for).value) || Number(range.dataset.low);
+  range.min = 0; range.max = 1000; range.step = 1;
+  range.value = Math.round(1000 * (Math.log10(value) - low) / (high - low || 1));
+  range.setAttribute("aria-valuetext", String(value));
+}
+function slide(range) {
+  const [low, high] = span(range), value = 10 ** (low + (high - low) * range.value / 1000);
+  $(range.dataset.for).value = range.dataset.whole ? Math.max(1, value < 100 ? Math.round(value) : Number(value.toPrecision(2))) : Number(value.toPrecision(2));
+  for (const other of document.querySelectorAll(`input[type=range][data-for=${range.dataset.for}]`)) if (other !== range) place_slider(other);
+  range.setAttribute("aria-valuetext", $(range.dataset.for).value);
+}
+
+/* -- step 1 ------------------------------------------------------------------------------------------------------------- */
+async function inspect() {
+  refuse("data-refusal");
+  $("inspect").disabled = true;
+  try {
+    const found = await post("inspect");
+    readAs = found.space;
+    const list = [`${found.format}: ${found.contents}`, `The points are ${found.points_from}`, `Columns beside them: ${found.columns.join(", ") || "none"}`,
+      `Records that cannot be used: ${found.bad_records || "none"}`, ...found.bad.map(b => `— ${b}`), ...found.remarks.map(r => `To look at: ${r}`)];
+    if (found.exact_copies) list.push(`${found.exact_copies} records are exact copies of others`);
+    const box = $("seen"), repeats = Object.entries(found.repeats);
+    box.replaceChildren(el("strong", {class: "mark"}, "For the curator's eyes only: not private, and no part of a release"), el("ul", {}, ...list.map(l => el("li", {}, l))));
+    if (found.may_be.length) box.append(el("p", {}, `This may be several things. Say under “What is in the file” which: ${found.may_be.join(" or ")}.`));
+    if (found.may_be.length) $("details").open = true;
+    if (repeats.length && picked("who") === "unit") {
+      const [name, count] = repeats[0];
+      const yes = el("button", {type: "button"}, `Yes: protect each ${name}`), no = el("button", {type: "button", class: "quiet"}, "No: each record by itself");
+      yes.onclick = () => { document.querySelector("input[name=who][value=column]").checked = true; $("unit_column").value = name; changed(); inspect(); };
+      no.onclick = () => { offerAlone(name); $("alone").checked = true; changed(); no.textContent = "Each record by itself: noted"; };
+      box.append(el("p", {}, `The column ${name} has ${count}. Does it say whose record it is?`), el("p", {}, yes, " ", no));
+      offerAlone(name);
+    }
+    $("column-names").replaceChildren(...found.columns.map(c => el("option", {value: c})));
+    $("n").value = found.n;
+    box.append(el("p", {}, `n is set to ${found.n} in step 3.`));
+    box.hidden = false;
+    changed();
+    box.focus({preventScroll: true});
+  } catch (error) {
+    $("seen").hidden = true;
+    refuse("data-refusal", error);
+  } finally {
+    $("inspect").disabled = false;
+  }
+}
+function offerAlone(name) {
+  $("alone-field").querySelector("span").textContent = `Each record counts by itself, though ${name} holds some values more than once`;
+  $("alone-field").hidden = false;
+}
+
+/* -- steps 2 and 3: public numbers only ----------------------------------------------------------------------------------- */
+const ready = () => (picked("how") === "center" && $("center").value.trim() && Number($("radius").value) > 0) || (picked("how") === "public" && $("public").value.trim());
+let drawing = false, again = null;
+async function look(quick) {
+  if (drawing) { again = again === false ? false : quick; return; }
+  drawing = true;
+  try {
+    await (ready() ? looked(quick) : unready());
+  } finally {
+    drawing = false;
+    if (again !== null) { const next = again; again = null; look(next); }
+  }
+}
+function unready() {
+  for (const id of ["known-picture", "blur-picture", "curve-picture"]) $(id).hidden = true;
+  refuse("known-refusal"); refuse("blur-refusal");
+  $("means").replaceChildren(el("p", {}, "Say first, in step 2, what is publicly known."));
+}
+let knownKey = "";
+async function looked(quick) {
+  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.modes, chosen.space, chosen.read_as]);
+  try {
+    if (key !== knownKey) {
+      const found = await post("known", chosen);
+      knownKey = key;
+      show("known-picture", found, found.words);
+      $("prior-field").hidden = !found.landmarks;
+      $("modes-range").dataset.high = found.dim;
+      if (!readAs) readAs = chosen.read_as = found.space;
+    }
+    refuse("known-refusal");
+  } catch (error) {
+    unready();
+    refuse("known-refusal", error);
+    return;
+  }
+  try {
+    if (quick && shownMechanism && chosen.mechanism === "auto") chosen.mechanism = shownMechanism;
+    const found = await post("blur", chosen);
+    if (!quick || chosen.mechanism !== "auto") shownMechanism = found.mechanism;
+    lastBlur = {...found, epsilon: Number(chosen.epsilon)};
+    show("blur-picture", found, found.words);
+    refuse("blur-refusal");
+    means();
+    mark();
+    if (!quick) curve({...choices(), mechanism: found.mechanism});
+  } catch (error) {
+    lastBlur = null;
+    for (const id of ["blur-picture", "curve-picture"]) $(id).hidden = true;
+    $("means").replaceChildren(el("p", {}, "Nothing can be released so: see why beside."));
+    refuse("blur-refusal", error);
+  }
+  spend();
+}
+const digits = x => Number(x.toPrecision(3)).toString();
+function means() {
+  const b = lastBlur, e = digits(b.epsilon), share = b.odds / (1 + b.odds);
+  const likely = share < .995 ? `${Math.round(100 * share)}%` : share < .9999 ? `${(100 * share).toFixed(1)}%` : "almost sure";
+  const lines = [
+    el("p", {class: "big"}, `Error up to ${digits(b.error)}, with probability 95%.`),
+    el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
+      : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
+    el("p", {}, `Made by ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
+    el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
+      `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
+  $("means").replaceChildren(...lines);
+  $("means").classList.toggle("bad", b.useless);
+  $("useless-field").hidden = !b.useless && !$("even_if_useless").checked;
+}
+let curveTimer = 0;
+function curve(chosen) {
+  const key = JSON.stringify({...chosen, epsilon: 1, out: "", ledger: "", dataset: "", even_if_useless: false, alone: false, unit: ""});
+  if (key === curveKey) return;
+  clearTimeout(curveTimer);
+  curveTimer = setTimeout(async () => {
+    try {
+      const found = await post("curve", {...chosen, epsilon: 1});
+      curveKey = key; place = found.place;
+      show("curve-picture", found, "The error at 95% against ε, by this mechanism, with your choice marked.");
+      const more = el("details", {}, el("summary", {}, "The same in numbers"), table(["ε", "Error at 95%", ""], found.table));
+      $("curve-picture").querySelector("figcaption").append(more);
+      mark();
+    } catch (error) { $("curve-picture").hidden = true; if (!error.plain && error.message !== "gone") throw error; }
+  }, 400);
+}
+function mark() {
+  const svg = $("curve-picture").querySelector("svg");
+  if (!svg || !place || !lastBlur) return;
+  for (const old of svg.querySelectorAll(".mark, .drop")) old.remove();
+  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(lastBlur.error);
+  if (!(x >= 40 && x <= 400)) return;
+  svg.append(sv("line", {class: "drop", x1: x, x2: x, y1: y, y2: bottom}), sv("circle", {class: "mark", cx: x, cy: y, r: 6}));
+  svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.error)}.`);
+}
+
+/* -- step 4 --------------------------------------------------------------------------------------------------------------- */
+let ledgerKey = "";
+async function askLedger(force) {
+  const chosen = choices(), key = chosen.ledger + "\n" + chosen.dataset;
+  if (key === ledgerKey && !force) return;
+  ledgerKey = key;
+  const left = $("left");
+  try {
+    budget = await post("ledger", chosen);
+    $("dataset-field").hidden = !(budget.datasets?.length > 1);
+    $("dataset-names").replaceChildren(...(budget.datasets || []).map(d => el("option", {value: d})));
+    const lines = budget.words ? [el("p", {}, budget.words)] : budget.datasets ? [el("p", {}, `This ledger has several data sets: ${budget.datasets.join(", ")}. Name the one that pays.`)] : [];
+    if (budget.open?.length) lines.push(el("p", {}, `Charged, but no release is noted for it: ${budget.open.join("; ")}. A program was stopped half-way, or released without a note. It stays charged.`));
+    left.replaceChildren(...lines);
+    left.classList.remove("bad");
+    left.hidden = !lines.length;
+  } catch (error) {
+    if (!error.plain) return;
+    budget = {left: null};
+    left.replaceChildren(el("p", {}, capital(error.message)));
+    left.classList.add("bad");
+    left.hidden = false;
+  }
+  spend();
+}
+async function spend() {
+  const chosen = choices(), box = $("spend"), lines = [];
+  let plan;
+  try { plan = await post("plan", chosen); } catch (error) { refuse("release-refusal", error); return; }
+  const made = releases[plan.id], whom = chosen.unit_column ? `each ${chosen.unit_column}` : chosen.unit;
+  if (made) lines.push(el("p", {class: "big"}, made.done ? "This plan is released already. Releasing it again costs nothing and changes nothing." : "This plan is being released."));
+  else {
+    const open = [!whom && "whom you protect (step 1)", !chosen.file && "the file (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
+    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on the mean of ${chosen.n} records of ${chosen.file}, to protect ${whom}.`));
+    if (!open.length && lastBlur) lines.push(el("p", {}, `The mean will be off by up to ${digits(lastBlur.error)}, with probability 95%.`));
+    if (budget.left !== null) {
+      const rest = Number(budget.left) - Number(chosen.epsilon);
+      lines.push(el("p", {}, rest >= -1e-12 ? `In the ledger: ${budget.left} now, ${digits(Math.max(rest, 0))} afterwards.` : `The ledger has only ${budget.left} left: choose a smaller ε.`));
+    } else if (!chosen.ledger) lines.push(el("p", {}, "No ledger is charged. Several releases about the same people add up, and nobody keeps count."));
+    lines.push(el("p", {}, "It cannot be taken back."));
+  }
+  box.replaceChildren(...lines);
+}
+async function release(event) {
+  event.preventDefault();
+  refuse("release-refusal");
+  $("open").hidden = true; $("do").disabled = true;
+  try {
+    const job = await post("release", choices(), {confirm: $("confirm").value, seen: Object.keys(releases).length});
+    releases[job.id] = job;
+    $("confirm").value = "";
+    await follow(job.id);
+  } catch (error) {
+    refused(error);
+  } finally {
+    $("do").disabled = false; $("progress").hidden = true;
+    askLedger(true);
+  }
+}
+function refused(error) {
+  refuse("release-refusal", error);
+  $("open").hidden = !/exists already/.test(error.message);
+  if (/each record by itself/.test(error.message)) offerAlone("a column");
+  if (/even if useless/.test(error.message)) $("useless-field").hidden = false;
+}
+async function follow(id) {
+  for (;;) {
+    const job = await ask(`api/job/${id}`, null, "GET");
+    releases[id] = job;
+    $("progress").textContent = `${capital(job.stage).slice(0, -1)}…`;
+    $("progress").hidden = job.done;
+    if (job.done) break;
+    await new Promise(resolve => setTimeout(resolve, 150));
+  }
+  const job = releases[id];
+  if (!job.words && !job.charged) delete releases[id];
+  if (job.words) { home(job); $("home").scrollIntoView(); $("home-title").setAttribute("tabindex", "-1"); $("home-title").focus(); }
+  if (job.refusal) refused(Object.assign(new Error(job.refusal), {plain: true}));
+  spend();
+}
+async function reopen() {
+  try {
+    const job = await post("open");
+    releases[job.id] = job;
+    refuse("release-refusal"); $("open").hidden = true;
+    home(job);
+    $("home").scrollIntoView();
+    spend();
+  } catch (error) { refuse("release-refusal", error); }
+}
+
+/* -- step 5 --------------------------------------------------------------------------------------------------------------- */
+const NAMES = {"record.json": "Record (JSON)", "report.html": "Report (HTML)", "picture.png": "Picture (PNG)", "picture.svg": "Picture (SVG)",
+  "value.csv": "Value (CSV)", "value.tps": "Value (TPS)", "value.npy": "Value (NumPy)"};
+function home(job) {
+  $("nothing").hidden = true;
+  $(`job-${job.id}`)?.remove();
+  const take = name => `take/${job.id}/${name}`;
+  const box = el("article", {id: `job-${job.id}`}, el("h3", {}, `Released: ε = ${digits(job.epsilon)}`), el("p", {}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`));
+  if (job.curator.length) box.append(el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, c))));
+  box.append(el("ul", {class: "takes"}, ...job.takes.map(name => el("li", {}, el("a", {class: "button", href: take(name), download: `${job.out.replace(/^.*[\\/]/, "").replace(/\.json$/, "")}-${name}`}, NAMES[name])))));
+  box.append(el("img", {src: take("picture.png") + "?show", alt: "The released mean over the public centre, with its error at 95%"}));
+  box.append(el("h3", {}, "In words"), ...job.words.split("\n").map(line => el("p", {}, line)));
+  box.append(el("h3", {}, "The same on the command line"), el("pre", {tabindex: "0"}, job.command));
+  if (job.python) box.append(el("h3", {}, "The same in Python"), el("pre", {tabindex: "0"}, job.python));
+  $("taken").prepend(box);
+}
+
+/* -- all together ----------------------------------------------------------------------------------------------------------- */
+let timer = 0;
+function changed() {
+  arrange(); keep(); spend(); askLedger();
+  clearTimeout(timer);
+  timer = setTimeout(() => look(false), 120);
+}
+function sliding(range) {
+  slide(range);
+  clearTimeout(timer);
+  look(true);
+  timer = setTimeout(() => { keep(); look(false); }, 350);
+}
+async function dropped(file, id) {
+  const where = id === "file" ? "data-refusal" : "known-refusal";
+  try {
+    const found = await ask(`api/drop?name=${encodeURIComponent(file.name)}`, file);
+    $(id).value = found.path;
+    changed();
+  } catch (error) { refuse(where, error); }
+}
+function droppable(part, target) {
+  part.addEventListener("dragover", event => { event.preventDefault(); part.classList.add("dropping"); });
+  part.addEventListener("dragleave", () => part.classList.remove("dropping"));
+  part.addEventListener("drop", event => {
+    event.preventDefault(); part.classList.remove("dropping");
+    const file = event.dataTransfer.files[0], id = target();
+    if (file && id) dropped(file, id);
+  });
+}
+async function begin() {
+  const state = await ask("api/state", null, "GET");
+  for (const id of ["file", "ledger"]) $(id).value = state[id];
+  $("folder").textContent = `Names without a folder are in ${state.folder}.`;
+  $("file-names").replaceChildren(...state.files.map(f => el("option", {value: f})));
+  $("ledger-names").replaceChildren(...state.ledgers.map(f => el("option", {value: f})));
+  restore();
+  for (const job of state.releases) { releases[job.id] = job; if (job.words) home(job); }
+  document.addEventListener("change", event => { if (event.target.type !== "range" && event.target.id !== "confirm" && event.target.id !== "chooser") changed(); });
+  document.addEventListener("input", event => {
+    if (event.target.type === "range") sliding(event.target);
+    else if (event.target.type === "number") changed();
+  });
+  $("inspect").onclick = inspect;
+  $("go").addEventListener("submit", release);
+  $("open").onclick = reopen;
+  $("stop").onclick = async () => { await ask("api/stop", "{}"); gone("The studio has stopped, as you told it. You may close this page."); };
+  let asking = "";
+  for (const button of document.querySelectorAll("[data-browse]")) button.onclick = () => { asking = button.dataset.browse; $("chooser").click(); };
+  $("chooser").onchange = () => { const file = $("chooser").files[0]; if (file) dropped(file, asking); $("chooser").value = ""; };
+  droppable($("data"), () => picked("who") && "file");
+  droppable($("known"), () => ({center: "center", public: "public"})[picked("how")]);
+  for (const kind of ["dragover", "drop"]) window.addEventListener(kind, event => event.preventDefault());
+  changed();
+  for (const job of state.releases) if (!job.done) follow(job.id);
+  document.documentElement.dataset.ready = "yes";
+}
+begin();

@@ -1,0 +1,226 @@
+"""The server of the page: this machine alone, by a secret address, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import signal
+import socket
+import sys
+import webbrowser
+from collections.abc import Awaitable, Callable, MutableMapping
+from importlib.resources import files
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+from .choices import Choices
+from .studio import PLAIN, Studio, refusal
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import Request
+    from starlette.responses import JSONResponse, Response
+    from starlette.routing import Route
+except ImportError as error:
+    raise ValueError(f"the studio needs the package {error.name}: pip install 'sfumato[studio]'") from None
+
+HOST = "127.0.0.1"
+MOST_JSON = 1 << 20  # bytes
+PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
+TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json", ".png": "image/png"}
+TYPES |= {".svg": "image/svg+xml", ".csv": "text/csv", ".tps": "text/plain"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+Message = MutableMapping[str, Any]
+Receive, Send = Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]
+App = Callable[[Message, Receive, Send], Awaitable[None]]
+
+
+class Guard:
+    """Lets through what comes from the page itself, at its secret address, and puts the strict headers on every answer.
+
+    The secret is the first part of the path.  (A cookie would go to every other port of this machine too.)  ``once`` is another
+    one, for the command that opens the browser, which others on the machine may see: it leads to the page a single time.
+    """
+
+    def __init__(self, app: App, port: int) -> None:
+        self.app, self.token, self.once = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
+
+    @property
+    def address(self) -> str:
+        return f"http://{self.hosts[0]}/{self.token}/"
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
+        answer: Response | None = self.refused(scope)
+        if answer is None and self.once and secrets.compare_digest(first.encode(), self.once.encode()):
+            self.once = ""
+            answer = Response(status_code=303, headers={"Location": self.address})
+        elif answer is None and not secrets.compare_digest(first.encode(), self.token.encode()):
+            answer = _no("this is not the address of the studio: use the one that its command printed", 403)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *own]
+            await send(message)
+
+        if answer is None:
+            await self.app({**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()}, receive, with_headers)
+        else:
+            await answer(scope, receive, with_headers)
+
+    def refused(self, scope: Message) -> Response | None:
+        """The answer to a request that does not come from the page or the address bar."""
+        headers: dict[bytes, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+        host = headers.get(b"host", [])
+        if len(host) != 1 or host[0] not in self.hosts:
+            return _no(f"the studio answers to {HOST} alone, not to another name", 421)
+        origin, site = headers.get(b"origin", []), headers.get(b"sec-fetch-site", [])
+        theirs = any(each != f"http://{host[0]}" for each in origin) or any(
+            each not in ("same-origin", "none") for each in site
+        )
+        if theirs or (scope["method"] not in ("GET", "HEAD") and not origin):
+            return _no("another page asked for this: the studio answers to its own page alone", 403)
+        return None
+
+
+def _no(words: str, status: int) -> Response:
+    return JSONResponse({"refusal": words}, status)
+
+
+def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
+    """The page and what it asks, behind its guard."""
+    work: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "inspect": lambda asked: studio.inspect(Choices.of(asked["choices"])),
+        "known": lambda asked: studio.known(Choices.of(asked["choices"])),
+        "blur": lambda asked: studio.blur(Choices.of(asked["choices"])),
+        "curve": lambda asked: studio.curve(Choices.of(asked["choices"])),
+        "ledger": lambda asked: studio.ledger(Choices.of(asked["choices"])),
+        "plan": lambda asked: {"command": (chosen := Choices.of(asked["choices"])).command(), "id": chosen.id},
+        "release": lambda asked: studio.release(
+            Choices.of(asked["choices"]), str(asked.get("confirm", "")), int(asked.get("seen", -1))
+        ),
+        "open": lambda asked: studio.open(Choices.of(asked["choices"])),
+    }
+
+    async def page(request: Request) -> Response:
+        name = PAGE.get(request.path_params.get("name", ""))
+        if name is None:
+            return _no("there is no such page", 404)
+        return _typed(name, files(__package__).joinpath(name).read_bytes())
+
+    async def state(request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(studio.state))
+
+    async def job(request: Request) -> Response:
+        found = studio.job(request.path_params["id"])
+        return _no("there is no such release: load the page again", 404) if found is None else JSONResponse(found.facts())
+
+    async def ask(request: Request) -> Response:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_JSON:
+                return _no("the page sent too much at once", 413)
+        try:
+            asked = json.loads(bytes(body))
+            if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
+                raise ValueError("the page sent what is not understood: load it again")
+            return JSONResponse(await run_in_threadpool(work[request.path_params["what"]], asked))
+        except KeyError:
+            return _no("the page asked for what is not here: load it again", 404)
+        except PLAIN as error:
+            return _no(refusal(error), 422)
+
+    async def drop(request: Request) -> Response:
+        try:
+            path = studio.drop(request.query_params.get("name", ""))
+            with path.open("wb") as file:
+                async for chunk in request.stream():
+                    file.write(chunk)
+            return JSONResponse({"path": str(path)})
+        except PLAIN as error:
+            return _no(refusal(error), 422)
+
+    async def take(request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            content = await run_in_threadpool(studio.take, request.path_params["id"], name)
+        except PLAIN as error:
+            return _no(refusal(error), 404)
+        response = _typed(name, content)
+        if request.query_params.get("show") is None:
+            response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+    async def end(request: Request) -> Response:
+        stop()
+        return JSONResponse({"stopped": True})
+
+    routes = [
+        Route("/", page),
+        Route("/api/state", state),
+        Route("/api/job/{id}", job),
+        Route("/api/drop", drop, methods=["POST"]),
+        Route("/api/stop", end, methods=["POST"]),
+        Route("/api/{what}", ask, methods=["POST"]),
+        Route("/take/{id}/{name}", take),
+        Route("/{name}", page),
+    ]
+    return Guard(Starlette(routes=routes), port)
+
+
+def _typed(name: str, content: bytes) -> Response:
+    kind = TYPES.get(Path(name).suffix, "application/octet-stream")
+    return Response(content, media_type=kind)
+
+
+def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
+    """Serve the page until it is told to stop; a release that is being made is finished first."""
+    with socket.socket() as own:
+        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            own.bind((HOST, port))
+        except (OSError, OverflowError):
+            raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave --port out") from None
+        studio = Studio(file, ledger)
+        guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1])
+        server = uvicorn.Server(
+            uvicorn.Config(guard, lifespan="off", ws="none", log_level="warning", access_log=False, server_header=False)
+        )
+        tell(f"The studio is open at {guard.address}\nIt runs on this machine alone. Ctrl-C, or the button in the page, ends it.")
+        Thread(target=_warm, daemon=True).start()
+        if browser:
+            once = guard.address.replace(guard.token, guard.once)
+            Thread(target=webbrowser.open, args=(once,), daemon=True).start()
+        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # after what follows, not at once
+        try:
+            server.run(sockets=[own])
+        finally:
+            studio.wait()
+            tell("The studio has stopped.")
+
+
+def _warm() -> None:
+    """Load what the first answers need while the curator reads the page."""
+    from .. import cli, mechanisms, views  # noqa: F401
