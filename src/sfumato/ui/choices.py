@@ -1,4 +1,4 @@
-"""What a curator chose in the page: the options of ``sfumato release`` by their names; and the command and Python of the same."""
+"""What a curator chose in the page: the options of ``sfumato release``; and the command and the Python that do the same."""
 
 from __future__ import annotations
 
@@ -26,9 +26,10 @@ class Choices:
     """Each as the option of the same name; what is empty was not said.  ``alone`` says that each record counts by itself though
     a column repeats, ``n`` is what was planned with, ``read_as`` the space that the curator's inspection found.
 
-    >>> Choices.of({"file": "wings.tps", "center": "reference.tps", "radius": "0.15", "epsilon": 1, "unit": "one wing"}).command()
-    "sfumato release wings.tps --center reference.tps --radius 0.15 --epsilon 1 --unit 'one wing' --out mean.json --plot mean.png
-    --report mean.html"
+    >>> chosen = Choices.of({"file": "wings.tps", "public": "atlas.tps", "epsilon": 1, "unit": "one wing"})
+    >>> chosen.command()
+    "sfumato release wings.tps --public atlas.tps --epsilon 1 --unit 'one wing' --out mean.json --plot mean.png --report
+    mean.html"
     """
 
     file: str = ""
@@ -72,7 +73,9 @@ class Choices:
         if unknown := given.keys() - {part.name for part in fields(cls)}:
             raise ValueError(f"the page sent what is not known here: {', '.join(sorted(map(str, unknown)))}")
         if made.get("prior", "") not in ("", *PRIORS):
-            raise ValueError(f"{made['prior']!r} is nothing that is known of landmarks: give one of {', '.join(PRIORS)}")
+            raise ValueError(
+                f"{made['prior']!r} is nothing that is known of landmarks: give one of {', '.join(PRIORS)}"
+            )
         return cls(**{name: os.path.expanduser(it) if name in FILES else it for name, it in made.items()})
 
     @property
@@ -87,7 +90,9 @@ class Choices:
             public=Path(self.public) if self.public else None,
             center=self.center or None,
             radius=self.radius,
-            **dict.fromkeys([self.prior] if self.prior else [], True),
+            smooth=self.prior == "smooth",
+            open=self.prior == "open",
+            bending=self.prior == "bending",
             modes=self.modes,
         )
 
@@ -116,46 +121,54 @@ class Choices:
         """The Python that makes the same release."""
         import sfumato
 
-        same = Path(self.public).suffix.lower() == Path(self.file).suffix.lower()
-        how = "".join(f", {name}={value!r}" for name, value in self.reading.items() if value)
-        made = f"sf.{space!r}" if type(space).__name__ in sfumato.__all__ else f'space_typed("{_typed(space)}").sized()'
+        made = f"sf.{space!r}"
+        if type(space).__name__ not in sfumato.__all__:
+            made = f"sfumato.spaces.space_typed({_typed(space)!r}).sized()"
+        how, region = self._how(), self._region()
+        imports = ["from dataclasses import replace\n"] if region.startswith("replace") else []
+        imports += ["import sfumato.spaces"] if made.startswith("sfumato") else []
+        lines = [
+            f"space = {made}",
+            f"data = sf.read({self.file!r}, space{how})",
+            f"region = {region}  # public knowledge",
+            f"release = sf.private_mean(data, region, {self._options()})",
+            f"release.save({self.out!r})",
+        ]
+        return "\n".join([*imports, "import sfumato as sf", "", *lines, ""])
+
+    def _how(self) -> str:
+        return "".join(f", {name}={value!r}" for name, value in self.reading.items() if value)
+
+    def _region(self) -> str:
         if self.public:
-            more = "".join(f", {name}={value!r}" for name, value in (("modes", self.modes), ("prior", self.prior)) if value)
-            region = f"sf.Ellipsoid.from_sample(space, sf.read({self.public!r}, space{how if same else ''}){more})"
-        else:
-            word = not Path(self.center).exists()
-            center = "space.present(space.origin())" if word else f"sf.read({self.center!r}, space).points[0]"
-            kind, end = {"": ("Ball", ""), "open": ("Ellipsoid.smooth", ", closed=False")}.get(
-                self.prior, (f"Ellipsoid.{self.prior}", "")
-            )
-            region = f"sf.{kind}(space, {center}, radius={self.radius!r}{end})"
-            region = f"replace({region}, modes={self.modes})" if self.modes else region
+            how = self._how() if Path(self.public).suffix.lower() == Path(self.file).suffix.lower() else ""
+            more = {"modes": self.modes, "prior": self.prior}
+            told = "".join(f", {name}={value!r}" for name, value in more.items() if value)
+            return f"sf.Ellipsoid.from_sample(space, sf.read({self.public!r}, space{how}){told})"
+        center = f"sf.read({self.center!r}, space).points[0]"
+        center = center if Path(self.center).exists() else "space.present(space.origin())"
+        made, end = {
+            "": ("Ball", ""),
+            "smooth": ("Ellipsoid.smooth", ""),
+            "open": ("Ellipsoid.smooth", ", closed=False"),
+            "bending": ("Ellipsoid.bending", ""),
+        }[self.prior]
+        region = f"sf.{made}(space, {center}, radius={self.radius!r}{end})"
+        return f"replace({region}, modes={self.modes})" if self.modes else region
+
+    def _options(self) -> str:
         options = [f"epsilon={self.epsilon!r}"]
         options += [f"mechanism={self.mechanism!r}"] if self.mechanism != "auto" else []
         if self.unit_column:
-            options.append(f"unit=data.labels[{self.unit_column!r}]")
-            options.append(f"unit_name={self.unit or f'one {self.unit_column}: all its records'!r}")
+            name = self.unit or f"one {self.unit_column}: all its records"
+            options += [f"unit=data.labels[{self.unit_column!r}]", f"unit_name={name!r}"]
         else:
             options.append(f"unit={self.unit or 'one record'!r}")
         options += [f"invalid={self.invalid!r}"] if self.invalid != "raise" else []
         options += ["allow_useless=True"] if self.even_if_useless else []
         name = f", dataset={self.dataset!r}" if self.dataset else ""
         options += [f"budget=sf.Ledger({self.ledger!r}{name})"] if self.ledger else []
-        imports = ["from dataclasses import replace\n"] if region.startswith("replace") else []
-        imports += ["import sfumato as sf"]
-        imports += ["from sfumato.spaces import space_typed"] if made.startswith("space_typed") else []
-        return "\n".join(
-            [
-                *imports,
-                "",
-                f"space = {made}",
-                f"data = sf.read({self.file!r}, space{how})",
-                f"region = {region}  # public knowledge",
-                f"release = sf.private_mean(data, region, {', '.join(options)})",
-                f"release.save({self.out!r})",
-                "",
-            ]
-        )
+        return ", ".join(options)
 
 
 def _text(value: Any) -> str:

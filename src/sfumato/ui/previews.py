@@ -1,7 +1,7 @@
 """Pictures from public numbers, as marks for the page to draw: no record and no drawing library is asked.
 
-A picture is a list of panels, each with its title, size and marks; or a table.  A mark has a kind, a class that says what it shows
-(``centre``, ``draw``, ``band``, ``other``, ``frame``), and places in units of the panel.
+A picture is a list of panels, each with its title, size and marks; or a table.  A mark has a kind, places in units of the panel,
+and a class that says what it shows: ``centre``, ``draw``, ``band``, ``other``, ``frame``.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..mechanisms.choice import choose
 from ..mechanisms.plan import Plan, Problem
 from ..privacy import PureDP
 from ..records import Records
-from ..regions import Ball, Ellipsoid, Region
+from ..regions import Ellipsoid, Region
 from ..spaces import Space
 from ..spaces.base import Array
 from ..views.base import Noise
@@ -45,7 +45,7 @@ class Band(NamedTuple):
 def of_region(region: Region, sample: Array | None) -> dict[str, Any]:
     """A public centre with the public specimens it comes from, or with made-up points as far away as the radius.
 
-    >>> from sfumato import Sphere
+    >>> from sfumato import Ball, Sphere
     >>> found = of_region(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), None)
     >>> found["space"], found["radius"], found["dim"]
     ('sphere(dim=2, curvature=1.0)', 0.4, 2)
@@ -61,8 +61,15 @@ def of_region(region: Region, sample: Array | None) -> dict[str, Any]:
         words = f"The public centre (grey), and {OTHERS} made-up records at the distance {region.radius:.3g} from it (thin)."
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
-        words = f"The centre of {len(sample)} public specimens (grey), and some of them (thin); size {region.radius:.3g}."
-    facts = {"space": as_typed(space), "radius": region.radius, "dim": space.dim, "landmarks": space.kind == "landmarks"}
+        words = (
+            f"The centre of {len(sample)} public specimens (grey), and some of them (thin); size {region.radius:.3g}."
+        )
+    facts = {
+        "space": as_typed(space),
+        "radius": region.radius,
+        "dim": space.dim,
+        "landmarks": space.kind == "landmarks",
+    }
     return {**facts, **picture(space, shown, others, "other", None), "words": words}
 
 
@@ -84,14 +91,47 @@ def of_release(region: Region, n: int, epsilon: float, mechanism: str, check: fl
         "directions": directions,
         "dim": space.dim,
         "odds": float(np.exp(min(epsilon, 100.0))),
-        "words": f"{DRAWS} releases (lines and dots) of made-up records about the public centre (grey); the soft part holds the mean "
-        f"with probability {P:.0%}. Not one of your records was read for it.",
+        "words": f"{DRAWS} releases (lines and dots) of made-up records about the public centre (grey); the soft part "
+        f"holds the mean with probability {P:.0%}. Not one of your records was read for it.",
     }
 
 
 def of_errors(region: Region, n: int, mechanism: str, check: float) -> dict[str, Any]:
-    """The error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: x = a + b·log10 ε and so on."""
-    found, until = [], monotonic() + SECONDS
+    """The error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: a, b, c, d, bottom, for
+    x = a + b·log10 ε and y = c + d·log10(error)."""
+    found = _errors(region, n, mechanism, check)
+    errors = np.log10([error for _, error, _ in found])
+    low, high = float(np.floor(10 * errors.min()) / 10 - 0.1), float(np.ceil(10 * errors.max()) / 10 + 0.1)
+    left, right, top, bottom = 52.0, WIDTH - 12, 24.0, 236.0
+    ends = np.log10([EPSILONS[0], EPSILONS[-1]])
+    b, d = (right - left) / (ends[1] - ends[0]), (top - bottom) / (high - low)
+    a, c = left - b * ends[0], bottom - d * low
+
+    def at(epsilon: float, error: float) -> list[float]:
+        return [round(float(a + b * np.log10(epsilon)), 2), round(float(c + d * np.log10(error)), 2)]
+
+    marks: Marks = []
+    for tick in (0.03, 0.1, 0.3, 1, 3, 10):
+        x = at(tick, 1.0)[0]
+        marks += [_line([[x, top], [x, bottom]], "frame"), _word([x, bottom + 16], f"{tick:g}", "tick middle")]
+    for tick in _ticks(low, high):
+        y = at(1.0, tick)[1]
+        marks += [_line([[left, y], [right, y]], "frame"), _word([left - 6, y + 4], f"{tick:.2g}", "tick end")]
+    if 10**low < region.radius < 10**high:
+        y = at(1.0, region.radius)[1]
+        words = "size of the region: useless above"
+        marks += [_line([[left, y], [right, y]], "limit"), _word([right, y - 5], words, "tick end")]
+    marks.append(_line([at(epsilon, error) for epsilon, error, _ in found], "curve"))
+    marks += [_word([(left + right) / 2, bottom + 33], "ε", "tick middle"), _word([4, 14], "error at 95%", "tick")]
+    place = [float(x) for x in (a, b, c, d, bottom)]
+    table = [[f"{epsilon:g}", f"{error:.3g}", "useless" if useless else ""] for epsilon, error, useless in found]
+    return {"panels": [{"title": "", "size": [WIDTH, 276], "marks": marks}], "place": place, "table": table}
+
+
+def _errors(region: Region, n: int, mechanism: str, check: float) -> list[tuple[float, float, bool]]:
+    """ε, the error, and whether it is useless; at fewer ε where planning is slow."""
+    found: list[tuple[float, float, bool]] = []
+    until = monotonic() + SECONDS
     for epsilon in EPSILONS[COARSE_FIRST].tolist():
         if monotonic() > until and len(found) > 2:
             break
@@ -100,33 +140,9 @@ def of_errors(region: Region, n: int, mechanism: str, check: float) -> dict[str,
             found.append((epsilon, float(plan.likely_error), plan.useless))
         except Refusal:
             continue
-    found.sort()
     if not found:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
-    errors = np.log10([error for _, error, _ in found])
-    low, high = float(np.floor(10 * errors.min()) / 10 - 0.1), float(np.ceil(10 * errors.max()) / 10 + 0.1)
-    left, right, top, bottom = 52.0, WIDTH - 12, 14.0, 226.0
-    ends = np.log10([EPSILONS[0], EPSILONS[-1]])
-    b, d = (right - left) / (ends[1] - ends[0]), (top - bottom) / (high - low)
-    a, c = left - b * ends[0], bottom - d * low
-
-    def at(x: float, y: float) -> list[float]:
-        return [round(float(a + b * x), 2), round(float(c + d * y), 2)]
-
-    marks: Marks = []
-    for tick in (0.03, 0.1, 0.3, 1, 3, 10):
-        x = at(np.log10(tick), low)[0]
-        marks += [_line([[x, top], [x, bottom]], "frame"), _word([x, bottom + 16], f"{tick:g}", "tick middle")]
-    for tick in _ticks(low, high):
-        y = at(0, np.log10(tick))[1]
-        marks += [_line([[left, y], [right, y]], "frame"), _word([left - 6, y + 4], f"{tick:.2g}", "tick end")]
-    if low < (size := float(np.log10(region.radius))) < high:
-        marks += [_line([at(ends[0], size), at(ends[1], size)], "limit"), _word([right, at(0, size)[1] - 5], "size of the region: useless above", "tick end")]
-    marks += [_line([at(np.log10(e), np.log10(error)) for e, error, _ in found], "curve")]
-    marks += [_word([(left + right) / 2, bottom + 34], "ε", "tick middle"), _word([left, 10], "error at 95%", "tick start")]
-    place = [float(x) for x in (a, b, c, d, bottom)]
-    table = [[f"{e:g}", f"{error:.3g}", "useless" if useless else ""] for e, error, useless in found]
-    return {"panels": [{"title": "", "size": [WIDTH, 268], "marks": marks}], "place": place, "table": table}
+    return sorted(found)
 
 
 def _ticks(low: float, high: float) -> list[float]:
@@ -177,9 +193,16 @@ def picture(space: Space, center: Array, others: Array, name: str, about: Band |
         return {"panels": _heat(center, others[0], name)}
     if center.shape == (3,) and space.to_degrees(center) is not None:
         return {"panels": [_globe(space, center, others, name, about)]}
-    rows = [(str(i + 1), f"{c:.4g}", *(f"{x:.4g}" for x in row)) for i, (c, row) in enumerate(zip(center.ravel(), others.reshape(len(others), -1)[:3].T, strict=True))]
+    rows = [
+        (str(i + 1), f"{c:.4g}", *(f"{x:.4g}" for x in row))
+        for i, (c, row) in enumerate(zip(center.ravel(), others.reshape(len(others), -1)[:3].T, strict=True))
+    ]
     what = "Made-up release" if name == "draw" else "Public record"
-    return {"panels": [], "head": ["Number", "Public centre", *(f"{what} {i + 1}" for i in range(min(3, len(others))))], "rows": rows[:MOST_ROWS]}
+    return {
+        "panels": [],
+        "head": ["Number", "Public centre", *(f"{what} {i + 1}" for i in range(min(3, len(others))))],
+        "rows": rows[:MOST_ROWS],
+    }
 
 
 class Frame:
@@ -215,7 +238,7 @@ def _word(point: Any, text: str, name: str = "label") -> dict[str, Any]:
 
 def _landmarks(center: Array, others: Array, name: str, about: Band | None) -> list[dict[str, Any]]:
     """In the plane, or from three sides."""
-    k, dim = center.shape
+    dim = center.shape[1]
     titles = dict(zip(combinations(range(dim), 2), ("front: x and y", "top: x and z", "side: y and z"), strict=False))
     return [_side(center, others, name, about, list(axes), title if dim == 3 else "") for axes, title in titles.items()]
 
@@ -230,10 +253,13 @@ def _side(center: Array, others: Array, name: str, about: Band | None, axes: lis
     outline = len(axes) == 2 and center.shape[1] == 2 and looks_like_an_outline(c)
     for at, half, turn in zip(frame(c), (frame.scale * halves).tolist(), turns.tolist(), strict=True):
         if about is not None:
-            marks.append({"t": "ellipse", "p": at, "h": [round(max(x, 0.6), 2) for x in half], "a": -round(turn, 2), "c": "band"})
+            marks.append(
+                {"t": "ellipse", "p": at, "h": [round(max(x, 0.6), 2) for x in half], "a": -round(turn, 2), "c": "band"}
+            )
     for i, one in enumerate(frame(o)):
         style = f"{name} s{i % DRAWS}"
-        marks += [_line(one, style, closed=True)] if outline else [_dot(at, style, 2.0) for at in one]
+        ties = [] if outline else [_line([a, b], "tie") for a, b in zip(frame(c), one, strict=True)]
+        marks += [_line(one, style, closed=True)] if outline else [*ties, *(_dot(at, style, 2.0) for at in one)]
     marks += [_line(frame(c), "centre", closed=True)] if outline else [_dot(at, "centre", 2.6) for at in frame(c)]
     if k <= 30 and not outline:
         marks += [_word([at[0] + 5, at[1] - 5], str(i + 1)) for i, at in enumerate(frame(c))]
@@ -297,14 +323,22 @@ def _heat(center: Array, other: Array, name: str) -> list[dict[str, Any]]:
     """Matrices as cells: blue below 0, orange above, white at 0."""
     most, k = float(max(np.abs(center).max(), np.abs(other).max(), 1e-300)), len(center)
     step, panels = (WIDTH - 24) / k, []
-    for title, matrix in (("public centre", center), ("a made-up release" if name == "draw" else "a made-up record", other)):
+    for title, matrix in (
+        ("public centre", center),
+        ("a made-up release" if name == "draw" else "a made-up record", other),
+    ):
         marks: Marks = []
         for (i, j), value in np.ndenumerate(matrix):
             cell = [round(24 + j * step, 2), round(24 + i * step, 2), round(step, 2), round(step, 2)]
-            marks.append({"t": "cell", "p": cell, "f": _shade(float(value) / most), "s": f"{i + 1}, {j + 1}: {value:.4g}"})
+            marks.append(
+                {"t": "cell", "p": cell, "f": _shade(float(value) / most), "s": f"{i + 1}, {j + 1}: {value:.4g}"}
+            )
         every = -(-k // 12)
         for i in range(0, k, every):
-            marks += [_word([24 + (i + 0.5) * step, 16], str(i + 1), "tick middle"), _word([18, 28 + (i + 0.5) * step], str(i + 1), "tick end")]
+            marks += [
+                _word([24 + (i + 0.5) * step, 16], str(i + 1), "tick middle"),
+                _word([18, 28 + (i + 0.5) * step], str(i + 1), "tick end"),
+            ]
         panels.append({"title": f"{title} (darkest: ±{most:.3g})", "size": [WIDTH, WIDTH], "marks": marks})
     return panels
 
@@ -355,9 +389,23 @@ def _graticule(degrees: Array, reach: float) -> list[tuple[Array, str]]:
     step = next(s for s in (0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30) if s >= width / 3 or s == 30)
     t, lines = np.radians(np.linspace(-180, 180, 1441)), []
     for b in np.arange(np.ceil(max(-90 + step, latitude - width) / step) * step, min(90, latitude + width), step):
-        lines.append((np.stack([np.cos(np.radians(b)) * np.cos(t), np.cos(np.radians(b)) * np.sin(t), np.full_like(t, np.sin(np.radians(b)))], axis=1), f"{b:g}°"))
+        lines.append(
+            (
+                np.stack(
+                    [
+                        np.cos(np.radians(b)) * np.cos(t),
+                        np.cos(np.radians(b)) * np.sin(t),
+                        np.full_like(t, np.sin(np.radians(b))),
+                    ],
+                    axis=1,
+                ),
+                f"{b:g}°",
+            )
+        )
     far = min(180.0, width / max(float(np.cos(np.radians(latitude))), width / 180, 1e-6))
     for a in np.arange(np.ceil((longitude - far) / step) * step, longitude + far, step)[:13]:
         r, s = np.radians(a), np.linspace(-np.pi / 2, np.pi / 2, 721)
-        lines.append((np.stack([np.cos(s) * np.cos(r), np.cos(s) * np.sin(r), np.sin(s)], axis=1), f"{(a + 180) % 360 - 180:g}°"))
+        lines.append(
+            (np.stack([np.cos(s) * np.cos(r), np.cos(s) * np.sin(r), np.sin(s)], axis=1), f"{(a + 180) % 360 - 180:g}°")
+        )
     return lines

@@ -8,7 +8,7 @@ import signal
 import socket
 import sys
 import webbrowser
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread
@@ -24,13 +24,20 @@ try:
     from starlette.requests import Request
     from starlette.responses import JSONResponse, Response
     from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
 except ImportError as error:
     raise ValueError(f"the studio needs the package {error.name}: pip install 'sfumato[studio]'") from None
 
 HOST = "127.0.0.1"
 MOST_JSON = 1 << 20  # bytes
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
-TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".json": "application/json", ".png": "image/png"}
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".png": "image/png",
+}
 TYPES |= {".svg": "image/svg+xml", ".csv": "text/csv", ".tps": "text/plain"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; "
@@ -45,9 +52,6 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-Message = MutableMapping[str, Any]
-Receive, Send = Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 
 class Guard:
@@ -57,7 +61,7 @@ class Guard:
     one, for the command that opens the browser, which others on the machine may see: it leads to the page a single time.
     """
 
-    def __init__(self, app: App, port: int) -> None:
+    def __init__(self, app: ASGIApp, port: int) -> None:
         self.app, self.token, self.once = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
         self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
 
@@ -65,7 +69,7 @@ class Guard:
     def address(self) -> str:
         return f"http://{self.hosts[0]}/{self.token}/"
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
@@ -87,7 +91,7 @@ class Guard:
         else:
             await answer(scope, receive, with_headers)
 
-    def refused(self, scope: Message) -> Response | None:
+    def refused(self, scope: Scope) -> Response | None:
         """The answer to a request that does not come from the page or the address bar."""
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
@@ -134,7 +138,9 @@ def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
 
     async def job(request: Request) -> Response:
         found = studio.job(request.path_params["id"])
-        return _no("there is no such release: load the page again", 404) if found is None else JSONResponse(found.facts())
+        return (
+            _no("there is no such release: load the page again", 404) if found is None else JSONResponse(found.facts())
+        )
 
     async def ask(request: Request) -> Response:
         body = bytearray()
@@ -208,7 +214,9 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
         server = uvicorn.Server(
             uvicorn.Config(guard, lifespan="off", ws="none", log_level="warning", access_log=False, server_header=False)
         )
-        tell(f"The studio is open at {guard.address}\nIt runs on this machine alone. Ctrl-C, or the button in the page, ends it.")
+        tell(
+            f"The studio is open at {guard.address}\nIt runs on this machine alone. Ctrl-C, or the button in the page, ends it."
+        )
         Thread(target=_warm, daemon=True).start()
         if browser:
             once = guard.address.replace(guard.token, guard.once)

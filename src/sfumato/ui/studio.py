@@ -19,7 +19,22 @@ if TYPE_CHECKING:
     from ..release import Release
 
 PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # what the command line says in a sentence
-SHOWN = (".tps", ".nts", ".txt", ".csv", ".tsv", ".json", ".fcsv", ".npy", ".npz", ".mat", ".rds", ".rda", ".rdata", ".parquet")
+SHOWN = (
+    ".tps",
+    ".nts",
+    ".txt",
+    ".csv",
+    ".tsv",
+    ".json",
+    ".fcsv",
+    ".npy",
+    ".npz",
+    ".mat",
+    ".rds",
+    ".rda",
+    ".rdata",
+    ".parquet",
+)
 LEDGERS = (".ledger", ".db", ".sqlite")
 MOST_FILES = 200
 TAKEN = {"record.json", "report.html", "picture.png", "picture.svg", "value.csv", "value.tps", "value.npy"}
@@ -218,7 +233,9 @@ class Studio:
         known, (n, epsilon) = choices.known, _asked(choices)
         known.complete(choices.mechanism)
         if not (choices.unit or choices.unit_column):
-            raise ValueError("say first whom to protect: what one record stands for, or the column that says whose it is")
+            raise ValueError(
+                "say first whom to protect: what one record stands for, or the column that says whose it is"
+            )
         file, out = _file(choices), Path(choices.out)
         ledger = Path(choices.ledger) if choices.ledger else None
         check_outputs({"--out": out}, [file, *known.inputs, *([ledger] if ledger else [])], force=False)
@@ -252,7 +269,9 @@ class Studio:
         except PLAIN as error:
             job.refusal = in_the_page(_sentence(error))
         except BaseException:
-            job.refusal = "something failed inside the program; what it was is on the screen where the studio was started"
+            job.refusal = (
+                "something failed inside the program; what it was is on the screen where the studio was started"
+            )
             raise
         finally:
             self._finish(job, session)

@@ -1,0 +1,581 @@
+"""The studio without a browser: what it answers, to whom, what it reads, and what it spends."""
+
+import asyncio
+import json
+import os
+import shlex
+import socket
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import httpx
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import sfumato as sf
+from sfumato import cli
+from sfumato.files import write_points
+from sfumato.ui import server
+from sfumato.ui.choices import Choices, in_the_page
+from sfumato.ui.previews import of_region, of_release
+from sfumato.ui.studio import Studio
+
+PORT = 8765
+HOME = f"http://127.0.0.1:{PORT}"
+
+
+class Client:
+    """Requests to the server in this process."""
+
+    def __init__(self, app):
+        self.app = app
+
+    def request(self, method, path, **more):
+        async def one():
+            async with httpx.AsyncClient(transport=httpx.ASGITransport(self.app)) as client:
+                return await client.request(method, HOME + path, **more)
+
+        return asyncio.run(one())
+
+    def get(self, path, **more):
+        return self.request("GET", path, **more)
+
+    def post(self, path, **more):
+        return self.request("POST", path, **more)
+
+
+class Page:
+    """The page's side: the same requests that it makes."""
+
+    def __init__(self, file="", ledger=""):
+        self.studio, self.stopped = Studio(file, ledger), []
+        self.guard = server.make_app(self.studio, lambda: self.stopped.append(True), PORT)
+        self.client = Client(self.guard)
+
+    def get(self, path="", **headers):
+        return self.client.get(f"/{self.guard.token}/{path}", headers=headers)
+
+    def post(self, what, choices=None, more=None, **headers):
+        body = {"choices": choices or {}, **(more or {})}
+        return self.client.post(f"/{self.guard.token}/api/{what}", json=body, headers={"origin": HOME, **headers})
+
+    def ask(self, what, choices=None, **more):
+        answer = self.post(what, choices, more)
+        assert answer.status_code == 200, answer.text
+        return answer.json()
+
+    def refused(self, what, choices=None, **more):
+        answer = self.post(what, choices, more)
+        assert answer.status_code == 422, answer.text
+        return answer.json()["refusal"]
+
+    def release(self, choices, confirm="release", seen=None):
+        job = self.ask("release", choices, confirm=confirm, seen=len(self.studio.jobs) if seen is None else seen)
+        for thread in self.studio.threads:
+            thread.join()
+        return self.get(f"api/job/{job['id']}").json()
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """Some shapes, a public template, public specimens, a ledger; and the plan of a release."""
+    rng = np.random.default_rng(0)
+    angle = 2 * np.pi * np.arange(8) / 8
+    template = np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
+    monkeypatch.chdir(tmp_path)
+    for name, count in (("wings.tps", 120), ("public.tps", 20)):
+        shapes = template + rng.normal(0, 0.04, (count, 8, 2))
+        rows = ("".join(f"{x!r} {y!r}\n" for x, y in shape) for shape in shapes.tolist())
+        Path(name).write_text("".join(f"LM=8\n{text}ID={i}\n" for i, text in enumerate(rows)))
+    write_points("reference.tps", template, "landmarks")
+    sf.Ledger.create("study.ledger", epsilon=3, dataset="wings")
+    return tmp_path
+
+
+PLAN = {
+    "file": "wings.tps",
+    "unit": "one wing",
+    "center": "reference.tps",
+    "radius": "0.2",
+    "n": "120",
+    "epsilon": "1",
+    "ledger": "study.ledger",
+    "out": "mean.json",
+}
+
+
+def charges():
+    return [entry for entry in sf.Ledger("study.ledger").verify().entries if entry.kind == "charge"]
+
+
+# -- who is let in ------------------------------------------------------------------------------------------------------
+def test_the_page_and_its_parts_load_with_strict_headers(folder):
+    page = Page()
+    for path, kind in (("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript")):
+        answer = page.get(path)
+        assert answer.status_code == 200
+        assert answer.headers["content-type"].startswith(kind)
+        assert answer.headers["content-security-policy"] == server.POLICY
+        assert answer.headers["cache-control"] == "no-store"
+        assert answer.headers["x-content-type-options"] == "nosniff"
+    assert page.get("other.js").status_code == 404
+    text = page.get().text + page.get("page.js").text + page.get("page.css").text
+    assert "https://" not in text
+    assert text.count("http://") == text.count("http://www.w3.org/2000/svg") == 1  # a name, which nothing asks for
+
+
+def test_a_wrong_token_is_refused(folder):
+    page = Page()
+    other = page.guard.token[:-1] + ("A" if page.guard.token[-1] != "A" else "B")
+    for path in ("/", "/page.js", f"/{other}/", f"/{other}/api/state", "/é/", f"/{page.guard.token}x/"):
+        answer = page.client.get(path)
+        assert answer.status_code == 403, path
+        assert "wings" not in answer.text
+    assert page.client.post(f"/{other}/api/release", json={}, headers={"origin": HOME}).status_code == 403
+
+
+def test_the_address_that_opens_the_browser_works_once(folder):
+    page = Page()
+    once = page.guard.once
+    assert once != page.guard.token
+    first = page.client.get(f"/{once}/")
+    assert (first.status_code, first.headers["location"]) == (303, page.guard.address)
+    assert page.client.get(f"/{once}/").status_code == 403
+    assert page.client.get("//").status_code == 403  # nor does an empty one
+
+
+def test_another_host_is_refused(folder):
+    page = Page()
+    for host in ("evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", f"0.0.0.0:{PORT}"):
+        assert page.get(host=host).status_code == 421, host
+    assert page.get(host=f"localhost:{PORT}").status_code == 200
+
+
+def test_another_origin_can_neither_read_nor_spend(folder):
+    page = Page("wings.tps", "study.ledger")
+    for origin in ("http://evil.example", "null", f"http://127.0.0.1:{PORT + 1}", f"https://127.0.0.1:{PORT}"):
+        assert page.get("api/state", origin=origin).status_code == 403
+        answer = page.post("release", PLAN, {"confirm": "release", "seen": 0}, origin=origin)
+        assert answer.status_code == 403
+        assert "access-control-allow-origin" not in answer.headers
+    assert page.get("api/state", **{"sec-fetch-site": "cross-site"}).status_code == 403
+    assert page.get("api/state", **{"sec-fetch-site": "same-site"}).status_code == 403
+    assert page.get("api/state", **{"sec-fetch-site": "same-origin"}).status_code == 200
+    nobody = page.client.post(
+        f"/{page.guard.token}/api/release", json={"choices": PLAN, "confirm": "release", "seen": 0}
+    )
+    assert nobody.status_code == 403  # a browser says where a POST comes from
+    assert (
+        page.client.request(
+            "OPTIONS", f"/{page.guard.token}/api/release", headers={"origin": "http://evil.example"}
+        ).status_code
+        == 403
+    )
+    assert not page.studio.jobs
+    assert not charges()
+
+
+# -- what is read ---------------------------------------------------------------------------------------------------------
+def test_no_record_is_opened_before_the_release_but_by_inspection(folder, monkeypatch):
+    opened = []
+    monkeypatch.setattr(sys.modules["sfumato.files.reading"].Path, "read_bytes", _noted(Path.read_bytes, opened))
+    page = Page("wings.tps", "study.ledger")
+    page.get()
+    page.get("api/state")
+    for what in ("known", "blur", "curve", "ledger", "plan"):
+        page.ask(what, PLAN)
+    assert "reference.tps" in opened  # the watch works
+    assert "wings.tps" not in opened
+    assert "confirm" not in page.refused("release", PLAN, confirm="yes", seen=0)
+    assert "wings.tps" not in opened
+    page.ask("inspect", PLAN)
+    assert opened.count("wings.tps") > 0
+    del opened[:]
+    page.release(PLAN)
+    assert "wings.tps" in opened
+
+
+def _noted(read, opened):
+    def noted(path):
+        opened.append(path.name)
+        return read(path)
+
+    return noted
+
+
+def test_previews_do_not_depend_on_the_records(folder):
+    page = Page()
+    before = [page.ask(what, PLAN) for what in ("known", "blur")]
+    Path("wings.tps").write_text("nothing that can be read")
+    again = Page()
+    assert [again.ask(what, PLAN) for what in ("known", "blur")] == before
+
+
+def test_the_file_of_the_records_is_not_public(folder):
+    page = Page()
+    for public in ({"public": "wings.tps", "center": "", "radius": ""}, {"center": "./wings.tps"}):
+        assert "not public" in page.refused("blur", PLAN | public)
+
+
+def test_inspection_tells_the_curator(folder):
+    found = Page().ask("inspect", {"file": "wings.tps"})
+    assert (found["n"], found["space"], found["bad_records"], found["may_be"]) == (120, "shapes(landmarks=8)", 0, [])
+    lines = ["subject,lat,lon", *(f"s{i // 2},{10 + i % 7},{20 + i % 5}" for i in range(60))]
+    Path("places.csv").write_text("\n".join(lines) + "\n")
+    found = Page().ask("inspect", {"file": "places.csv", "unit_column": "subject"})
+    assert (found["n"], found["records"], list(found["repeats"])) == (30, 60, ["subject"])
+    assert "no/such.tps" in Page().refused("inspect", {"file": "no/such.tps"})
+    np.save("vectors.npy", np.random.default_rng(0).normal(size=(20, 3)))
+    assert set(Page().ask("inspect", {"file": "vectors.npy"})["may_be"]) >= {"euclidean", "sphere"}
+
+
+def test_a_dropped_file_is_kept_until_the_studio_stops(folder):
+    page = Page()
+    answer = page.client.post(
+        f"/{page.guard.token}/api/drop?name=../../a/dropped.tps",
+        content=Path("wings.tps").read_bytes(),
+        headers={"origin": HOME},
+    )
+    path = Path(answer.json()["path"])
+    assert path.name == "dropped.tps"
+    assert path.read_bytes() == Path("wings.tps").read_bytes()
+    assert path.parent.stat().st_mode & 0o077 == 0  # the curator's alone
+    assert page.ask("inspect", {"file": str(path)})["n"] == 120
+    page.studio.wait()
+    assert not path.exists()
+
+
+# -- pictures ---------------------------------------------------------------------------------------------------------------
+def regions():
+    rng = np.random.default_rng(1)
+    turn = 2 * np.pi * np.arange(50) / 50
+    outline = np.stack([2 * np.cos(turn), np.sin(turn)], axis=1)
+    shapes, solids = sf.PlanarShapes(landmarks=50), sf.Shapes3D(landmarks=9)
+    return {
+        "ball": sf.Ball(shapes, outline, 0.125),
+        "sample": sf.Ellipsoid.from_sample(shapes, outline + rng.normal(0, 0.02, (26, 50, 2))),
+        "smooth": sf.Ellipsoid.smooth(shapes, outline, 0.125),
+        "solids": sf.Ball(solids, rng.normal(size=(9, 3)), 0.2),
+        "ellipses": sf.Ball(sf.SPD(size=2), np.diag([2.0, 1.0]), 1.0),
+        "heat": sf.Ball(sf.SPD(size=5), np.eye(5), 1.0),
+        "globe": sf.Ball(sf.Sphere(dim=2), [0.0, 0.6, 0.8], 0.4),
+        "table": sf.Ball(sf.Euclidean(dim=4), [0.0, 1.0, 2.0, 3.0], 1.0),
+        "angles": sf.Ball(sf.Torus(dim=2), [0.0, 1.0], 0.5),
+    }
+
+
+@pytest.mark.parametrize("name", regions())
+def test_every_kind_of_record_has_a_picture(name):
+    region = regions()[name]
+    known = of_region(region, None)
+    found = of_release(region, 400, 1.0, "auto", 0.1)
+    json.dumps([known, found], allow_nan=False)
+    assert found["error"] == pytest.approx(sf.plan(region, n=400, epsilon=1.0)[0].error_95)
+    panels = {"solids": 3, "ellipses": 1, "heat": 2, "table": 0, "angles": 0}.get(name, 1)
+    assert [len(each["panels"]) for each in (known, found)] == [panels, panels]
+    assert bool(found.get("rows")) == (panels == 0)
+    for panel in found["panels"]:  # what is drawn is inside the picture, the frame of which is wide enough for the band
+        at = np.array([p for m in panel["marks"] if m["t"] in ("dot", "ellipse") for p in [m["p"]]] or [[0, 0]])
+        assert (at >= 0).all()
+        assert (at <= panel["size"]).all()
+
+
+def test_the_band_holds_the_releases_that_are_drawn():
+    """At ε four times smaller the band, and the spread of releases, are wider by about as much; a band that ignored ε fails."""
+    region = regions()["globe"]
+    widths, spreads = [], []
+    for epsilon in (0.25, 1.0):
+        found = of_release(region, 400, epsilon, "laplace", 0.1)["panels"][0]
+        half = np.sin(np.radians(float(found["title"].split("°")[0])) / 2) / 200  # one unit of the panel on the sphere
+        band = np.array(next(m["p"] for m in found["marks"] if m["c"] == "band"))
+        draws = np.array([m["p"] for m in found["marks"] if m["c"].startswith("draw")])
+        widths.append(half * np.ptp(band[:, 0]) / 2)
+        spreads.append(half * np.linalg.norm(draws - 200, axis=1).mean())
+    assert widths[0] / widths[1] == pytest.approx(4, rel=0.15)
+    assert spreads[0] / spreads[1] == pytest.approx(4, rel=0.3)
+    assert spreads[0] < widths[0]
+
+
+def test_the_curve_passes_through_what_the_blur_says(folder):
+    page = Page()
+    blur = page.ask("blur", PLAN)
+    found = page.ask("curve", PLAN | {"mechanism": blur["mechanism"]})
+    a, b, c, d, _ = found["place"]
+    line = np.array(next(m["p"] for m in found["panels"][0]["marks"] if m["c"] == "curve"))
+    at = np.interp(a, line[:, 0], line[:, 1])  # ε = 1 stands at a
+    assert at == pytest.approx(c + d * np.log10(blur["error"]), abs=2.0)
+    assert b > 0 > d
+
+
+# -- the release --------------------------------------------------------------------------------------------------------------
+def test_a_release_is_charged_once_however_often_it_is_asked_for(folder):
+    page = Page("wings.tps", "study.ledger")
+    job = page.release(PLAN)
+    assert (job["stage"], job["refusal"], job["charged"]) == ("done", "", True)
+    assert len(charges()) == 1
+    text = Path("mean.json").read_text()
+    for seen in (0, 1, 7):  # a reload, a second tab, a page that is out of date
+        assert page.release(PLAN, confirm="", seen=seen)["id"] == job["id"]
+    state = page.get("api/state").json()
+    assert [each["id"] for each in state["releases"]] == [job["id"]]
+    assert len(charges()) == 1
+    assert Path("mean.json").read_text() == text
+    assert sf.Ledger("study.ledger").left == 2
+
+
+def test_two_tabs_at_the_same_moment_release_once(folder):
+    page = Page()
+    start, found = threading.Barrier(4), []
+
+    def tab():
+        start.wait()
+        found.append(page.studio.release(Choices.of(PLAN), "release", 0)["id"])
+
+    tabs = [threading.Thread(target=tab) for _ in range(4)]
+    for each in tabs:
+        each.start()
+    for each in (*tabs, *page.studio.threads):
+        each.join()
+    page.studio.wait()
+    assert len(set(found)) == 1
+    assert len(charges()) == 1
+
+
+def test_a_tab_that_has_not_seen_the_last_release_cannot_make_another(folder):
+    page = Page()
+    page.release(PLAN)
+    assert "another tab" in page.refused(
+        "release", PLAN | {"epsilon": "0.5", "out": "b.json"}, confirm="release", seen=0
+    )
+    assert len(charges()) == 1
+    job = page.release(PLAN | {"epsilon": "0.5", "out": "b.json"}, confirm="0.50", seen=1)
+    assert job["stage"] == "done"
+    assert len(charges()) == 2
+
+
+def test_a_record_that_is_there_is_kept_and_can_be_opened(folder):
+    """As after a studio that was killed once its release was written: nothing is lost, and nothing is spent again."""
+    first = Page().release(PLAN)
+    page = Page()
+    assert "exists already" in page.refused("release", PLAN, confirm="release", seen=0)
+    job = page.ask("open", PLAN)
+    assert job["words"] == first["words"]
+    assert page.get(f"take/{job['id']}/record.json").json() == json.loads(Path("mean.json").read_text())
+    assert len(charges()) == 1
+
+
+def test_a_studio_killed_after_the_charge_leaves_one_charge_and_says_so(folder):
+    code = """
+import os, sys
+from sfumato.release import Release
+from sfumato.ui.choices import Choices
+from sfumato.ui.studio import Studio
+Release.save = lambda *a, **b: os._exit(9)
+studio = Studio()
+studio.release(Choices.of(eval(sys.argv[1])), "release", 0)
+studio.wait()
+"""
+    died = subprocess.run([sys.executable, "-c", code, repr(PLAN)], env=_env(), check=False)
+    assert died.returncode == 9
+    assert len(charges()) == 1
+    assert not Path("mean.json").exists()
+    page = Page()
+    found = page.ask("ledger", PLAN)
+    assert found["left"] == "2"
+    assert found["open"][0].startswith("line 2: ε 1 ")
+    page.get("api/state")
+    assert len(charges()) == 1  # a new studio does not go on by itself
+    assert page.release(PLAN)["stage"] == "done"  # who confirms again, pays again
+    assert [line.split(":")[0] for line in page.ask("ledger", PLAN)["open"]] == ["line 2"]
+
+
+def _env():
+    return {**os.environ, "PYTHONPATH": str(Path(sf.__file__).parents[1])}
+
+
+def test_a_failure_after_the_charge_is_told_and_not_tried_again(folder, monkeypatch):
+    page = Page()
+    monkeypatch.setattr("sfumato.release.Release.save", _broken)
+    job = page.release(PLAN)
+    assert job["charged"]
+    assert "kept here" in job["refusal"]  # it is made: it can be taken home
+    assert page.get(f"take/{job['id']}/value.csv").status_code == 200
+    assert page.release(PLAN)["id"] == job["id"]
+    assert len(charges()) == 1
+
+
+def _broken(*_, **__):
+    raise OSError(28, "No space left on device")
+
+
+REFUSALS = {
+    "nobody is protected": ({"unit": ""}, "whom to protect"),
+    "no confirmation": ({}, "type the word release"),
+    "too much": ({"epsilon": "5"}, "only 3 of 3 is left"),
+    "nothing public": ({"center": ""}, "the radius needs the centre too"),
+    "no radius": ({"radius": ""}, "the centre needs the radius too"),
+    "no such ledger": ({"ledger": "no.ledger"}, "there is no ledger"),
+    "no number": ({"epsilon": "x"}, "is not a number"),
+    "a useless epsilon": ({"epsilon": "-1"}, "epsilon"),
+    "its own input": ({"out": "wings.tps"}, "would replace wings.tps"),
+    "no folder": ({"out": "no/mean.json"}, "there is no folder"),
+    "unknown": ({"colour": "red"}, "colour"),
+    "no file": ({"file": ""}, "name the file"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSALS)
+def test_what_is_refused_before_a_record_is_read(folder, name, monkeypatch):
+    change, words = REFUSALS[name]
+    monkeypatch.setattr("sfumato.cli.load", None)  # reading would fail
+    page = Page()
+    said = page.refused("release", PLAN | change, confirm="" if name == "no confirmation" else "release", seen=0)
+    assert words in said
+    assert "--" not in said
+    assert not charges()
+    assert not page.studio.jobs
+
+
+LATER = {
+    "another n": ({"n": "119"}, "set n to 120"),
+    "useless": ({"epsilon": "0.05"}, "tick “release even if useless”"),
+    "no such file": ({"file": "gone.tps"}, "gone.tps"),
+    "no such column": ({"unit": "", "unit_column": "subject"}, "there is no column 'subject'"),
+    "wrong kind": ({"space": "spd"}, "wings.tps"),
+    "repeats": ({"file": "twice.tps"}, "“a column says whose record it is”"),
+    "a bad record": ({"file": "bad.tps"}, "“put the public centre in its place”"),
+}
+
+
+@pytest.mark.useful
+@pytest.mark.parametrize("name", LATER)
+def test_what_is_refused_once_the_records_are_read_costs_nothing_either(folder, name):
+    text = Path("wings.tps").read_text()
+    Path("twice.tps").write_text(text.replace("ID=1\n", "ID=0\n"))
+    Path("bad.tps").write_text(text.replace(text.splitlines()[1], "nan nan", 1))
+    change, words = LATER[name]
+    page = Page()
+    job = page.release(PLAN | change)
+    assert job["stage"] == "stopped"
+    assert words in job["refusal"]
+    assert "--" not in job["refusal"]
+    assert not job["charged"]
+    assert not charges()
+    assert not Path("mean.json").exists()
+    assert page.release(PLAN)["stage"] == "done"  # and it can be mended
+
+
+def test_an_answer_about_repeats_lets_the_release_go_on(folder):
+    Path("twice.tps").write_text(Path("wings.tps").read_text().replace("ID=1\n", "ID=0\n"))
+    assert Page().release(PLAN | {"file": "twice.tps", "alone": True})["stage"] == "done"
+    job = Page().release(PLAN | {"file": "twice.tps", "unit": "", "unit_column": "ID", "n": "119", "out": "b.json"})
+    assert job["stage"] == "done"
+
+
+def test_what_is_taken_home(folder):
+    page = Page()
+    job = page.release(PLAN)
+    assert set(job["takes"]) >= {"record.json", "report.html", "picture.png", "picture.svg", "value.tps", "value.csv"}
+    for name in job["takes"]:
+        answer = page.get(f"take/{job['id']}/{name}")
+        assert answer.headers["content-disposition"] == f'attachment; filename="{name}"'
+        Path(f"taken-{name}").write_bytes(answer.content)
+    assert sf.Release.load("taken-record.json").sha256 == sf.Release.load("mean.json").sha256
+    value = sf.Release.load("mean.json").value
+    for name in ("taken-value.tps", "taken-value.csv"):
+        np.testing.assert_array_equal(sf.read(name).points[0], value)
+    assert Path("taken-picture.png").read_bytes().startswith(b"\x89PNG")
+    assert "What is promised" in Path("taken-report.html").read_text(encoding="utf-8")
+    assert all("curator" not in Path(f"taken-{name}").read_bytes().decode("latin-1") for name in job["takes"])
+    assert "public ball" in job["curator"][0]
+    assert page.get(f"take/{job['id']}/../../wings.tps").status_code in (403, 404)
+    assert page.get("take/nothing/record.json").status_code == 404
+
+
+def test_stopping(folder):
+    page = Page()
+    assert page.post("stop").json() == {"stopped": True}
+    assert page.stopped == [True]
+
+
+# -- the same as the others ---------------------------------------------------------------------------------------------------
+SAME = {
+    "ball": {},
+    "sample": {"center": "", "radius": "", "public": "public.tps"},
+    "modes": {"center": "", "radius": "", "public": "public.tps", "modes": "3"},
+    "smooth": {"prior": "smooth", "modes": "4"},
+    "open": {"prior": "open"},
+    "laplace": {"mechanism": "laplace"},
+    "by column": {"unit": "", "unit_column": "ID"},
+    "directions": {"file": "places.csv", "center": "pole.csv", "unit": "one place", "n": "90"},
+    "matrices": {
+        "file": "matrices.npy",
+        "center": "identity",
+        "radius": "1.5",
+        "unit": "one person",
+        "n": "200",
+        "space": "spd",
+    },
+}
+
+
+@pytest.mark.parametrize("name", SAME)
+def test_studio_command_and_python_give_the_same_record(folder, name):
+    rng = np.random.default_rng(3)
+    rows = [f"{10 + x:.4f},{20 + y:.4f}" for x, y in rng.normal(0, 2, (90, 2))]
+    Path("places.csv").write_text("\n".join(["lat,lon", *rows]) + "\n")
+    Path("pole.csv").write_text("lat,lon\n9,21\n")
+    tall = rng.normal(size=(200, 30, 2))
+    np.save("matrices.npy", np.einsum("nki,nkj->nij", tall, tall) / 30)
+    plan = {**PLAN, **SAME[name], "even_if_useless": True}
+    page = Page()
+    job = page.release(plan)
+    assert job["stage"] == "done", job["refusal"]
+    records = [_public("mean.json")]
+    Path("mean.json").unlink()
+    result = CliRunner().invoke(cli.app, shlex.split(job["command"])[1:])
+    assert result.exit_code == 0, result.output
+    records.append(_public("mean.json"))
+    Path("mean.json").unlink()
+    exec(job["python"], {})
+    records.append(_public("mean.json"))
+    if "public" not in SAME[name]:  # there a private look decides between two charts
+        assert records[0] == records[1] == records[2]
+    paid = [json.loads(entry.record) for entry in charges()]  # all that is public, before the draw
+    assert len(paid) == 3
+    assert paid[0] | {"time": ""} == paid[1] | {"time": ""} == paid[2] | {"time": ""}
+    for key in ("guarantee", "n", "space", "mechanism", "version"):
+        assert records[0][key] == records[1][key] == records[2][key]
+
+
+def _public(path):
+    """A record without its value, what follows from that, and its time."""
+    record = json.loads(Path(path).read_text())
+    return {key: record[key] for key in record.keys() - {"value", "time", "sha256", "unprojected", "bias", "degrees"}}
+
+
+# -- words --------------------------------------------------------------------------------------------------------------
+def test_words_of_the_command_line_become_those_of_the_page():
+    assert "--" not in in_the_page("--modes counts directions: give --public, --smooth, --open or --bending too")
+    assert in_the_page("a dash - and an em -- dash") == "a dash - and an em -- dash"
+
+
+def test_the_first_page_needs_no_numerical_library():
+    """It comes at once: what is slow to load is loaded meanwhile."""
+    code = (
+        "import sys, sfumato.ui.server as s; s.make_app(s.Studio(), print, 1); "
+        "print([m for m in ('scipy', 'matplotlib', 'numba') if m in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_env())
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_port_in_use_is_named():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(ValueError, match="is in use"):
+            server.serve("", "", taken.getsockname()[1], False, print)
