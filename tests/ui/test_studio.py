@@ -17,7 +17,6 @@ from typer.testing import CliRunner
 
 import sfumato as sf
 from sfumato import cli
-from sfumato.files import write_points
 from sfumato.ui import server
 from sfumato.ui.choices import Choices, in_the_page
 from sfumato.ui.previews import of_region, of_release
@@ -77,22 +76,6 @@ class Page:
         for thread in self.studio.threads:
             thread.join()
         return self.get(f"api/job/{job['id']}").json()
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """Some shapes, a public template, public specimens, a ledger; and the plan of a release."""
-    rng = np.random.default_rng(0)
-    angle = 2 * np.pi * np.arange(8) / 8
-    template = np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
-    monkeypatch.chdir(tmp_path)
-    for name, count in (("wings.tps", 120), ("public.tps", 20)):
-        shapes = template + rng.normal(0, 0.04, (count, 8, 2))
-        rows = ("".join(f"{x!r} {y!r}\n" for x, y in shape) for shape in shapes.tolist())
-        Path(name).write_text("".join(f"LM=8\n{text}ID={i}\n" for i, text in enumerate(rows)))
-    write_points("reference.tps", template, "landmarks")
-    sf.Ledger.create("study.ledger", epsilon=3, dataset="wings")
-    return tmp_path
 
 
 PLAN = {

@@ -6,7 +6,7 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -81,7 +81,7 @@ class Choices:
     @property
     def id(self) -> str:
         """One for each plan: the same choices are the same release, however often they are sent."""
-        return sha256(canonical(asdict(self)).encode()).hexdigest()[:20]
+        return sha256(canonical(asdict(replace(self, read_as=""))).encode()).hexdigest()[:20]
 
     @property
     def known(self) -> Known:

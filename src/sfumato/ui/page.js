@@ -28,7 +28,7 @@ function refuse(id, error) {
   $(id).textContent = error ? capital(error.message) : "";
   $(id).hidden = !error;
 }
-const capital = words => words.charAt(0).toUpperCase() + words.slice(1) + (/[.!?]$/.test(words) ? "" : ".");
+const capital = words => (/^[a-z]+[ ,]/.test(words) ? words.charAt(0).toUpperCase() + words.slice(1) : words) + (/[.!?]$/.test(words) ? "" : ".");
 
 /* -- making elements: text only, never markup ------------------------------------------------------------------------- */
 function el(tag, look = {}, ...inside) {

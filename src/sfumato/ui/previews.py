@@ -1,7 +1,7 @@
 """Pictures from public numbers, as marks for the page to draw: no record and no drawing library is asked.
 
-A picture is a list of panels, each with its title, size and marks; or a table.  A mark has a kind, places in units of the panel,
-and a class that says what it shows: ``centre``, ``draw``, ``band``, ``other``, ``frame``.
+A picture is a list of panels, each with its title, size and marks; or a table.  A mark has a kind, places in the panel, and a
+class that says what it shows: ``centre``, ``draw``, ``band``, ``other``, ``frame``.
 """
 
 from __future__ import annotations

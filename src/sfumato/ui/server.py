@@ -207,6 +207,7 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
         own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             own.bind((HOST, port))
+            own.listen()  # from now on a browser waits for the first answer
         except (OSError, OverflowError):
             raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave --port out") from None
         studio = Studio(file, ledger)

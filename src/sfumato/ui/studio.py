@@ -113,6 +113,8 @@ class Studio:
         for path in public:
             if choices.file and Path(choices.file).resolve() == path.resolve():
                 raise ValueError(f"{path}: is the file of the records itself, so it is not public; {OTHERS}")
+        if known.center is not None and not public and not known.center.isalpha():
+            raise ValueError(f"{known.center}: there is no such file; give a file with one public record")
         marks = [(str(path), path.stat().st_mtime_ns) for path in public]
         key = (known, name, tuple(choices.reading.items()), tuple(marks))
         if self._region is not None and self._region[0] == key:
