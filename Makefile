@@ -7,7 +7,7 @@ PYTEST := -n 2 --dist worksteal --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-oldest test-processors lint docs tutorials agreement bench audit clean
+.PHONY: demo test test-browser test-oldest test-processors lint docs tutorials agreement bench audit clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -42,6 +42,11 @@ BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/sampling
 test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)
+
+# the page in a real browser, which is fetched where Debian's packages can be
+test-browser: $(VENV)/installed
+	command -v chromedriver >/dev/null || (apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver)
+	$(BIN)/python -m pytest --quiet tests/ui
 
 # everything, once for each choice of kernels that this processor can run
 test-processors: $(VENV)/installed
