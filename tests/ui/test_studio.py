@@ -257,6 +257,8 @@ def test_every_kind_of_record_has_a_picture(name):
     found = of_release(region, 400, 1.0, "auto", 0.1)
     json.dumps([known, found], allow_nan=False)
     assert found["error"] == pytest.approx(sf.plan(region, n=400, epsilon=1.0)[0].error_95)
+    directions = sf.plan(region, n=400, epsilon=1.0)[0].directions
+    assert found["directions"] == (directions or region.space.dim)
     panels = {"solids": 3, "ellipses": 1, "heat": 2, "table": 0, "angles": 0}.get(name, 1)
     assert [len(each["panels"]) for each in (known, found)] == [panels, panels]
     assert bool(found.get("rows")) == (panels == 0)

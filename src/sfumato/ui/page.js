@@ -1,6 +1,7 @@
 "use strict";
 const $ = id => document.getElementById(id);
 const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior"];
+const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
 const NUMBERS = ["n", "epsilon"];
 let releases = {}, readAs = "", shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
 
@@ -44,6 +45,7 @@ function sv(tag, look) {
 }
 function drawn(panel, words) {
   const svg = sv("svg", {viewBox: `0 0 ${panel.size[0]} ${panel.size[1]}`, role: "img", "aria-label": [panel.title, words].filter(Boolean).join(". ")});
+  const soft = svg.appendChild(sv("g", {class: "bands"}));  // one wash, however many overlap
   for (const m of panel.marks) {
     let made;
     if (m.t === "line") made = sv(m.closed ? "polygon" : "polyline", {points: m.p.map(p => p.join()).join(" "), class: m.c});
@@ -53,7 +55,7 @@ function drawn(panel, words) {
       made = sv("rect", {x: m.p[0], y: m.p[1], width: m.p[2], height: m.p[3], fill: m.f});
       made.append(Object.assign(sv("title", {}), {textContent: m.s}));
     } else made = Object.assign(sv("text", {x: m.p[0], y: m.p[1], class: m.c}), {textContent: m.s});
-    svg.append(made);
+    (m.c === "band" ? soft : svg).append(made);
   }
   return svg;
 }
@@ -194,7 +196,6 @@ async function looked(quick) {
       show("known-picture", found, found.words);
       $("prior-field").hidden = !found.landmarks;
       $("modes-range").dataset.high = found.dim;
-      if (!readAs) readAs = chosen.read_as = found.space;
     }
     refuse("known-refusal");
   } catch (error) {
@@ -211,7 +212,7 @@ async function looked(quick) {
     refuse("blur-refusal");
     means();
     mark();
-    if (!quick) curve({...choices(), mechanism: found.mechanism});
+    if (!quick) curve({...choices(), mechanism: found.mechanism, modes: $("modes-field").hidden ? "" : found.directions});
   } catch (error) {
     lastBlur = null;
     for (const id of ["blur-picture", "curve-picture"]) $(id).hidden = true;
@@ -244,7 +245,7 @@ function curve(chosen) {
     try {
       const found = await post("curve", {...chosen, epsilon: 1});
       curveKey = key; place = found.place;
-      show("curve-picture", found, "The error at 95% against ε, by this mechanism, with your choice marked.");
+      show("curve-picture", found, `The error at 95% against ε, by ${chosen.mechanism}${chosen.modes ? " in as many directions" : ""}, with your choice marked.`);
       const more = el("details", {}, el("summary", {}, "The same in numbers"), table(["ε", "Error at 95%", ""], found.table));
       $("curve-picture").querySelector("figcaption").append(more);
       mark();
@@ -387,7 +388,7 @@ async function dropped(file, id) {
   try {
     const found = await ask(`api/drop?name=${encodeURIComponent(file.name)}`, file);
     $(id).value = found.path;
-    changed();
+    $(id).dispatchEvent(new Event("change", {bubbles: true}));
   } catch (error) { refuse(where, error); }
 }
 function droppable(part, target) {
@@ -407,7 +408,10 @@ async function begin() {
   $("ledger-names").replaceChildren(...state.ledgers.map(f => el("option", {value: f})));
   restore();
   for (const job of state.releases) { releases[job.id] = job; if (job.words) home(job); }
-  document.addEventListener("change", event => { if (event.target.type !== "range" && event.target.id !== "confirm" && event.target.id !== "chooser") changed(); });
+  document.addEventListener("change", event => {
+    if (OF_THE_FILE.includes(event.target.id)) { readAs = ""; $("seen").hidden = true; }
+    if (event.target.type !== "range" && event.target.id !== "confirm" && event.target.id !== "chooser") changed();
+  });
   document.addEventListener("input", event => {
     if (event.target.type === "range") sliding(event.target);
     else if (event.target.type === "number") changed();

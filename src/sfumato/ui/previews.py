@@ -16,6 +16,7 @@ import numpy as np
 from ..errors import Refusal
 from ..mechanisms.choice import choose
 from ..mechanisms.plan import Plan, Problem
+from ..mechanisms.tangent import TangentPlan
 from ..privacy import PureDP
 from ..records import Records
 from ..regions import Ellipsoid, Region
@@ -27,7 +28,14 @@ from ..views.shapes import looks_like_an_outline
 WIDTH = 400.0  # of a panel
 DRAWS, OTHERS, SYNTHETIC = 4, 12, 60  # releases shown, points shown about a centre, synthetic records
 P = 0.95
+JUST_SEEN = 0.015  # of the size of a shape: a band that is narrower is drawn larger, and the picture says so
 MOST_CELLS, MOST_ROWS = 24, 30  # of a heat map on each side, of a table
+BAND = f"the soft part holds the mean with probability {P:.0%}."
+SHOWN = {
+    "points": f"{DRAWS} releases (blue) of made-up records about the public centre (grey); {BAND}",
+    "cells": "The public centre, and a release of made-up records about it.",
+    "table": "The public centre, and releases of made-up records about it.",
+}
 EPSILONS = np.round(np.geomspace(0.03, 10, 13), 4)
 COARSE_FIRST = [0, 12, 6, 3, 9, 1, 5, 7, 11, 2, 4, 8, 10]  # of these, where planning is slow
 SECONDS = 1.5
@@ -91,8 +99,7 @@ def of_release(region: Region, n: int, epsilon: float, mechanism: str, check: fl
         "directions": directions,
         "dim": space.dim,
         "odds": float(np.exp(min(epsilon, 100.0))),
-        "words": f"{DRAWS} releases (lines and dots) of made-up records about the public centre (grey); the soft part "
-        f"holds the mean with probability {P:.0%}. Not one of your records was read for it.",
+        "words": f"{SHOWN[drawn['as']]} Not one of your records was read for it.",
     }
 
 
@@ -102,7 +109,7 @@ def of_errors(region: Region, n: int, mechanism: str, check: float) -> dict[str,
     found = _errors(region, n, mechanism, check)
     errors = np.log10([error for _, error, _ in found])
     low, high = float(np.floor(10 * errors.min()) / 10 - 0.1), float(np.ceil(10 * errors.max()) / 10 + 0.1)
-    left, right, top, bottom = 52.0, WIDTH - 12, 24.0, 236.0
+    left, right, top, bottom = 52.0, WIDTH - 12, 30.0, 236.0
     ends = np.log10([EPSILONS[0], EPSILONS[-1]])
     b, d = (right - left) / (ends[1] - ends[0]), (top - bottom) / (high - low)
     a, c = left - b * ends[0], bottom - d * low
@@ -122,7 +129,7 @@ def of_errors(region: Region, n: int, mechanism: str, check: float) -> dict[str,
         words = "size of the region: useless above"
         marks += [_line([[left, y], [right, y]], "limit"), _word([right, y - 5], words, "tick end")]
     marks.append(_line([at(epsilon, error) for epsilon, error, _ in found], "curve"))
-    marks += [_word([(left + right) / 2, bottom + 33], "ε", "tick middle"), _word([4, 14], "error at 95%", "tick")]
+    marks += [_word([(left + right) / 2, bottom + 33], "ε", "tick middle"), _word([4, 13], "error at 95%", "tick")]
     place = [float(x) for x in (a, b, c, d, bottom)]
     table = [[f"{epsilon:g}", f"{error:.3g}", "useless" if useless else ""] for epsilon, error, useless in found]
     return {"panels": [{"title": "", "size": [WIDTH, 276], "marks": marks}], "place": place, "table": table}
@@ -154,8 +161,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _chart(plan: Plan) -> Ellipsoid | None:
     """The ellipsoid that a release by chart is made in, or its second part is."""
     found = getattr(plan, "chart", None)
-    found = getattr(found, "chart", found)
-    return found if isinstance(found, Ellipsoid) else None
+    return found.chart if isinstance(found, TangentPlan) else found
 
 
 def _synthetic(plan: Plan) -> Records:
@@ -186,19 +192,20 @@ def picture(space: Space, center: Array, others: Array, name: str, about: Band |
     What the points are decides, not which space they are of: landmarks, matrices, directions; anything else is a table.
     """
     if space.kind == "landmarks":
-        return {"panels": _landmarks(center, others, name, about)}
+        return {"as": "points", "panels": _landmarks(center, others, name, about)}
     if space.kind == "matrices" and center.shape[0] in (2, 3) and _definite(center, *others):
-        return {"panels": _ellipses(space, center, others, name, about)}
+        return {"as": "points", "panels": _ellipses(space, center, others, name, about)}
     if space.kind == "matrices" and center.shape[0] <= MOST_CELLS:
-        return {"panels": _heat(center, others[0], name)}
+        return {"as": "cells", "panels": _heat(center, others[0], name)}
     if center.shape == (3,) and space.to_degrees(center) is not None:
-        return {"panels": [_globe(space, center, others, name, about)]}
+        return {"as": "points", "panels": [_globe(space, center, others, name, about)]}
     rows = [
         (str(i + 1), f"{c:.4g}", *(f"{x:.4g}" for x in row))
         for i, (c, row) in enumerate(zip(center.ravel(), others.reshape(len(others), -1)[:3].T, strict=True))
     ]
     what = "Made-up release" if name == "draw" else "Public record"
     return {
+        "as": "table",
         "panels": [],
         "head": ["Number", "Public centre", *(f"{what} {i + 1}" for i in range(min(3, len(others))))],
         "rows": rows[:MOST_ROWS],
@@ -248,6 +255,10 @@ def _side(center: Array, others: Array, name: str, about: Band | None, axes: lis
     halves, turns = np.zeros((k, 2)), np.zeros(k)
     if about is not None:
         halves, turns = _about_landmarks(about, k, axes)
+        seen = float(np.median(halves[:, 0]) / np.ptp(c, axis=0).max())
+        times = next((f for f in (1, 2, 5, 10, 20, 50) if f * seen > JUST_SEEN), 100)
+        halves, o = times * halves, c + times * (o - c)
+        title = ", ".join(filter(None, [title, f"differences drawn {times} times as large" if times > 1 else ""]))
     edge = np.stack([c - halves.max(axis=1, keepdims=True), c + halves.max(axis=1, keepdims=True)])
     frame, marks = Frame(np.concatenate([c[None], o, edge])), []
     outline = len(axes) == 2 and center.shape[1] == 2 and looks_like_an_outline(c)
@@ -370,7 +381,7 @@ def _globe(space: Space, center: Array, others: Array, name: str, about: Band | 
     assert degrees is not None
     for line, words in _graticule(degrees, reach):
         x, y, z = turn @ line.T
-        inside = (z > 0) & (np.hypot(x, y) <= 1.02 * reach)
+        inside = (z > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * reach)
         for run in np.split(np.flatnonzero(inside), np.flatnonzero(np.diff(np.flatnonzero(inside)) > 1) + 1):
             if len(run) > 1:
                 at = frame(np.stack([x, y], axis=1)[run])

@@ -107,7 +107,9 @@ class Studio:
         from ..cli import only_space, region_alone, space_of_name
         from ..known import OTHERS, read_sample
 
-        known, name = choices.known, choices.space or choices.read_as
+        known, name = choices.known, choices.space
+        if not name or choices.read_as.startswith(f"{name}("):  # the inspection knows the size too
+            name = choices.read_as
         known.complete(choices.mechanism)
         public = [path for path in known.inputs if path.exists()]
         for path in public:
