@@ -245,7 +245,8 @@ function curve(chosen) {
     try {
       const found = await post("curve", {...chosen, epsilon: 1});
       curveKey = key; place = found.place;
-      show("curve-picture", found, `The error at 95% against ε, by ${chosen.mechanism}${chosen.modes ? " in as many directions" : ""}, with your choice marked.`);
+      show("curve-picture", found, `The error at 95% against ε, by ${chosen.mechanism}, with your choice marked.` + (chosen.modes ?
+        ` In ${chosen.modes} directions throughout; which they are may change with ε, and what is left out is not counted.` : ""));
       const more = el("details", {}, el("summary", {}, "The same in numbers"), table(["ε", "Error at 95%", ""], found.table));
       $("curve-picture").querySelector("figcaption").append(more);
       mark();
