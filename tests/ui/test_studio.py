@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 import shlex
+import signal
 import socket
 import subprocess
 import sys
@@ -259,6 +260,9 @@ def test_every_kind_of_record_has_a_picture(name):
     assert found["error"] == pytest.approx(sf.plan(region, n=400, epsilon=1.0)[0].error_95)
     directions = sf.plan(region, n=400, epsilon=1.0)[0].directions
     assert found["directions"] == (directions or region.space.dim)
+    if region.space.kind == "landmarks":
+        linked = of_region(region, None, "1-2,2-3")["panels"][0]["marks"]
+        assert sum(m["t"] == "line" and m["c"] == "centre" for m in linked) == 2
     panels = {"solids": 3, "ellipses": 1, "heat": 2, "table": 0, "angles": 0}.get(name, 1)
     assert [len(each["panels"]) for each in (known, found)] == [panels, panels]
     assert bool(found.get("rows")) == (panels == 0)
@@ -348,6 +352,7 @@ def test_a_record_that_is_there_is_kept_and_can_be_opened(folder):
     assert "exists already" in page.refused("release", PLAN, confirm="release", seen=0)
     job = page.ask("open", PLAN)
     assert job["words"] == first["words"]
+    assert not job["command"]  # what made it is not known here
     assert page.get(f"take/{job['id']}/record.json").json() == json.loads(Path("mean.json").read_text())
     assert len(charges()) == 1
 
@@ -404,6 +409,7 @@ REFUSALS = {
     "no radius": ({"radius": ""}, "the centre needs the radius too"),
     "no such ledger": ({"ledger": "no.ledger"}, "there is no ledger"),
     "no number": ({"epsilon": "x"}, "is not a number"),
+    "not a real number": ({"epsilon": "nan"}, "is not a number"),
     "a useless epsilon": ({"epsilon": "-1"}, "epsilon"),
     "its own input": ({"out": "wings.tps"}, "would replace wings.tps"),
     "no folder": ({"out": "no/mean.json"}, "there is no folder"),
@@ -486,6 +492,18 @@ def test_stopping(folder):
     assert page.stopped == [True]
 
 
+def test_ctrl_c_ends_it(folder):
+    command = [sys.executable, "-m", "sfumato", "studio", "--no-browser", "wings.tps"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_env()) as process:
+        address = process.stdout.readline().split()[-1]
+        assert httpx.get(address).status_code == 200
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert "The studio has stopped" in out
+    assert "no release is half made" in err
+
+
 # -- the same as the others ---------------------------------------------------------------------------------------------------
 SAME = {
     "ball": {},
@@ -494,6 +512,7 @@ SAME = {
     "smooth": {"prior": "smooth", "modes": "4"},
     "open": {"prior": "open"},
     "laplace": {"mechanism": "laplace"},
+    "population": {"inference": "0.1", "links": "outline"},
     "by column": {"unit": "", "unit_column": "ID"},
     "directions": {"file": "places.csv", "center": "pole.csv", "unit": "one place", "n": "90"},
     "matrices": {
@@ -539,6 +558,8 @@ def test_studio_command_and_python_give_the_same_record(folder, name):
 def _public(path):
     """A record without its value, what follows from that, and its time."""
     record = json.loads(Path(path).read_text())
+    if "spread" in record:
+        record["spread"] |= {"second_moment": 0.0, "length": 0.0}
     return {key: record[key] for key in record.keys() - {"value", "time", "sha256", "unprojected", "bias", "degrees"}}
 
 

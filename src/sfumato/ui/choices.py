@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 import shlex
@@ -17,7 +18,7 @@ from ..release.chain import canonical
 if TYPE_CHECKING:
     from ..spaces import Space
 
-FILES = ("file", "public", "center", "ledger", "out")
+FILES = ("file", "public", "center", "ledger", "links", "out")
 PRIORS = ("smooth", "open", "bending")
 
 
@@ -47,6 +48,7 @@ class Choices:
     radius: float | None = None
     prior: str = ""
     modes: int | None = None
+    inference: float | None = None
     n: int | None = None
     epsilon: float | None = None
     mechanism: str = "auto"
@@ -54,6 +56,7 @@ class Choices:
     ledger: str = ""
     dataset: str = ""
     out: str = "mean.json"
+    links: str = ""
     read_as: str = ""
 
     @classmethod
@@ -68,6 +71,8 @@ class Choices:
                 made[part.name] = {"str": str, "bool": bool, "int": int, "float": float}[kind](value)
             except (TypeError, ValueError):
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number") from None
+            if kind == "float" and not math.isfinite(made[part.name]):
+                raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number to work with")
             if kind == "str" and not isinstance(value, str):
                 raise ValueError(f"{part.name}: must be text, not {value!r}")
         if unknown := given.keys() - {part.name for part in fields(cls)}:
@@ -81,7 +86,7 @@ class Choices:
     @property
     def id(self) -> str:
         """One for each plan: the same choices are the same release, however often they are sent."""
-        return sha256(canonical(asdict(replace(self, read_as=""))).encode()).hexdigest()[:20]
+        return sha256(canonical(asdict(replace(self, read_as="", links=""))).encode()).hexdigest()[:20]
 
     @property
     def known(self) -> Known:
@@ -94,6 +99,7 @@ class Choices:
             open=self.prior == "open",
             bending=self.prior == "bending",
             modes=self.modes,
+            inference=self.inference,
         )
 
     @property
@@ -107,8 +113,19 @@ class Choices:
         for name in ("public", "center", "radius"):
             words += [f"--{name}", _text(value)] if (value := getattr(self, name)) else []
         words += [f"--{self.prior}"] if self.prior else []
-        told = ("modes", "epsilon", "space", "columns", "array", "missing", "curves", "unit_column", "unit")
-        for name in (*told, "ledger", "dataset", "out"):
+        told = (
+            "modes",
+            "inference",
+            "epsilon",
+            "space",
+            "columns",
+            "array",
+            "missing",
+            "curves",
+            "unit_column",
+            "unit",
+        )
+        for name in (*told, "ledger", "dataset", "links", "out"):
             words += [f"--{name.replace('_', '-')}", _text(value)] if (value := getattr(self, name)) else []
         for name, usual in (("mechanism", "auto"), ("invalid", "raise")):
             words += [f"--{name}", value] if (value := getattr(self, name)) != usual else []
@@ -165,6 +182,7 @@ class Choices:
         else:
             options.append(f"unit={self.unit or 'one record'!r}")
         options += [f"invalid={self.invalid!r}"] if self.invalid != "raise" else []
+        options += [f"inference={self.inference!r}"] if self.inference else []
         options += ["allow_useless=True"] if self.even_if_useless else []
         name = f", dataset={self.dataset!r}" if self.dataset else ""
         options += [f"budget=sf.Ledger({self.ledger!r}{name})"] if self.ledger else []
@@ -199,6 +217,8 @@ FIELDS = {
     "dataset": "the data set of the ledger",
     "ledger": "the ledger",
     "epsilon": "ε",
+    "inference": "“where the mean of the population lies”",
+    "links": "the lines between landmarks",
     "out": "the record's file",
     "unit": "what one record stands for",
 }

@@ -1,6 +1,6 @@
 "use strict";
 const $ = id => document.getElementById(id);
-const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior"];
+const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "links"];
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
 const NUMBERS = ["n", "epsilon"];
 let releases = {}, readAs = "", shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
@@ -85,12 +85,14 @@ function choices() {
   if (picked("how") === "public") made.public = $("public").value.trim();
   if (picked("how") === "center") { made.center = $("center").value.trim(); made.radius = $("radius").value; }
   if (!$("modes-field").hidden) made.modes = $("modes").value;
+  if ($("inference").checked) made.inference = 0.1;
   made.even_if_useless = $("even_if_useless").checked;
   if (!made.ledger) made.dataset = "";
+  if ($("prior-field").hidden) made.prior = made.links = "";
   return made;
 }
 function keep() {
-  const held = {readAs, who: picked("who"), how: picked("how"), alone: $("alone").checked, even: $("even_if_useless").checked};
+  const held = {readAs, who: picked("who"), how: picked("how"), alone: $("alone").checked, even: $("even_if_useless").checked, spread: $("inference").checked};
   for (const name of [...TEXTS, ...NUMBERS, "unit", "unit_column", "public", "center", "radius", "modes"]) held[name] = $(name).value;
   sessionStorage.setItem("plan", JSON.stringify(held));
 }
@@ -101,7 +103,7 @@ function restore() {
     const radio = held[name] && document.querySelector(`input[name=${name}][value=${held[name]}]`);
     if (radio) radio.checked = true;
   }
-  $("alone").checked = Boolean(held.alone); $("even_if_useless").checked = Boolean(held.even); readAs = held.readAs || "";
+  $("alone").checked = Boolean(held.alone); $("even_if_useless").checked = Boolean(held.even); $("inference").checked = Boolean(held.spread); readAs = held.readAs || "";
   if (held.alone) offerAlone("a column");
 }
 function arrange() {
@@ -188,7 +190,7 @@ function unready() {
 }
 let knownKey = "";
 async function looked(quick) {
-  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.modes, chosen.space, chosen.read_as]);
+  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.modes, chosen.space, chosen.read_as, chosen.links]);
   try {
     if (key !== knownKey) {
       const found = await post("known", chosen);
@@ -366,7 +368,7 @@ function home(job) {
   box.append(el("ul", {class: "takes"}, ...job.takes.map(name => el("li", {}, el("a", {class: "button", href: take(name), download: `${job.out.replace(/^.*[\\/]/, "").replace(/\.json$/, "")}-${name}`}, NAMES[name])))));
   box.append(el("img", {src: take("picture.png") + "?show", alt: "The released mean over the public centre, with its error at 95%"}));
   box.append(el("h3", {}, "In words"), ...job.words.split("\n").map(line => el("p", {}, line)));
-  box.append(el("h3", {}, "The same on the command line"), el("pre", {tabindex: "0"}, job.command));
+  if (job.command) box.append(el("h3", {}, "The same on the command line"), el("pre", {tabindex: "0"}, job.command));
   if (job.python) box.append(el("h3", {}, "The same in Python"), el("pre", {tabindex: "0"}, job.python));
   $("taken").prepend(box);
 }

@@ -23,7 +23,8 @@ from ..regions import Ellipsoid, Region
 from ..spaces import Space
 from ..spaces.base import Array
 from ..views.base import Noise
-from ..views.shapes import looks_like_an_outline
+from ..views.plots import read_links
+from ..views.shapes import joined, looks_like_an_outline
 
 WIDTH = 400.0  # of a panel
 DRAWS, OTHERS, SYNTHETIC = 4, 12, 60  # releases shown, points shown about a centre, synthetic records
@@ -50,7 +51,7 @@ class Band(NamedTuple):
 
 
 # -- what the page asks for ---------------------------------------------------------------------------------------------
-def of_region(region: Region, sample: Array | None) -> dict[str, Any]:
+def of_region(region: Region, sample: Array | None, links: str = "") -> dict[str, Any]:
     """A public centre with the public specimens it comes from, or with made-up points as far away as the radius.
 
     >>> from sfumato import Ball, Sphere
@@ -78,18 +79,22 @@ def of_region(region: Region, sample: Array | None) -> dict[str, Any]:
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",
     }
-    return {**facts, **picture(space, shown, others, "other", None), "words": words}
+    return {**facts, **picture(space, shown, others, "other", None, links), "words": words}
 
 
-def of_release(region: Region, n: int, epsilon: float, mechanism: str, check: float) -> dict[str, Any]:
+def of_release(
+    region: Region, n: int, epsilon: float, mechanism: str, check: float, inference: float = 0.0, links: str = ""
+) -> dict[str, Any]:
     """What releases would look like, of synthetic records that lie evenly about the public centre."""
-    plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check)
+    plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
     space, center = region.space, region.center
     draws = plan.sample(_synthetic(plan), DRAWS, np.random.default_rng(1))
     error, beat, chart = float(plan.likely_error), float(plan.to_beat), _chart(plan)
     noise = None if chart is None else Noise(chart, np.zeros(len(chart.axes)), plan.scale.sigma, P)
     directions = space.dim if chart is None else len(chart.axes)
-    drawn = picture(space, space.present(center), _turned(space, center, draws), "draw", Band(plan.stated_error, noise))
+    drawn = picture(
+        space, space.present(center), _turned(space, center, draws), "draw", Band(plan.stated_error, noise), links
+    )
     return {
         **drawn,
         "error": error,
@@ -103,10 +108,10 @@ def of_release(region: Region, n: int, epsilon: float, mechanism: str, check: fl
     }
 
 
-def of_errors(region: Region, n: int, mechanism: str, check: float) -> dict[str, Any]:
+def of_errors(region: Region, n: int, mechanism: str, check: float, inference: float = 0.0) -> dict[str, Any]:
     """The error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: a, b, c, d, bottom, for
     x = a + b·log10 ε and y = c + d·log10(error)."""
-    found = _errors(region, n, mechanism, check)
+    found = _errors(region, n, mechanism, check, inference)
     errors = np.log10([error for _, error, _ in found])
     low, high = float(np.floor(10 * errors.min()) / 10 - 0.1), float(np.ceil(10 * errors.max()) / 10 + 0.1)
     left, right, top, bottom = 52.0, WIDTH - 12, 30.0, 236.0
@@ -135,7 +140,7 @@ def of_errors(region: Region, n: int, mechanism: str, check: float) -> dict[str,
     return {"panels": [{"title": "", "size": [WIDTH, 276], "marks": marks}], "place": place, "table": table}
 
 
-def _errors(region: Region, n: int, mechanism: str, check: float) -> list[tuple[float, float, bool]]:
+def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[tuple[float, float, bool]]:
     """ε, the error, and whether it is useless; at fewer ε where planning is slow."""
     found: list[tuple[float, float, bool]] = []
     until = monotonic() + SECONDS
@@ -143,7 +148,7 @@ def _errors(region: Region, n: int, mechanism: str, check: float) -> list[tuple[
         if monotonic() > until and len(found) > 2:
             break
         try:
-            plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check)
+            plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
             found.append((epsilon, float(plan.likely_error), plan.useless))
         except Refusal:
             continue
@@ -186,13 +191,16 @@ def _turned(space: Space, center: Any, points: Array) -> Array:
 
 
 # -- pictures -------------------------------------------------------------------------------------------------------------
-def picture(space: Space, center: Array, others: Array, name: str, about: Band | None) -> dict[str, Any]:
+def picture(
+    space: Space, center: Array, others: Array, name: str, about: Band | None, links: str = ""
+) -> dict[str, Any]:
     """A centre, other points under a name, and the band of a release at the centre, as panels or as a table.
 
     What the points are decides, not which space they are of: landmarks, matrices, directions; anything else is a table.
     """
     if space.kind == "landmarks":
-        return {"as": "points", "panels": _landmarks(center, others, name, about)}
+        pairs = joined(read_links(links, len(center)) if links else None, len(center))
+        return {"as": "points", "panels": _landmarks(center, others, name, about, pairs)}
     if space.kind == "matrices" and center.shape[0] in (2, 3) and _definite(center, *others):
         return {"as": "points", "panels": _ellipses(space, center, others, name, about)}
     if space.kind == "matrices" and center.shape[0] <= MOST_CELLS:
@@ -243,14 +251,17 @@ def _word(point: Any, text: str, name: str = "label") -> dict[str, Any]:
     return {"t": "text", "p": point, "s": text, "c": name}
 
 
-def _landmarks(center: Array, others: Array, name: str, about: Band | None) -> list[dict[str, Any]]:
+def _landmarks(center: Array, others: Array, name: str, about: Band | None, pairs: Any) -> list[dict[str, Any]]:
     """In the plane, or from three sides."""
     dim = center.shape[1]
     titles = dict(zip(combinations(range(dim), 2), ("front: x and y", "top: x and z", "side: y and z"), strict=False))
-    return [_side(center, others, name, about, list(axes), title if dim == 3 else "") for axes, title in titles.items()]
+    sides = [(list(axes), title if dim == 3 else "") for axes, title in titles.items()]
+    return [_side(center, others, name, about, axes, title, pairs) for axes, title in sides]
 
 
-def _side(center: Array, others: Array, name: str, about: Band | None, axes: list[int], title: str) -> dict[str, Any]:
+def _side(
+    center: Array, others: Array, name: str, about: Band | None, axes: list[int], title: str, pairs: Any
+) -> dict[str, Any]:
     k, c, o = len(center), center[:, axes], others[:, :, axes]
     halves, turns = np.zeros((k, 2)), np.zeros(k)
     if about is not None:
@@ -259,21 +270,26 @@ def _side(center: Array, others: Array, name: str, about: Band | None, axes: lis
         times = next((f for f in (1, 2, 5, 10, 20, 50) if f * seen > JUST_SEEN), 100)
         halves, o = times * halves, c + times * (o - c)
         title = ", ".join(filter(None, [title, f"differences drawn {times} times as large" if times > 1 else ""]))
-    edge = np.stack([c - halves.max(axis=1, keepdims=True), c + halves.max(axis=1, keepdims=True)])
-    frame, marks = Frame(np.concatenate([c[None], o, edge])), []
-    outline = len(axes) == 2 and center.shape[1] == 2 and looks_like_an_outline(c)
-    for at, half, turn in zip(frame(c), (frame.scale * halves).tolist(), turns.tolist(), strict=True):
-        if about is not None:
-            marks.append(
-                {"t": "ellipse", "p": at, "h": [round(max(x, 0.6), 2) for x in half], "a": -round(turn, 2), "c": "band"}
-            )
+    reach = halves.max(axis=1, keepdims=True)
+    frame, marks = Frame(np.concatenate([c[None], o, np.stack([c - reach, c + reach])])), []
+    outline = not len(pairs) and center.shape[1] == 2 and looks_like_an_outline(c)
+    here = frame(c)
+    if about is not None:
+        for at, half, turn in zip(here, (frame.scale * halves).tolist(), turns.tolist(), strict=True):
+            size = [round(max(x, 0.6), 2) for x in half]
+            marks.append({"t": "ellipse", "p": at, "h": size, "a": -round(turn, 2), "c": "band"})
+
+    def drawn(points: list[Any], style: str, r: float) -> Marks:
+        if outline:
+            return [_line(points, style, closed=True)]
+        return [*(_line([points[i], points[j]], style) for i, j in pairs), *(_dot(at, style, r) for at in points)]
+
     for i, one in enumerate(frame(o)):
-        style = f"{name} s{i % DRAWS}"
-        ties = [] if outline else [_line([a, b], "tie") for a, b in zip(frame(c), one, strict=True)]
-        marks += [_line(one, style, closed=True)] if outline else [*ties, *(_dot(at, style, 2.0) for at in one)]
-    marks += [_line(frame(c), "centre", closed=True)] if outline else [_dot(at, "centre", 2.6) for at in frame(c)]
+        marks += [] if outline else [_line([a, b], "tie") for a, b in zip(here, one, strict=True)]
+        marks += drawn(one, f"{name} s{i % DRAWS}", 2.0)
+    marks += drawn(here, "centre", 2.6)
     if k <= 30 and not outline:
-        marks += [_word([at[0] + 5, at[1] - 5], str(i + 1)) for i, at in enumerate(frame(c))]
+        marks += [_word([at[0] + 5, at[1] - 5], str(i + 1)) for i, at in enumerate(here)]
     return {"title": title, "size": frame.size, "marks": marks}
 
 

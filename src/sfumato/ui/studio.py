@@ -51,7 +51,7 @@ class Job:
     charged: bool = False
     done: bool = False
     curator: list[str] = field(default_factory=list)  # for the curator's eyes
-    python: str = ""
+    python: str = ""  # that does the same; of a record that was opened it is not known
 
     def facts(self) -> dict[str, Any]:
         """What the page shows of it."""
@@ -60,7 +60,7 @@ class Job:
         if self.release is not None:
             kind = getattr(self.release.space.known, "kind", "")
             found["words"] = self.release.describe()
-            found["command"], found["python"] = self.choices.command(), self.python
+            found["command"], found["python"] = self.choices.command() if self.python else "", self.python
             found["takes"] = sorted(TAKEN - (set() if kind == "landmarks" else {"value.tps"}))
             found["epsilon"] = self.release.guarantee.epsilon
         return found
@@ -111,7 +111,8 @@ class Studio:
         if not name or choices.read_as.startswith(f"{name}("):  # the inspection knows the size too
             name = choices.read_as
         known.complete(choices.mechanism)
-        public = [path for path in known.inputs if path.exists()]
+        links = [Path(choices.links)] if choices.links else []
+        public = [path for path in (*known.inputs, *links) if path.exists()]
         for path in public:
             if choices.file and Path(choices.file).resolve() == path.resolve():
                 raise ValueError(f"{path}: is the file of the records itself, so it is not public; {OTHERS}")
@@ -126,7 +127,7 @@ class Studio:
         else:
             same = known.public.suffix.lower() == Path(choices.file).suffix.lower()
             how = choices.reading if same else {"missing": choices.reading["missing"]}
-            kind = space_of_name(name) if name else only_space([known.public], head=False, **how)
+            kind = space_of_name(name) if name else only_space([known.public], {}, **how)
             sample = read_sample(known.public, kind, {}, **how)
             points, found = sample.points, known.region(kind.shaped(sample.points.shape[1:]), sample)
         self._region = (key, found, points)
@@ -137,7 +138,7 @@ class Studio:
         from .previews import of_region
 
         region, sample = self.region(choices)
-        return of_region(region, sample)
+        return of_region(region, sample, choices.links)
 
     def blur(self, choices: Choices) -> dict[str, Any]:
         """What releases would look like, on synthetic data about the public centre."""
@@ -145,7 +146,8 @@ class Studio:
 
         n, epsilon = _asked(choices)
         region, _ = self.region(choices)
-        return of_release(region, n, epsilon, choices.mechanism, choices.known.share)
+        how = (choices.mechanism, choices.known.share, choices.inference or 0.0)
+        return of_release(region, n, epsilon, *how, choices.links)
 
     def curve(self, choices: Choices) -> dict[str, Any]:
         """The error against ε."""
@@ -153,7 +155,7 @@ class Studio:
 
         n, _ = _asked(choices)
         region, _ = self.region(choices)
-        return of_errors(region, n, choices.mechanism, choices.known.share)
+        return of_errors(region, n, choices.mechanism, choices.known.share, choices.inference or 0.0)
 
     def ledger(self, choices: Choices) -> dict[str, Any]:
         """What is left of a budget, and the charges for which no release is noted."""
@@ -262,6 +264,7 @@ class Studio:
                 unit_of(data, None, None, head=False)  # refuses a column that repeats, unless that was answered
             how = unit_of(data, c.unit_column or None, c.unit or None, head=False)
             how |= {"invalid": c.invalid, "check": known.share, "allow_useless": c.even_if_useless}
+            how |= {"inference": known.inference or 0.0}
             job.stage = "planning the noise"
             with rows_named([file], data, streamed=False):
                 points = known.symmetrized(data.points)
@@ -313,21 +316,22 @@ class Studio:
     def take(self, id: str, name: str) -> bytes:
         """A finished release as a file of this name."""
         from ..files import write_points
-        from ..views.plots import plot_release
+        from ..views.plots import plot_release, read_links
         from ..views.report import write_report
 
         job = self.jobs.get(id)
         if job is None or job.release is None or name not in TAKEN:
             raise ValueError("there is no such release, or it is not finished: load the page again")
-        release, space = job.release, job.release.space.known
+        release, space, links = job.release, job.release.space.known, job.choices.links
+        lines = read_links(links, len(release.value)) if links else None
         with TemporaryDirectory(prefix="sfumato-studio-") as folder:
             path = Path(folder, name)
             if name == "record.json":
                 release.save(path)
             elif name == "report.html":
-                write_report(release, path)
+                write_report(release, path, lines)
             elif name.startswith("picture"):
-                plot_release(release, path)
+                plot_release(release, path, outline=lines)
             else:
                 write_points(path, release.value, "arrays" if space is None else space.kind)
             return path.read_bytes()
