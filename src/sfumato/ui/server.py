@@ -112,55 +112,72 @@ def _no(words: str, status: int) -> Response:
     return JSONResponse({"refusal": words}, status)
 
 
-def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
-    """The page and what it asks, behind its guard."""
-    work: dict[str, Callable[[dict[str, Any]], Any]] = {
-        "inspect": lambda asked: studio.inspect(Choices.of(asked["choices"])),
-        "known": lambda asked: studio.known(Choices.of(asked["choices"])),
-        "blur": lambda asked: studio.blur(Choices.of(asked["choices"])),
-        "curve": lambda asked: studio.curve(Choices.of(asked["choices"])),
-        "ledger": lambda asked: studio.ledger(Choices.of(asked["choices"])),
-        "plan": lambda asked: {"command": (chosen := Choices.of(asked["choices"])).command(), "id": chosen.id},
-        "release": lambda asked: studio.release(
-            Choices.of(asked["choices"]), str(asked.get("confirm", "")), int(asked.get("seen", -1))
-        ),
-        "open": lambda asked: studio.open(Choices.of(asked["choices"])),
-    }
+class Answers:
+    """What the page asks, and the files that it is made of."""
 
-    async def page(request: Request) -> Response:
+    def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
+        self.studio, self.stop = studio, stop
+        self.work: dict[str, Callable[[Choices, dict[str, Any]], Any]] = {
+            "inspect": lambda choices, _: studio.inspect(choices),
+            "known": lambda choices, _: studio.known(choices),
+            "blur": lambda choices, _: studio.blur(choices),
+            "curve": lambda choices, _: studio.curve(choices),
+            "ledger": lambda choices, _: studio.ledger(choices),
+            "plan": lambda choices, _: {"command": choices.command(), "id": choices.id},
+            "release": lambda choices, more: studio.release(
+                choices, str(more.get("confirm")), int(more.get("seen", -1))
+            ),
+            "open": lambda choices, _: studio.open(choices),
+        }
+
+    @property
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self.page),
+            Route("/api/state", self.state),
+            Route("/api/job/{id}", self.job),
+            Route("/api/drop", self.drop, methods=["POST"]),
+            Route("/api/stop", self.end, methods=["POST"]),
+            Route("/api/{what}", self.ask, methods=["POST"]),
+            Route("/take/{id}/{name}", self.take),
+            Route("/{name}", self.page),
+        ]
+
+    async def page(self, request: Request) -> Response:
         name = PAGE.get(request.path_params.get("name", ""))
         if name is None:
             return _no("there is no such page", 404)
         return _typed(name, files(__package__).joinpath(name).read_bytes())
 
-    async def state(request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(studio.state))
+    async def state(self, request: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(self.studio.state))
 
-    async def job(request: Request) -> Response:
-        found = studio.job(request.path_params["id"])
+    async def job(self, request: Request) -> Response:
+        found = self.studio.job(request.path_params["id"])
         return (
             _no("there is no such release: load the page again", 404) if found is None else JSONResponse(found.facts())
         )
 
-    async def ask(request: Request) -> Response:
+    async def ask(self, request: Request) -> Response:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
             if len(body) > MOST_JSON:
                 return _no("the page sent too much at once", 413)
+        work = self.work.get(request.path_params["what"])
+        if work is None:
+            return _no("the page asked for what is not here: load it again", 404)
         try:
             asked = json.loads(bytes(body))
             if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
                 raise ValueError("the page sent what is not understood: load it again")
-            return JSONResponse(await run_in_threadpool(work[request.path_params["what"]], asked))
-        except KeyError:
-            return _no("the page asked for what is not here: load it again", 404)
+            return JSONResponse(await run_in_threadpool(work, Choices.of(asked["choices"]), asked))
         except PLAIN as error:
             return _no(refusal(error), 422)
 
-    async def drop(request: Request) -> Response:
+    async def drop(self, request: Request) -> Response:
         try:
-            path = studio.drop(request.query_params.get("name", ""))
+            path = self.studio.drop(request.query_params.get("name", ""))
             with path.open("wb") as file:
                 async for chunk in request.stream():
                     file.write(chunk)
@@ -168,10 +185,10 @@ def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
         except PLAIN as error:
             return _no(refusal(error), 422)
 
-    async def take(request: Request) -> Response:
+    async def take(self, request: Request) -> Response:
         name = request.path_params["name"]
         try:
-            content = await run_in_threadpool(studio.take, request.path_params["id"], name)
+            content = await run_in_threadpool(self.studio.take, request.path_params["id"], name)
         except PLAIN as error:
             return _no(refusal(error), 404)
         response = _typed(name, content)
@@ -179,21 +196,14 @@ def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
             response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
 
-    async def end(request: Request) -> Response:
-        stop()
+    async def end(self, request: Request) -> Response:
+        self.stop()
         return JSONResponse({"stopped": True})
 
-    routes = [
-        Route("/", page),
-        Route("/api/state", state),
-        Route("/api/job/{id}", job),
-        Route("/api/drop", drop, methods=["POST"]),
-        Route("/api/stop", end, methods=["POST"]),
-        Route("/api/{what}", ask, methods=["POST"]),
-        Route("/take/{id}/{name}", take),
-        Route("/{name}", page),
-    ]
-    return Guard(Starlette(routes=routes), port)
+
+def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
+    """The page and what it asks, behind its guard."""
+    return Guard(Starlette(routes=Answers(studio, stop).routes), port)
 
 
 def _typed(name: str, content: bytes) -> Response:
