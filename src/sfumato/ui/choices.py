@@ -231,6 +231,8 @@ def in_the_page(words: str) -> str:
     'the centre needs the radius too: how far records lie'
     >>> in_the_page("give --unit-column subject, or --unit 'one record'")
     'give “a column says whose record it is” (subject), or “each record by itself”'
+    >>> in_the_page("a.npy: may be several things: say which, --space sphere or --space euclidean")
+    'a.npy: may be several things: say which, sphere or euclidean (in step 1, “what the records are”)'
     """
     words = re.sub(r" \(in Python (?:[^()]|\([^()]*\))*\)", "", words)
     words = re.sub(r" \(unit='[^']*'\)", "", words)
@@ -239,5 +241,7 @@ def in_the_page(words: str) -> str:
     words = words.replace("--invalid center", "“put the public centre in its place” under the file's details")
     words = re.sub(r"(?:give )?--even-if-useless", "tick “release even if useless”", words)
     words = re.sub(r", or give --force to replace it", "", words)
+    words, named = re.subn(r"--space (?!NAME)(?=\S)", "", words)
+    words += " (in step 1, “what the records are”)" if named else ""
     words = re.sub(r"--([a-z]+)(?: (?:FILE|NAME)\b)?", lambda m: FIELDS.get(m[1], m[0]), words)
     return words

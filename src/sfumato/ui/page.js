@@ -290,10 +290,12 @@ async function askLedger(force) {
   }
   spend();
 }
+let asked = 0;
 async function spend() {
-  const chosen = choices(), box = $("spend"), lines = [];
+  const chosen = choices(), box = $("spend"), lines = [], turn = ++asked;
   let plan;
   try { plan = await post("plan", chosen); } catch (error) { refuse("release-refusal", error); return; }
+  if (turn !== asked) return;  // a later answer is under way
   const made = releases[plan.id], whom = chosen.unit_column ? `each ${chosen.unit_column}` : chosen.unit;
   if (made) lines.push(el("p", {class: "big"}, made.done ? "This plan is released already. Releasing it again costs nothing and changes nothing." : "This plan is being released."));
   else {

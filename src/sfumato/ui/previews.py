@@ -67,19 +67,22 @@ def of_region(region: Region, sample: Array | None, links: str = "") -> dict[str
         u = rng.normal(size=(OTHERS, space.dim))
         u *= region.radius / np.linalg.norm(u, axis=1, keepdims=True)
         others = space.present(space.exp(center, space.from_coordinates(center, u)))
-        words = f"The public centre (grey), and {OTHERS} made-up records at the distance {region.radius:.3g} from it (thin)."
+        words = f"The public centre{{}}, and {OTHERS} made-up records at the distance {region.radius:.3g} from it{{}}."
     else:
         others = _turned(space, center, sample[:: max(1, len(sample) // OTHERS)])
         words = (
             f"The centre of {len(sample)} public specimens (grey), and some of them (thin); size {region.radius:.3g}."
         )
-    facts = {
+    drawn = picture(space, shown, others, "other", None, links)
+    looks = (" (grey)", " (thin)") if drawn["as"] == "points" else ("", "")
+    return {
+        **drawn,
         "space": as_typed(space),
         "radius": region.radius,
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",
+        "words": words.format(*looks),
     }
-    return {**facts, **picture(space, shown, others, "other", None, links), "words": words}
 
 
 def of_release(
