@@ -173,7 +173,7 @@ def test_no_record_is_opened_before_the_release_but_by_inspection(folder, monkey
         page.ask(what, PLAN)
     assert "reference.tps" in opened  # the watch works
     assert "wings.tps" not in opened
-    assert "confirm" not in page.refused("release", PLAN, confirm="yes", seen=0)
+    assert "type the word release" in page.refused("release", PLAN, confirm="yes", seen=0)
     assert "wings.tps" not in opened
     page.ask("inspect", PLAN)
     assert opened.count("wings.tps") > 0
