@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 import sys
 
 import numpy as np
@@ -10,6 +11,9 @@ import pytest
 import sfumato as sf
 from sfumato import cli
 from sfumato.bounds import bounds_of, has_bounds
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 SPACES = [
     sf.Euclidean(dim=3),

@@ -710,7 +710,6 @@ def test_the_released_value_is_shown(sfumato, wings):
 def test_ctrl_c_stops_and_says_what_was_spent(sfumato, wings, tmp_path, monkeypatch, place, words, left, swallowed):
     """Also where Python swallows what Ctrl-C raises, as it does in callbacks of compiled code."""
     function = pkgutil.resolve_name(place)
-    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell may have started the tests in the background
 
     def interrupted(*arguments, **options):
         with suppress(cli.Stopped if swallowed else ()):
