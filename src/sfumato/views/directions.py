@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import lru_cache
+from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -42,6 +44,9 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..release import Release
+
+
+COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
 
 
 class Directions(View):
@@ -200,6 +205,8 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
 
     view, whole = release.value / length(release.value), reach == 1.0
     frame = _sphere(axes, view, reach)
+    if _are_places(release):
+        _draw_coasts(axes, frame, reach)
     if (region := _region_edge(release, p)) is not None:
         _curve(axes, frame @ region.T / length(release.value), whole, zorder=3, label=population_label(p), **REGION)
     if error is not None:
@@ -243,6 +250,8 @@ def _pair_globe(axes: Axes, releases: Mapping[str, Release], view: Array, reach:
     from matplotlib.patches import Polygon
 
     frame, whole, ends = _sphere(axes, view, reach), reach == 1.0, list[Array]()
+    if all(map(_are_places, releases.values())):
+        _draw_coasts(axes, frame, reach)
     for color, mark, (name, release) in zip(PAIR, "os", releases.items(), strict=True):
         at, edge = release.value / length(release.value), _region_edge(release, 0.95)
         if edge is not None:
@@ -311,6 +320,31 @@ def _curve(axes: Axes, points: Array, whole: bool, **style: Any) -> None:
     if whole:
         style = {**style, "label": None, "alpha": 0.35, "lw": 0.6 * style["lw"]}
         axes.plot(np.where(shown, np.nan, x), np.where(shown, np.nan, y), **style)
+
+
+def _are_places(release: Release) -> bool:
+    """Whether the records came as latitudes and longitudes, on the Earth as far as anybody can tell."""
+    words = ("lat", "lon", "lng")
+    return release.degrees is not None and all(any(w in name.lower() for w in words) for name in release.degrees)
+        any(w in name.lower() for w in ("lat", "lon", "lng")) for name in release.degrees
+    )
+
+
+@lru_cache(maxsize=1)
+def _coastlines() -> list[Array]:
+    """Coasts of the Earth as lines of unit vectors."""
+    found, text = list[Array](), files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            a, b = np.radians(np.array(line.split(","), dtype=np.float64).reshape(-1, 2).T / 10)
+            found.append(np.stack([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)], axis=-1))
+    return found
+
+
+def _draw_coasts(axes: Axes, frame: Array, reach: float) -> None:
+    """Those on the near side; none in a close-up, for which they are too coarse."""
+    for line in _coastlines() if reach > COARSE else []:
+        _curve(axes, frame @ line.T, False, color=QUIET, lw=0.6, zorder=1)
 
 
 def _graticule(view: Array, reach: float) -> list[Array]:
