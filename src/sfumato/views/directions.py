@@ -326,8 +326,6 @@ def _are_places(release: Release) -> bool:
     """Whether the records came as latitudes and longitudes, on the Earth as far as anybody can tell."""
     words = ("lat", "lon", "lng")
     return release.degrees is not None and all(any(w in name.lower() for w in words) for name in release.degrees)
-        any(w in name.lower() for w in ("lat", "lon", "lng")) for name in release.degrees
-    )
 
 
 @lru_cache(maxsize=1)
