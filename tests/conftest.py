@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ import pytest
 import sfumato as sf
 from sfumato import cli
 from sfumato.bounds import bounds_of, has_bounds
+from sfumato.files import write_points
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -121,3 +123,19 @@ def sfumato(monkeypatch, capsys, tmp_path):
         return code, output.out, output.err
 
     return run
+
+
+@pytest.fixture
+def studio_folder(tmp_path, monkeypatch):
+    """Some shapes, a public template, public specimens, a ledger; and the plan of a release."""
+    rng = np.random.default_rng(0)
+    angle = 2 * np.pi * np.arange(8) / 8
+    template = np.stack([2 * np.cos(angle), np.sin(angle)], axis=1)
+    monkeypatch.chdir(tmp_path)
+    for name, count in (("wings.tps", 120), ("public.tps", 20)):
+        shapes = template + rng.normal(0, 0.04, (count, 8, 2))
+        rows = ("".join(f"{x!r} {y!r}\n" for x, y in shape) for shape in shapes.tolist())
+        Path(name).write_text("".join(f"LM=8\n{text}ID={i}\n" for i, text in enumerate(rows)))
+    write_points("reference.tps", template, "landmarks")
+    sf.Ledger.create("study.ledger", epsilon=3, dataset="wings")
+    return tmp_path

@@ -126,7 +126,7 @@ def charges():
     return [entry for entry in sf.Ledger("study.ledger").verify().entries if entry.kind == "charge"]
 
 
-def test_from_a_file_to_a_report_and_never_charged_twice(folder, driver):
+def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, driver):
     with served("wings.tps", "--ledger", "study.ledger") as (process, address):
         page = Page(driver, address)
         assert not page["file"].is_enabled()  # whom to protect is asked first
@@ -187,7 +187,7 @@ def test_from_a_file_to_a_report_and_never_charged_twice(folder, driver):
         assert process.wait(SECONDS) == 0
 
 
-def test_a_tab_left_behind_cannot_release_again(folder, driver):
+def test_a_tab_left_behind_cannot_release_again(studio_folder, driver):
     with served("wings.tps", "--ledger", "study.ledger") as (_, address):
         page = Page(driver, address)
         page.plan()
@@ -205,7 +205,7 @@ def test_a_tab_left_behind_cannot_release_again(folder, driver):
 
 
 @pytest.mark.useful
-def test_refusals_are_shown_where_they_belong_and_cost_nothing(folder, driver):
+def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, driver):
     Path("twice.tps").write_text(Path("wings.tps").read_text().replace("ID=1\n", "ID=0\n"))
     with served("--ledger", "study.ledger") as (_, address):
         page = Page(driver, address)
@@ -246,7 +246,7 @@ def test_refusals_are_shown_where_they_belong_and_cost_nothing(folder, driver):
         assert page.complaints() == []
 
 
-def test_a_server_killed_half_way_spends_nothing_twice(folder, driver):
+def test_a_server_killed_half_way_spends_nothing_twice(studio_folder, driver):
     with served("wings.tps", "--ledger", "study.ledger", code=PATCHED) as (process, address):
         page = Page(driver, address)
         page.plan()
@@ -277,7 +277,7 @@ def test_a_server_killed_half_way_spends_nothing_twice(folder, driver):
     assert len(charges()) == 2
 
 
-def test_a_server_killed_before_the_charge_spends_nothing(folder, driver):
+def test_a_server_killed_before_the_charge_spends_nothing(studio_folder, driver):
     with served("wings.tps", "--ledger", "study.ledger") as (process, address):
         page = Page(driver, address)
         page.plan()
@@ -313,7 +313,7 @@ Promise.allSettled(tries).then(all => done(all.map(a => a.value || a.status)));
 """
 
 
-def test_a_page_of_another_origin_can_neither_read_nor_spend(folder, driver):
+def test_a_page_of_another_origin_can_neither_read_nor_spend(studio_folder, driver):
     """Even one that knows the secret address."""
     plan = {"file": "wings.tps", "unit": "one wing", "center": "reference.tps", "radius": 0.2, "n": 120, "epsilon": 1}
     plan |= {"ledger": "study.ledger"}
@@ -360,7 +360,7 @@ return every.filter(e => !named(e)).map(e => e.outerHTML.slice(0, 80));
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_everybody_can_use_it(folder, driver, width):
+def test_everybody_can_use_it(studio_folder, driver, width):
     """Names for screen readers, contrast AA, nothing wider than a phone, and a file that is dropped."""
     with served() as (_, address):
         size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -96,7 +96,7 @@ def charges():
 
 
 # -- who is let in ------------------------------------------------------------------------------------------------------
-def test_the_page_and_its_parts_load_with_strict_headers(folder):
+def test_the_page_and_its_parts_load_with_strict_headers(studio_folder):
     page = Page()
     for path, kind in (("", "text/html"), ("page.css", "text/css"), ("page.js", "text/javascript")):
         answer = page.get(path)
@@ -111,7 +111,7 @@ def test_the_page_and_its_parts_load_with_strict_headers(folder):
     assert text.count("http://") == text.count("http://www.w3.org/2000/svg") == 1  # a name, which nothing asks for
 
 
-def test_a_wrong_token_is_refused(folder):
+def test_a_wrong_token_is_refused(studio_folder):
     page = Page()
     other = page.guard.token[:-1] + ("A" if page.guard.token[-1] != "A" else "B")
     for path in ("/", "/page.js", f"/{other}/", f"/{other}/api/state", "/é/", f"/{page.guard.token}x/"):
@@ -121,7 +121,7 @@ def test_a_wrong_token_is_refused(folder):
     assert page.client.post(f"/{other}/api/release", json={}, headers={"origin": HOME}).status_code == 403
 
 
-def test_the_address_that_opens_the_browser_works_once(folder):
+def test_the_address_that_opens_the_browser_works_once(studio_folder):
     page = Page()
     once = page.guard.once
     assert once != page.guard.token
@@ -131,14 +131,14 @@ def test_the_address_that_opens_the_browser_works_once(folder):
     assert page.client.get("//").status_code == 403  # nor does an empty one
 
 
-def test_another_host_is_refused(folder):
+def test_another_host_is_refused(studio_folder):
     page = Page()
     for host in ("evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", f"0.0.0.0:{PORT}"):
         assert page.get(host=host).status_code == 421, host
     assert page.get(host=f"localhost:{PORT}").status_code == 200
 
 
-def test_another_origin_can_neither_read_nor_spend(folder):
+def test_another_origin_can_neither_read_nor_spend(studio_folder):
     page = Page("wings.tps", "study.ledger")
     for origin in ("http://evil.example", "null", f"http://127.0.0.1:{PORT + 1}", f"https://127.0.0.1:{PORT}"):
         assert page.get("api/state", origin=origin).status_code == 403
@@ -163,7 +163,7 @@ def test_another_origin_can_neither_read_nor_spend(folder):
 
 
 # -- what is read ---------------------------------------------------------------------------------------------------------
-def test_no_record_is_opened_before_the_release_but_by_inspection(folder, monkeypatch):
+def test_no_record_is_opened_before_the_release_but_by_inspection(studio_folder, monkeypatch):
     opened = []
     monkeypatch.setattr(sys.modules["sfumato.files.reading"].Path, "read_bytes", _noted(Path.read_bytes, opened))
     page = Page("wings.tps", "study.ledger")
@@ -190,7 +190,7 @@ def _noted(read, opened):
     return noted
 
 
-def test_previews_do_not_depend_on_the_records(folder):
+def test_previews_do_not_depend_on_the_records(studio_folder):
     page = Page()
     before = [page.ask(what, PLAN) for what in ("known", "blur")]
     Path("wings.tps").write_text("nothing that can be read")
@@ -198,13 +198,13 @@ def test_previews_do_not_depend_on_the_records(folder):
     assert [again.ask(what, PLAN) for what in ("known", "blur")] == before
 
 
-def test_the_file_of_the_records_is_not_public(folder):
+def test_the_file_of_the_records_is_not_public(studio_folder):
     page = Page()
     for public in ({"public": "wings.tps", "center": "", "radius": ""}, {"center": "./wings.tps"}):
         assert "not public" in page.refused("blur", PLAN | public)
 
 
-def test_inspection_tells_the_curator(folder):
+def test_inspection_tells_the_curator(studio_folder):
     found = Page().ask("inspect", {"file": "wings.tps"})
     assert (found["n"], found["space"], found["bad_records"], found["may_be"]) == (120, "shapes(landmarks=8)", 0, [])
     lines = ["subject,lat,lon", *(f"s{i // 2},{10 + i % 7},{20 + i % 5}" for i in range(60))]
@@ -216,7 +216,7 @@ def test_inspection_tells_the_curator(folder):
     assert set(Page().ask("inspect", {"file": "vectors.npy"})["may_be"]) >= {"euclidean", "sphere"}
 
 
-def test_a_dropped_file_is_kept_until_the_studio_stops(folder):
+def test_a_dropped_file_is_kept_until_the_studio_stops(studio_folder):
     page = Page()
     answer = page.client.post(
         f"/{page.guard.token}/api/drop?name=../../a/dropped.tps",
@@ -288,7 +288,7 @@ def test_the_band_holds_the_releases_that_are_drawn():
     assert spreads[0] < widths[0]
 
 
-def test_the_curve_passes_through_what_the_blur_says(folder):
+def test_the_curve_passes_through_what_the_blur_says(studio_folder):
     page = Page()
     blur = page.ask("blur", PLAN)
     found = page.ask("curve", PLAN | {"mechanism": blur["mechanism"]})
@@ -300,7 +300,7 @@ def test_the_curve_passes_through_what_the_blur_says(folder):
 
 
 # -- the release --------------------------------------------------------------------------------------------------------------
-def test_a_release_is_charged_once_however_often_it_is_asked_for(folder):
+def test_a_release_is_charged_once_however_often_it_is_asked_for(studio_folder):
     page = Page("wings.tps", "study.ledger")
     job = page.release(PLAN)
     assert (job["stage"], job["refusal"], job["charged"]) == ("done", "", True)
@@ -315,7 +315,7 @@ def test_a_release_is_charged_once_however_often_it_is_asked_for(folder):
     assert sf.Ledger("study.ledger").left == 2
 
 
-def test_two_tabs_at_the_same_moment_release_once(folder):
+def test_two_tabs_at_the_same_moment_release_once(studio_folder):
     page = Page()
     start, found = threading.Barrier(4), []
 
@@ -333,7 +333,7 @@ def test_two_tabs_at_the_same_moment_release_once(folder):
     assert len(charges()) == 1
 
 
-def test_a_tab_that_has_not_seen_the_last_release_cannot_make_another(folder):
+def test_a_tab_that_has_not_seen_the_last_release_cannot_make_another(studio_folder):
     page = Page()
     page.release(PLAN)
     assert "another tab" in page.refused(
@@ -345,7 +345,7 @@ def test_a_tab_that_has_not_seen_the_last_release_cannot_make_another(folder):
     assert len(charges()) == 2
 
 
-def test_a_record_that_is_there_is_kept_and_can_be_opened(folder):
+def test_a_record_that_is_there_is_kept_and_can_be_opened(studio_folder):
     """As after a studio that was killed once its release was written: nothing is lost, and nothing is spent again."""
     first = Page().release(PLAN)
     page = Page()
@@ -357,7 +357,7 @@ def test_a_record_that_is_there_is_kept_and_can_be_opened(folder):
     assert len(charges()) == 1
 
 
-def test_a_studio_killed_after_the_charge_leaves_one_charge_and_says_so(folder):
+def test_a_studio_killed_after_the_charge_leaves_one_charge_and_says_so(studio_folder):
     code = """
 import os, sys
 from sfumato.release import Release
@@ -386,7 +386,7 @@ def _env():
     return {**os.environ, "PYTHONPATH": str(Path(sf.__file__).parents[1])}
 
 
-def test_a_failure_after_the_charge_is_told_and_not_tried_again(folder, monkeypatch):
+def test_a_failure_after_the_charge_is_told_and_not_tried_again(studio_folder, monkeypatch):
     page = Page()
     monkeypatch.setattr("sfumato.release.Release.save", _broken)
     job = page.release(PLAN)
@@ -412,14 +412,14 @@ REFUSALS = {
     "not a real number": ({"epsilon": "nan"}, "is not a number"),
     "a useless epsilon": ({"epsilon": "-1"}, "epsilon"),
     "its own input": ({"out": "wings.tps"}, "would replace wings.tps"),
-    "no folder": ({"out": "no/mean.json"}, "there is no folder"),
+    "no studio_folder": ({"out": "no/mean.json"}, "there is no studio_folder"),
     "unknown": ({"colour": "red"}, "colour"),
     "no file": ({"file": ""}, "name the file"),
 }
 
 
 @pytest.mark.parametrize("name", REFUSALS)
-def test_what_is_refused_before_a_record_is_read(folder, name, monkeypatch):
+def test_what_is_refused_before_a_record_is_read(studio_folder, name, monkeypatch):
     change, words = REFUSALS[name]
     monkeypatch.setattr("sfumato.cli.load", None)  # reading would fail
     page = Page()
@@ -443,7 +443,7 @@ LATER = {
 
 @pytest.mark.useful
 @pytest.mark.parametrize("name", LATER)
-def test_what_is_refused_once_the_records_are_read_costs_nothing_either(folder, name):
+def test_what_is_refused_once_the_records_are_read_costs_nothing_either(studio_folder, name):
     text = Path("wings.tps").read_text()
     Path("twice.tps").write_text(text.replace("ID=1\n", "ID=0\n"))
     Path("bad.tps").write_text(text.replace(text.splitlines()[1], "nan nan", 1))
@@ -459,14 +459,14 @@ def test_what_is_refused_once_the_records_are_read_costs_nothing_either(folder, 
     assert page.release(PLAN)["stage"] == "done"  # and it can be mended
 
 
-def test_an_answer_about_repeats_lets_the_release_go_on(folder):
+def test_an_answer_about_repeats_lets_the_release_go_on(studio_folder):
     Path("twice.tps").write_text(Path("wings.tps").read_text().replace("ID=1\n", "ID=0\n"))
     assert Page().release(PLAN | {"file": "twice.tps", "alone": True})["stage"] == "done"
     job = Page().release(PLAN | {"file": "twice.tps", "unit": "", "unit_column": "ID", "n": "119", "out": "b.json"})
     assert job["stage"] == "done"
 
 
-def test_what_is_taken_home(folder):
+def test_what_is_taken_home(studio_folder):
     page = Page()
     job = page.release(PLAN)
     assert set(job["takes"]) >= {"record.json", "report.html", "picture.png", "picture.svg", "value.tps", "value.csv"}
@@ -486,13 +486,13 @@ def test_what_is_taken_home(folder):
     assert page.get("take/nothing/record.json").status_code == 404
 
 
-def test_stopping(folder):
+def test_stopping(studio_folder):
     page = Page()
     assert page.post("stop").json() == {"stopped": True}
     assert page.stopped == [True]
 
 
-def test_ctrl_c_ends_it(folder):
+def test_ctrl_c_ends_it(studio_folder):
     command = [sys.executable, "-m", "sfumato", "studio", "--no-browser", "wings.tps"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_env()) as process:
         address = process.stdout.readline().split()[-1]
@@ -527,7 +527,7 @@ SAME = {
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_studio_command_and_python_give_the_same_record(folder, name):
+def test_studio_command_and_python_give_the_same_record(studio_folder, name):
     rng = np.random.default_rng(3)
     rows = [f"{10 + x:.4f},{20 + y:.4f}" for x, y in rng.normal(0, 2, (90, 2))]
     Path("places.csv").write_text("\n".join(["lat,lon", *rows]) + "\n")
