@@ -412,7 +412,7 @@ REFUSALS = {
     "not a real number": ({"epsilon": "nan"}, "is not a number"),
     "a useless epsilon": ({"epsilon": "-1"}, "epsilon"),
     "its own input": ({"out": "wings.tps"}, "would replace wings.tps"),
-    "no studio_folder": ({"out": "no/mean.json"}, "there is no studio_folder"),
+    "no folder": ({"out": "no/mean.json"}, "there is no folder"),
     "unknown": ({"colour": "red"}, "colour"),
     "no file": ({"file": ""}, "name the file"),
 }
