@@ -149,6 +149,13 @@ LinksOption = Annotated[
     str | None,
     typer.Option(help="Lines between landmarks in pictures: 1-2,2-3; a file with one pair a line; or 'outline'."),
 ]
+ChannelsOption = Annotated[
+    str | None,
+    typer.Option(
+        help="Names of channels in pictures and reports, which anyone may then see: Fz,Cz,Pz; a file with one name a line; or "
+        "an .npz file that holds them as channels or ch_names."
+    ),
+]
 ValueOption = Annotated[Path | None, typer.Option(help="The released value alone (TPS, CSV or NPY).")]
 UnitColumnOption = Annotated[
     str | None, typer.Option(help="Column that says whose record it is: all records of one count as one.")
@@ -174,6 +181,7 @@ def release(
     report: ReportOption = None,
     value: ValueOption = None,
     links: LinksOption = None,
+    channels: ChannelsOption = None,
     unit_column: UnitColumnOption = None,
     unit: UnitOption = None,
     invalid: InvalidOption = "raise",
@@ -205,7 +213,6 @@ def release(
     from .release.session import Session
     from .views.curator import of_clipping, region_used
     from .views.outputs import check_outputs, write_outputs
-    from .views.plots import read_links
 
     known.complete(mechanism)
     outputs = {"--out": out, "--plot": plot, "--report": report, "--value": value}
@@ -217,7 +224,7 @@ def release(
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
     data, manifold, kind = load(files, space, sizes, head=parts, **choice)
     tell_source(data, manifold, value, parts, missing is not None)
-    lines = None if links is None else read_links(links, data.points.shape[1])
+    looks = how_drawn(data, manifold, links, channels)
     region = region_beside(known, data, manifold, files, kind, sizes, **choice)
     if parts and known.symmetric is not None:
         raise ValueError("--symmetric goes with files that are read as a whole: give more --memory, or one file")
@@ -235,9 +242,21 @@ def release(
         how["progress"] = stack.enter_context(shown_progress()) if parts and not as_json else None
         within = region if known.find is None else None
         done = session.release(points, within, epsilon, mechanism, degrees=data.degrees, **how)
-    write_outputs(done, outputs, manifold.kind, lines)
+    write_outputs(done, outputs, manifold.kind, *looks)
     show(done, outputs.values(), as_json)
     typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
+
+
+def how_drawn(data: Dataset, space: Space, links: str | None, channels: str | None) -> tuple[Any, list[str]]:
+    """Lines between landmarks and names of channels for pictures, as they are typed; wrong ones cost nothing yet."""
+    from .views import VIEWS
+    from .views.base import View
+    from .views.plots import read_links, read_names
+
+    names = [] if channels is None else read_names(channels)
+    if channels is not None:
+        (VIEWS.get(space.name) or View()).check_names(names, data.points.shape[1:])
+    return None if links is None else read_links(links, data.points.shape[1]), names
 
 
 def region_beside(
@@ -426,6 +445,8 @@ def compare(
     out: Annotated[Path, typer.Option(help="Where the comparison's JSON record goes.")] = Path("comparison.json"),
     plot: Annotated[Path | None, typer.Option(help="Picture of two groups and how they differ (PNG or SVG).")] = None,
     report: ReportOption = None,
+    links: LinksOption = None,
+    channels: ChannelsOption = None,
     unit_column: UnitColumnOption = None,
     unit: UnitOption = None,
     invalid: InvalidOption = "raise",
@@ -467,13 +488,14 @@ def compare(
     groups = groups_of(data, by, labels)
     data = replace(data, labels={name: column for name, column in data.labels.items() if name != by})
     tell_source(data, manifold, None, False, missing is not None)
+    looks = how_drawn(data, manifold, links, channels)
     region = region_beside(known, data, manifold, files, kind, sizes, **choice)
     data = replace(data, points=known.symmetrized(data.points))
     how = unit_of(data, unit_column, unit, False) | {"invalid": invalid, "force": force}
     how |= {"inference": known.inference or SHARE, "allow_useless": even_if_useless}
     with rows_named(files, data, False):
         done = session.compare(data, groups, region, epsilon, **how)
-    write_comparison(done, outputs)
+    write_comparison(done, outputs, *looks)
     written = ", ".join(str(path) for path in outputs.values() if path is not None)
     words = f"{done.describe()}\n\n{pairs_in_words(done)}\n\nWritten: {written}\n"
     typer.echo(done.to_json() if as_json else words, nl=False)

@@ -3,7 +3,7 @@
 import numpy as np
 
 import sfumato as sf
-from sfumato.views.directions import _coastlines
+from sfumato.views.globe import coastlines
 
 SPHERE = sf.Sphere(dim=2)
 
@@ -22,7 +22,7 @@ def test_places_are_drawn_with_coasts_and_other_directions_without(tmp_path):
 
 
 def test_coasts_lie_on_the_sphere_and_where_they_should():
-    points = np.concatenate(_coastlines())
+    points = np.concatenate(coastlines())
     assert np.allclose(np.linalg.norm(points, axis=1), 1)
     for latitude, longitude in ((-34.4, 18.5), (50.1, -5.6), (8.1, 77.5)):  # Cape Point, Land's End, Kanyakumari
         there = SPHERE.from_degrees(np.array(latitude), np.array(longitude))

@@ -52,8 +52,10 @@ def release(rng):
 
 def test_the_three_views_show_the_same_landmarks_and_no_mirror_image(release):
     drawn = draw_release(release)
-    assert [axes.get_title(loc="left") for axes in drawn.axes] == ["front", "from the right", "from above"]
-    front, right, above = (np.array([axes.lines[-1].get_xdata(), axes.lines[-1].get_ydata()]).T for axes in drawn.axes)
+    *sides, grid = drawn.axes
+    assert [axes.get_title(loc="left") for axes in sides] == ["front", "from the right", "from above"]
+    assert grid.get_title(loc="left").startswith("front: a grid")
+    front, right, above = (np.array([axes.lines[-1].get_xdata(), axes.lines[-1].get_ydata()]).T for axes in sides)
     together = np.column_stack([front, -right[:, 0]])
     assert np.allclose(together[:, [0, 2]] * [1, -1], above)
     assert np.allclose(front[:, 1], right[:, 1])

@@ -32,6 +32,8 @@ from .scalar import Named
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from ..views.base import Links
+
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40
 LEVEL = 0.95
@@ -207,12 +209,12 @@ class Components(Saved):
         )
         return "\n".join(lines)
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(self, path: str | os.PathLike[str] | None = None, *, links: Links | None = None) -> Figure:
         """Landmarks at the mean and two standard deviations from it along each direction; of other spaces the explained
         variances with their intervals.  Written to a file if one is named."""
         from ..views.components import plot_components
 
-        return plot_components(self, path)
+        return plot_components(self, path, links)
 
     # -- files ---------------------------------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
@@ -33,6 +33,8 @@ from .saved import Saved
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from ..views.base import Links
 
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
@@ -145,11 +147,17 @@ class Comparison(Saved):
             f"centre, of populations as they are clipped to the public region.{near}"
         )
 
-    def plot(self, path: str | os.PathLike[str] | None = None) -> Figure:
+    def plot(
+        self,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        links: Links | None = None,
+        channels: Sequence[str] = (),
+    ) -> Figure:
         """A picture of the first two groups and how they differ; written to a file if one is named."""
         from ..views.compared import plot_comparison
 
-        return plot_comparison(self, path)
+        return plot_comparison(self, path, links, channels)
 
     # -- files ---------------------------------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:

@@ -10,7 +10,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -263,23 +263,25 @@ class Release(Record):
         title: str = "",
         p: float = 0.95,
         links: Links | None = None,
+        channels: Sequence[str] = (),
     ) -> Figure:
         """The picture that ``--plot`` writes, as a Matplotlib figure; written to a file if one is named.
 
-        ``links`` are landmarks (from 0) in the order of a closed line, or pairs of them that lines join.
+        ``links`` are landmarks (from 0) in the order of a closed line, or pairs of them that lines join; ``channels`` names for
+        the channels of matrices, the parts of compositions or coordinates, which no record holds.
         """
         from ..views.plots import draw_release, plot_release
 
         if path is not None:
-            plot_release(self, Path(path), title, p, links)
-        return draw_release(self, title, p, links)
+            plot_release(self, Path(path), title, p, links, channels)
+        return draw_release(self, title, p, links, channels)
 
     def _repr_html_(self) -> str:
         """The picture and the words, for notebooks: all of it is public."""
         from ..views.page import notebook
-        from ..views.plots import picture
+        from ..views.plots import in_words, picture
 
-        return notebook(picture(self), self.describe())
+        return notebook(picture(self), in_words(self), self.describe())
 
     def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
         """The same release, whose record also says the value in degrees: a function of the value alone.

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import Links, Table, View, chart_of, error_or_none
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, plain, shared_legend
+from .figures import FAINT, LAYER, LAYERS, QUIET, RIM, SHARP, SOFT, TEXT, figure, name_of, plain, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -70,7 +70,7 @@ def _circle(axes: Axes, release: Release, p: float, j: int) -> None:
     axes.plot([at, at], [0, 1], color=SHARP, lw=1.2)
     axes.plot(at, 1, ls="", marker="o", color=SHARP, label=name_of(release))
     axes.set(yticks=[], ylim=(0, 1.06))
-    axes.tick_params(colors=QUIET, labelsize=8)
+    axes.tick_params(colors=TEXT, labelsize=8)
     axes.grid(color=FAINT)
     axes.spines["polar"].set_color(QUIET)
 
@@ -89,7 +89,7 @@ def _square(axes: Axes, release: Release, p: float) -> None:
         if error is not None:
             for fraction in LAYERS:
                 axes.add_artist(Polygon(value + shift + np.degrees(error * fraction) * ring, **LAYER))
-            axes.plot(*(value + shift + np.degrees(error) * ring).T, color=SOFT, lw=0.6)
+            axes.plot(*(value + shift + np.degrees(error) * ring).T, color=RIM, lw=0.6)
         label = None if first else "range of clipped records"
         axes.plot(*(centre + shift + np.degrees(edge)).T, color=QUIET, lw=1.0, ls=":", label=label)
     if error is not None:

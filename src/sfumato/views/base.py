@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -32,11 +33,39 @@ class View:
     origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
     entry = "Number"  # what one number of the value is called
+    nameable = False  # whether the rows of a value are channels, parts or coordinates, which have names
+    names: tuple[str, ...] = ()  # of these, as whoever draws says
     exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
 
     def things(self, release: Release) -> str:
         """What the records are."""
         return f"points of the space '{release.space.name}'"
+
+    def named(self, names: Sequence[str], release: Release) -> Self:
+        """The same view with names for the channels, parts or coordinates of this release.
+
+        They are no part of a record: whoever draws says them, and so says that they may be seen.
+        """
+        if names:
+            self.check_names(names, release.value.shape)
+        made = copy(self)
+        made.names = tuple(names)
+        return made
+
+    def check_names(self, names: Sequence[str], shape: tuple[int, ...]) -> None:
+        """A ValueError where values of this shape have another number of channels, parts or coordinates."""
+        count = shape[0] if self.nameable else 0
+        if len(names) != count:
+            there = f"there are {count} to name" if count else "nothing here has a name of its own"
+            raise ValueError(f"--channels gives {len(names)} name{'s' * (len(names) != 1)}, and {there}")
+
+    def called(self, i: int) -> str:
+        """The name of a channel, part or coordinate; its number, from 1, where it has none."""
+        return self.names[i] if self.names else str(i + 1)
+
+    def seen(self, release: Release) -> str:
+        """What can be seen in the picture, in a sentence for those who do not see it; "" where the numbers say all."""
+        return ""
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         """A picture of a release and its error at probability p, without caption; ``outline`` is for shapes."""
@@ -48,14 +77,14 @@ class View:
             rows = [*rows[:MOST_ROWS], ("…", f"{len(rows) - MOST_ROWS} more", *[""] * (len(header) - 2))]
         return grid(header, rows)
 
-    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
         """A picture of the releases of two groups, by their names, without caption; ``radius`` is that of the 95% region for
         the difference of the population means, in the chart's norm."""
         (head, first), (_, second) = (self.table(release) for release in releases.values())
         header = (head[0], *(f"{name}: {column}" for name in releases for column in head[1:]))
         return grid(header, [(*one, *two[1:]) for one, two in zip(first, second, strict=True)][:MOST_ROWS])
 
-    def more(self, release: Release, p: float = 0.95) -> list[Block]:
+    def more(self, release: Release, p: float = 0.95, outline: Links | None = None) -> list[Block]:
         """What a page can show beside the picture."""
         return []
 
@@ -74,7 +103,7 @@ class View:
 
     def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
         """The value as header and rows."""
-        return (self.entry, "Value"), numbered(release.value.reshape(-1, 1))
+        return (self.entry, "Value"), numbered(release.value.reshape(-1, 1), self.names)
 
     def off_manifold(self, release: Release) -> str:
         """What a value is that is no point of the space."""
@@ -172,9 +201,10 @@ def population_label(level: float) -> str:
     return f"{level:.0%} region for the population's mean"
 
 
-def numbered(rows: Any) -> list[tuple[str, ...]]:
-    """Rows of numbers as text, each after its number."""
-    return [(str(i), *(f"{x:.6g}" for x in row)) for i, row in enumerate(rows, start=1)]
+def numbered(rows: Any, names: Sequence[str] = ()) -> list[tuple[str, ...]]:
+    """Rows of numbers as text, each after its name or number."""
+    told = names or [str(i + 1) for i in range(len(rows))]
+    return [(name, *(f"{x:.6g}" for x in row)) for name, row in zip(told, rows, strict=True)]
 
 
 def length(vector: Array) -> float:

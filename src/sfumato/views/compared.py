@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..release import write_atomically
 from . import view_of
+from .base import Links
 from .page import Block, Grid, Paragraph, Picture, Points, Section, to_html, to_markdown
-from .plots import captioned, render
+from .plots import captioned, render, write_picture
 from .words import region
 
 if TYPE_CHECKING:
@@ -28,26 +30,36 @@ LIMITS = [
 ]
 
 
-def draw_comparison(comparison: Comparison) -> Figure:
+def draw_comparison(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Figure:
     """The first two groups, as the view of their space draws two releases, and what their difference says."""
     (one, first), (two, second), *more = comparison.groups.items()
     difference = comparison.difference()
-    drawn = view_of(first).draw_pair({one: first, two: second}, difference.chart_radius)
+    view = view_of(first).named(channels, first)
+    drawn = view.draw_pair({one: first, two: second}, difference.chart_radius, links)
     others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
     promised = f"ε = {comparison.epsilon:g} for all groups together; n = {first.n} and {second.n}"
     return captioned(drawn, [difference.words, promised, *others])
 
 
-def plot_comparison(comparison: Comparison, path: str | os.PathLike[str] | None = None) -> Figure:
+def comparison_in_words(comparison: Comparison) -> str:
+    """What the picture of a comparison shows, for those who do not see it."""
+    (one, first), (two, _), *_ = comparison.groups.items()
+    things = view_of(first).things(first)
+    return (
+        f"The released means of {one} and {two}, {things}, over or beside each other. {comparison.difference().words}"
+    )
+
+
+def plot_comparison(
+    comparison: Comparison,
+    path: str | os.PathLike[str] | None = None,
+    links: Links | None = None,
+    channels: Sequence[str] = (),
+) -> Figure:
     """The same; written to a file that ends in .png or .svg, whole or not at all, if one is named."""
-    drawn = draw_comparison(comparison)
+    drawn = draw_comparison(comparison, links, channels)
     if path is not None:
-        file = Path(path)
-        if (form := file.suffix.lower().removeprefix(".")) not in ("png", "svg"):
-            raise ValueError(
-                f"pictures are written as .png or .svg, not {file.suffix or 'without an ending'!r}: {file}"
-            )
-        write_atomically(file, render(drawn, form))
+        write_picture(drawn, path, comparison_in_words(comparison))
     return drawn
 
 
@@ -76,12 +88,18 @@ def pairs_in_words(comparison: Comparison) -> str:
     return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
 
 
-def write_comparison_report(comparison: Comparison, path: str | os.PathLike[str]) -> None:
+def write_comparison_report(
+    comparison: Comparison,
+    path: str | os.PathLike[str],
+    links: Links | None = None,
+    channels: Sequence[str] = (),
+) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it."""
     file = Path(path)
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
-    image, sections = render(draw_comparison(comparison)), _sections(comparison)
+    words, sections = comparison_in_words(comparison), _sections(comparison)
+    image = render(draw_comparison(comparison, links, channels), words=words)
     if file.suffix.lower() == ".html":
         write_atomically(file, to_html(title, sections, image))
     elif file.suffix.lower() == ".md":
@@ -104,7 +122,7 @@ def _sections(comparison: Comparison) -> list[Section]:
         *(Paragraph(line) for line in comparison.describe().split("\n")),
     ]
     return [
-        ("", [Grid(glance), Picture("Two released means and how they differ.")]),
+        ("", [Grid(glance), Picture("Two released means and how they differ.", comparison_in_words(comparison))]),
         ("How the groups differ", table),
         (
             "Each group",

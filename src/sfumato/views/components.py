@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from .figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
+from .base import Links
+from .figures import QUIET, RIM, SHARP, SOFT, TEXT, figure, plain, shared_legend
+from .plots import write_picture
+from .shapes import draw_links, joined
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,13 +22,15 @@ MOST_PANELS = 6
 FAINT_WORDS = "not above the noise"
 
 
-def plot_components(found: Components, path: str | os.PathLike[str] | None = None) -> Figure:
+def plot_components(
+    found: Components, path: str | os.PathLike[str] | None = None, links: Links | None = None
+) -> Figure:
     """Planar landmarks two standard deviations from the mean along each direction; of anything else, bars."""
     space = found.space.known
     planar = space is not None and space.kind == "landmarks" and found.center.shape[1:] == (2,)
-    drawn = _shapes(found) if planar else _bars(found)
+    drawn = _shapes(found, links) if planar else _bars(found)
     if path is not None:
-        drawn.savefig(path, dpi=150)
+        write_picture(drawn, path, found.describe())
     return drawn
 
 
@@ -35,25 +40,32 @@ def _title(found: Components, j: int) -> str:
     return f"component {j + 1}{part}" if found.significant[j] else f"component {j + 1}: {FAINT_WORDS}"
 
 
-def _shapes(found: Components) -> Figure:
+def _shapes(found: Components, links: Links | None) -> Figure:
     count = min(found.count, MOST_PANELS)
-    drawn = figure(4.2 * count, 4.6)
-    for j, axes in enumerate(np.ravel(drawn.subplots(1, count, sharex=True, sharey=True))):
-        _panel(axes, found, j)
+    columns, (wide, tall) = min(count, 2), np.ptp(found.center, axis=0)
+    rows, width = -(-count // columns), 9.6 / columns
+    drawn = figure(9.6, 0.6 + rows * (0.5 + width * float(np.clip(tall / wide, 0.3, 1.6))))
+    panels = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for j, axes in enumerate(panels[:count]):
+        _panel(axes, found, j, links)
+    for axes in panels[count:]:
+        axes.remove()
     shared_legend(drawn, 3)
     return drawn
 
 
-def _panel(axes: Axes, found: Components, j: int) -> None:
+def _panel(axes: Axes, found: Components, j: int, links: Links | None) -> None:
     """The mean with each landmark's way from −2 to +2 standard deviations."""
     low, high = found.points(j)
     strong = 1.0 if found.significant[j] else 0.3
     for a, b in zip(low, high, strict=True):
         axes.plot(*zip(a, b, strict=True), color=SOFT, lw=1.5, alpha=strong, zorder=1)
+    draw_links(axes, found.center, joined(links, len(found.center)), QUIET, "-")
     axes.plot(*found.center.T, ls="", marker="o", ms=3, color=QUIET, label="mean", zorder=2)
     axes.plot(*low.T, ls="", marker="o", ms=4, mfc="white", mec=SHARP, alpha=strong, label="−2 s.d.", zorder=3)
     axes.plot(*high.T, ls="", marker="o", ms=4, color=SHARP, alpha=strong, label="+2 s.d.", zorder=3)
-    axes.set(aspect="equal", title=_title(found, j))
+    axes.set(aspect="equal")
+    axes.set_title(_title(found, j), fontsize=10, color=TEXT)
     axes.axis("off")
 
 
@@ -62,7 +74,7 @@ def _bars(found: Components) -> Figure:
     axes, at, intervals = drawn.add_subplot(), np.arange(1, found.count + 1), found.intervals()
     shown = np.maximum(found.variances, 0.0)
     colours = [SOFT if clear else "white" for clear in found.significant]
-    axes.bar(at, shown, color=colours, edgecolor=SOFT, width=0.6)
+    axes.bar(at, shown, color=colours, edgecolor=RIM, width=0.6)
     axes.vlines(at, *intervals.T, color=SHARP, lw=1.5)
     axes.set_xticks(at, [_title(found, j).replace(": ", "\n") for j in range(found.count)], fontsize=8)
     axes.set_ylabel("explained variance, with its 95% interval")

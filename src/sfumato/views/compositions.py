@@ -9,7 +9,21 @@ import numpy as np
 from ..spaces.base import Array, Points, Space
 from ..spaces.simplex import Aitchison, Simplex
 from .base import Links, View, error_or_none, public_ball
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, Range, figure, intervals, name_of, top_legend
+from .figures import (
+    FAINT,
+    LAYER,
+    LAYERS,
+    QUIET,
+    RIM,
+    SHARP,
+    SOFT,
+    TEXT,
+    Range,
+    figure,
+    intervals,
+    name_of,
+    top_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -24,6 +38,7 @@ BEYOND = 700.0  # of an exponent
 
 class Compositions(View):
     entry, exact_up_to = "Part", np.inf
+    nameable = True
     origin, centers = "equal parts", ("origin", "equal parts")
 
     def things(self, release: Release) -> str:
@@ -34,7 +49,7 @@ class Compositions(View):
         return f"no share off by more than {max((release.value - low).max(), (high - release.value).max()):.2g}"
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        return (_draw_triangle if release.value.size == 3 else _draw_parts)(release, p)
+        return (_draw_triangle if release.value.size == 3 else _draw_parts)(release, p, self)
 
 
 def shares_within(space: Space, shares: Array, distance: float) -> Range:
@@ -51,17 +66,17 @@ def shares_within(space: Space, shares: Array, distance: float) -> Range:
     return np.cos(low) ** 2, np.cos(high) ** 2
 
 
-def _draw_parts(release: Release, p: float) -> Figure:
+def _draw_parts(release: Release, p: float, view: View) -> Figure:
     ball, error = public_ball(release), error_or_none(release, p)
     space, centre = ball.space, ball.space.present(ball.center)
     bars = None if error is None else shares_within(space, release.value, error)
     reach = shares_within(space, centre, ball.radius)
-    drawn = intervals(release, p, "part", release.value, bars, centre, reach)
+    drawn = intervals(release, p, "part", release.value, bars, centre, reach, names=view.names)
     drawn.axes[0].set(ylabel="share", ylim=(0, None))
     return drawn
 
 
-def _draw_triangle(release: Release, p: float) -> Figure:
+def _draw_triangle(release: Release, p: float, view: View) -> Figure:
     """Every composition within the error, and the edge of the public ball, as far as they lie in the triangle."""
     from matplotlib.patches import Polygon
 
@@ -77,15 +92,16 @@ def _draw_triangle(release: Release, p: float) -> Figure:
     if error is not None:
         for fraction in LAYERS:
             axes.add_artist(Polygon(_round(space, value, error * fraction), **LAYER))
-        axes.plot(*_round(space, value, error).T, color=SOFT, lw=0.6)
+        axes.plot(*_round(space, value, error).T, color=RIM, lw=0.6)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error")
     edge = _round(space, ball.center, ball.radius)
     axes.plot(*edge.T, color=QUIET, lw=1.0, ls=":", label="range of clipped records")
     centre = space.present(ball.center) @ CORNERS
     axes.plot(*centre, ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
     axes.plot(*(release.value @ CORNERS), ls="", marker="o", color=SHARP, label=name_of(release))
-    for part, (corner, side) in enumerate(zip(CORNERS, ("bottom", "top", "top"), strict=True), start=1):
-        axes.text(float(corner[0]), float(corner[1]), f"part {part}", ha="center", va=side, color=QUIET, fontsize=10)
+    for part, (corner, side) in enumerate(zip(CORNERS, ("bottom", "top", "top"), strict=True)):
+        name = view.called(part) if view.names else f"part {part + 1}"
+        axes.text(float(corner[0]), float(corner[1]), name, ha="center", va=side, color=TEXT, fontsize=10)
     axes.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.1, 1.0))
     axes.axis("off")
     top_legend(axes)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import lru_cache
-from importlib.resources import files
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -31,22 +29,22 @@ from .figures import (
     PAIR,
     QUIET,
     REGION,
+    RIM,
     SHARP,
     SOFT,
+    TEXT,
     figure,
     intervals,
     name_of,
     shared_legend,
 )
+from .globe import COARSE, coastlines, frame_of, graticule, is_place
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..release import Release
-
-
-COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
 
 
 class Directions(View):
@@ -75,11 +73,11 @@ class Directions(View):
             return (_draw_circle if release.value.size == 2 else _draw_globe)(release, p)
         return _draw_coordinates(release, p)
 
-    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
         if all(release.value.shape == (3,) and length(release.value) > 0 for release in releases.values()):
             (one, first), (two, second) = releases.items()
             return _draw_pair({one: first, two: replace(second, value=_facing(first, second.value))})
-        return super().draw_pair(releases, radius)
+        return super().draw_pair(releases, radius, links)
 
 
 def _draw_pair(releases: Mapping[str, Release]) -> Figure:
@@ -96,7 +94,7 @@ def _draw_pair(releases: Mapping[str, Release]) -> Figure:
     shared_legend(drawn, 2)
     if closer:
         _pair_globe(panels[1], releases, view, min(0.99, 1.25 * float(np.sin(angle))))
-        panels[1].set_title(f"close up: {np.degrees(2.5 * angle):.2g}° across", fontsize=10, color=QUIET)
+        panels[1].set_title(f"close up: {np.degrees(2.5 * angle):.2g}° across", fontsize=10, color=TEXT)
     return drawn
 
 
@@ -173,7 +171,7 @@ def _draw_circle(release: Release, p: float) -> Figure:
         axes.plot([at + end, at + end], [0, 1], color=SHARP, lw=1.2)
         axes.plot(at + end, 1, ls="", marker="o", color=SHARP, label=names[2])
     axes.set(yticks=[], ylim=(0, 1.06))
-    axes.tick_params(colors=QUIET, labelsize=9)
+    axes.tick_params(colors=TEXT, labelsize=9)
     axes.grid(color=FAINT)
     axes.spines["polar"].set_color(QUIET)
     shared_legend(drawn, 2)
@@ -204,7 +202,7 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
     from matplotlib.patches import Polygon
 
     view, whole = release.value / length(release.value), reach == 1.0
-    frame = _sphere(axes, view, reach)
+    frame = _sphere(axes, view, reach, release.degrees is not None)
     if _are_places(release):
         _draw_coasts(axes, frame, reach)
     if (region := _region_edge(release, p)) is not None:
@@ -217,31 +215,30 @@ def _globe(axes: Axes, release: Release, p: float, error: float | None, reach: f
         for fraction in LAYERS:
             axes.add_artist(Polygon(fraction * edge, zorder=2, **LAYER))
         flat = shape is not None and np.linalg.matrix_rank(edge, 1e-6) < 2
-        axes.plot(*edge.T, color=SOFT, lw=3.0 if flat else 0.9, zorder=2, label=label)
+        axes.plot(*edge.T, color=RIM, lw=3.0 if flat else 0.9, zorder=2, label=label)
     _draw_ball(axes, release, frame, whole)
     axes.plot(0, 0, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))
 
 
-def _sphere(axes: Axes, view: Array, reach: float) -> Array:
-    """A globe, or a part of it, from straight above a direction: across, up and towards the eye."""
+def _sphere(axes: Axes, view: Array, reach: float, degrees: bool) -> Array:
+    """A globe, or a part of it, from straight above a direction: across, up and towards the eye.  It has degrees, or axes."""
     from matplotlib.patches import Circle
 
-    whole = reach == 1.0
-    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
-    up = axis - (axis @ view) * view
-    up /= length(up)
-    frame = np.stack([np.cross(up, view), up, view])
+    whole, frame = reach == 1.0, frame_of(view)
     if whole:
         axes.add_patch(Circle((0, 0), 1.0, fc="#fbf9f6", ec=QUIET, lw=0.8, zorder=0))
-    for line in _graticule(view, reach):
-        _curve(axes, frame @ line.T, whole, color=FAINT, lw=0.7, zorder=1)
+    style: dict[str, Any] = {"fontsize": 8, "color": TEXT, "ha": "center", "va": "center", "zorder": 4}
+    for line in graticule(view, reach):
+        _curve(axes, frame @ line.points.T, whole, color=FAINT, lw=0.7, zorder=1)
+        if degrees and line.at is not None:
+            axes.text(*line.at, line.words, bbox={"fc": "white", "ec": "none", "alpha": 0.75, "pad": 0.8}, **style)
     shown = 1.12 if whole else reach
     axes.set(aspect="equal", xlim=(-shown, shown), ylim=(-shown, shown), xticks=[], yticks=[], frame_on=not whole)
     axes.spines[:].set_color(FAINT)
-    style: dict[str, Any] = {"textcoords": "offset points", "fontsize": 9, "color": QUIET, "ha": "center"}
-    for text, end in zip(("+x", "+y", "+z", "−x", "−y", "−z"), 1.03 * np.vstack([frame.T, -frame.T]), strict=True):
-        if whole and end[2] > -0.2:
-            axes.annotate(text, end[:2], xytext=(0, 5), **style)
+    names = zip(("+x", "+y", "+z", "−x", "−y", "−z"), 1.03 * np.vstack([frame.T, -frame.T]), strict=True)
+    for text, end in names if whole and not degrees else ():
+        if end[2] > -0.2:
+            axes.annotate(text, end[:2], xytext=(0, 5), textcoords="offset points", **{**style, "va": "bottom"})
     return frame
 
 
@@ -249,7 +246,8 @@ def _pair_globe(axes: Axes, releases: Mapping[str, Release], view: Array, reach:
     """Two directions, each with the region of its population's mean, and the shortest way from the first to the second."""
     from matplotlib.patches import Polygon
 
-    frame, whole, ends = _sphere(axes, view, reach), reach == 1.0, list[Array]()
+    degrees = all(release.degrees is not None for release in releases.values())
+    frame, whole, ends = _sphere(axes, view, reach, degrees), reach == 1.0, list[Array]()
     if all(map(_are_places, releases.values())):
         _draw_coasts(axes, frame, reach)
     for color, mark, (name, release) in zip(PAIR, "os", releases.items(), strict=True):
@@ -323,45 +321,14 @@ def _curve(axes: Axes, points: Array, whole: bool, **style: Any) -> None:
 
 
 def _are_places(release: Release) -> bool:
-    """Whether the records came as latitudes and longitudes, on the Earth as far as anybody can tell."""
-    words = ("lat", "lon", "lng")
-    return release.degrees is not None and all(any(w in name.lower() for w in words) for name in release.degrees)
-
-
-@lru_cache(maxsize=1)
-def _coastlines() -> list[Array]:
-    """Coasts of the Earth as lines of unit vectors."""
-    found, text = list[Array](), files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            a, b = np.radians(np.array(line.split(","), dtype=np.float64).reshape(-1, 2).T / 10)
-            found.append(np.stack([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)], axis=-1))
-    return found
+    """Whether the records came as latitudes and longitudes."""
+    return release.degrees is not None and is_place(tuple(release.degrees))
 
 
 def _draw_coasts(axes: Axes, frame: Array, reach: float) -> None:
     """Those on the near side; none in a close-up, for which they are too coarse."""
-    for line in _coastlines() if reach > COARSE else []:
-        _curve(axes, frame @ line.T, False, color=QUIET, lw=0.6, zorder=1)
-
-
-def _graticule(view: Array, reach: float) -> list[Array]:
-    """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
-    from matplotlib.ticker import MaxNLocator
-
-    latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
-    width, turn = np.degrees(np.arcsin(reach)), np.linspace(0, 2 * np.pi, 361)
-    parallels, meridians = np.arange(-60.0, 90, 30), np.arange(0.0, 180, 30)
-    if reach < 1:
-        shrink = max(np.hypot(view[0], view[1]), width / 90)  # meridians crowd towards the poles
-        ticks, half = MaxNLocator(8, steps=[1, 2, 5, 10]).tick_values, 1.5 * width
-        parallels = np.asarray(ticks(latitude - half, latitude + half))
-        meridians = np.asarray(ticks(longitude - half / shrink, longitude + half / shrink))
-        turn = np.radians(longitude) + np.linspace(-np.pi, np.pi, 20001)
-    b, a = np.radians(parallels[np.abs(parallels) < 90])[:, None], np.radians(meridians)[:, None]
-    around = np.stack(np.broadcast_arrays(np.cos(b) * np.cos(turn), np.cos(b) * np.sin(turn), np.sin(b)), axis=-1)
-    across = np.stack(np.broadcast_arrays(np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)), axis=-1)
-    return [*around, *across]
+    for line in coastlines() if reach > COARSE else []:
+        _curve(axes, frame @ line.T, False, color=QUIET, lw=0.7, zorder=1)
 
 
 def _angle_label(release: Release, error: float, p: float) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from ..release import Release
 
 SOFT, SHARP, QUIET = "#c9a66b", "#6b3f1d", "#8a8a8a"
+RIM = "#a5803f"  # the edge of what is soft
+TEXT = "#5c564f"  # words that stay in the background, and can be read all the same
 FAINT = "#e2ddd6"
 REGION: dict[str, Any] = {
     "color": "#4f86b5",
@@ -57,9 +59,9 @@ def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
 def plain(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(QUIET)
-    axes.tick_params(colors=QUIET, labelsize=9)
+    axes.tick_params(colors=TEXT, labelsize=9)
     for axis in (axes.xaxis, axes.yaxis):
-        axis.label.set(color=QUIET, fontsize=10)
+        axis.label.set(color=TEXT, fontsize=10)
 
 
 def top_legend(axes: Axes, columns: int = 2) -> None:
@@ -81,6 +83,8 @@ def intervals(
     centre: Array,
     reach: Range,
     region: Range | None = None,
+    names: Sequence[str] = (),
+    axes: Axes | None = None,
 ) -> Figure:
     """Numbers side by side with their bars, the public centre and the range that clipping left to each record; ``region`` is
     the range of the population's mean."""
@@ -88,15 +92,18 @@ def intervals(
 
     count = len(value)
     at = np.arange(1, count + 1)
-    drawn = figure(float(np.clip(2.5 + 0.5 * count, 6, 9)), 5.2)
-    axes = drawn.add_subplot()
+    if axes is None:
+        drawn = figure(float(np.clip(2.5 + 0.5 * count, 6, 9)), 5.2)
+        axes = drawn.add_subplot()
+    else:
+        drawn = cast("Figure", axes.figure)
     thick = float(np.clip(90 / count, 2, 14))
     if bars is not None:
         for fraction in LAYERS:
             low, high = (value + fraction * (bar - value) for bar in bars)
             axes.vlines(at, low, high, color=SOFT, alpha=ALPHA, lw=thick)
         for end in bars:
-            axes.plot(at, end, ls="", marker="_", ms=thick, mew=0.8, color=SOFT)
+            axes.plot(at, end, ls="", marker="_", ms=thick, mew=0.8, color=RIM)
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error, all bars at once")
     if region is not None:
         wide = min(0.16, 0.02 * thick + 0.05)
@@ -109,11 +116,71 @@ def intervals(
     axes.plot(at, value, ls="", marker="o", ms=small, color=SHARP, label=name_of(release))
     axes.set_xlim(0.4, count + 0.6)
     axes.xaxis.set_major_locator(FixedLocator(at.tolist()) if count <= 12 else MaxNLocator(integer=True, nbins=12))
+    if names:
+        axes.set_xticks(at, names)
+        _room_for(axes, names)
     axes.set_xlabel(what)
     axes.set_ylabel("value" if what == "coordinate" else what.partition(",")[0])
     plain(axes)
     top_legend(axes)
     return drawn
+
+
+def _room_for(axes: Axes, names: Sequence[str]) -> None:
+    """Names below an axis upright, where they would run into each other."""
+    if sum(map(len, names)) > 60:
+        axes.tick_params(axis="x", labelrotation=90)
+
+
+def shade(x: float) -> str:
+    """From blue (−1) over white to orange (1): told apart by all eyes.
+
+    >>> shade(-1), shade(0), shade(1)
+    ('#2a5c9e', '#ffffff', '#b35806')
+    """
+    end = np.array([0xB3, 0x58, 0x06]) if x > 0 else np.array([0x2A, 0x5C, 0x9E])
+    red, green, blue = np.round(255 + (end - 255) * min(abs(x), 1.0)).astype(int).tolist()
+    return f"#{red:02x}{green:02x}{blue:02x}"
+
+
+def contrast(one: str, two: str) -> float:
+    """The contrast of two colours, from 1 to 21, as WCAG 2 counts it: text needs 4.5, and what is drawn 3.
+
+    >>> contrast("#000000", "#ffffff")
+    21.0
+    """
+    rgb = np.array([[int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)] for colour in (one, two)])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    low, high = sorted((linear @ [0.2126, 0.7152, 0.0722]).tolist())
+    return float((high + 0.05) / (low + 0.05))
+
+
+def ink(paper: str) -> str:
+    """Black or white, whichever is read more easily on a colour.
+
+    >>> ink("#ffffff"), ink("#2a5c9e")
+    ('#000000', '#ffffff')
+    """
+    return max("#000000", "#ffffff", key=lambda colour: contrast(colour, paper))
+
+
+def heat(axes: Axes, matrix: Array, title: str, most: float, names: Sequence[str] = ()) -> Any:
+    """A matrix in colours, of which the strongest stand for ± most; with the names of its rows, or their numbers."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    colours = LinearSegmentedColormap.from_list("sfumato", [shade(x) for x in (-1.0, 0.0, 1.0)])
+    image = axes.imshow(matrix, cmap=colours, vmin=-most, vmax=most)
+    count = len(matrix)
+    at = np.arange(count) if names or count <= 12 else np.unique(np.linspace(0, count - 1, 9).round().astype(int))
+    told = [names[i] if names else str(i + 1) for i in at.tolist()]
+    small = float(np.clip(190 / len(at), 6, 9))
+    upright = 90 if sum(map(len, told)) > 40 else 0
+    axes.set_xticks(at, told, fontsize=small, rotation=upright)
+    axes.set_yticks(at, told, fontsize=small)
+    axes.tick_params(length=2, colors=TEXT)
+    axes.spines[:].set_color(FAINT)
+    axes.set_title(title, fontsize=10, color=TEXT)
+    return image
 
 
 def balanced(text: str, columns: int) -> list[str]:

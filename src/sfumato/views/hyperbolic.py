@@ -9,7 +9,7 @@ import numpy as np
 from ..spaces.base import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
 from .base import Links, View, chart_of, error_or_none, public_ball
-from .figures import LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, shared_legend
+from .figures import LAYER, LAYERS, QUIET, RIM, SHARP, figure, name_of, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -78,7 +78,7 @@ def _disc(axes: Axes, release: Release, space: Plane, p: float) -> None:
     if error is not None:
         for fraction in LAYERS:
             axes.add_artist(Polygon(_error_edge(release, space, fraction * error), zorder=2, **LAYER))
-        axes.plot(*_error_edge(release, space, error).T, color=SOFT, lw=0.9, zorder=2, label=f"its {p:.0%} error")
+        axes.plot(*_error_edge(release, space, error).T, color=RIM, lw=0.9, zorder=2, label=f"its {p:.0%} error")
     if ball.radius < 15:
         edge = _circle(space, ball.center, ball.radius)
         axes.plot(*edge.T, color=QUIET, lw=1.1, ls=":", zorder=3, label="edge of the public ball")

@@ -9,15 +9,13 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import Links, View, chart_of, error_or_none, noise_of, numbered, population_of
-from .figures import Range, figure, intervals, name_of
-from .matrices import WIDEST, Matrices, draw_spectrum, heat, log_scale, spectrum
+from .figures import Range, intervals
+from .matrices import WIDEST, Matrices, Spectra, log_scale, spectrum
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from ..release import Release
-
-WRITTEN = 8  # matrices up to this size have their numbers in the picture
 
 
 class LogEuclideanMatrices(Matrices):
@@ -29,11 +27,14 @@ class LogEuclideanMatrices(Matrices):
     def meaning(self, release: Release, error: float) -> str:
         return f"every eigenvalue within a factor of {_factor(error):.4g}"
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
+    def spectrum(self, release: Release, p: float) -> Spectra:
         error, centre, value = error_or_none(release, p), spectrum(release.ball.center), spectrum(release.value)
         wide = None if population_of(release, p) is None else release.region(p).radius
         region = _within(spectrum(release.raw), wide)
-        return draw_spectrum(release, p, _within(value, error), _about(centre, _factor(release.ball.radius)), region)
+        return Spectra(_within(value, error), _about(centre, _factor(release.ball.radius)), region)
+
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
+        return self.beside(release, p, self.spectrum(release, p))
 
 
 class TransportMatrices(Matrices):
@@ -45,42 +46,25 @@ class TransportMatrices(Matrices):
     def meaning(self, release: Release, error: float) -> str:
         return f"every standard deviation within {error:.4g}"
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
+    def spectrum(self, release: Release, p: float) -> Spectra:
         error = error_or_none(release, p)
         value, centre = (np.sqrt(np.maximum(spectrum(m), 0.0)) for m in (release.value, release.ball.center))
-        bars = None if error is None else _squares(value, error)
-        return draw_spectrum(release, p, bars, _squares(centre, release.ball.radius))
+        return Spectra(None if error is None else _squares(value, error), _squares(centre, release.ball.radius))
+
+    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
+        return self.beside(release, p, self.spectrum(release, p))
 
 
 class _Heat(Matrices):
     """The released matrix beside the public centre, in colours.  No error is drawn: it says nothing certain of one entry."""
 
     exact_up_to, banded = np.inf, False
-    bar = "covariance"
 
     def shown(self, release: Release, p: float) -> str:
         return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
-        most = self.most(value, centre)
-        drawn = figure(9.6, 4.8)
-        panels = drawn.subplots(1, 2)
-        for axes, matrix, title in zip(panels, (value, centre), (name_of(release), "public centre"), strict=True):
-            image = heat(axes, matrix, title, most)
-            for i, j in np.ndindex(matrix.shape) if len(matrix) <= WRITTEN else ():
-                dark = abs(matrix[i, j]) > 0.6 * most
-                color = "white" if dark else "black"
-                axes.text(j, i, self.number(float(matrix[i, j])), ha="center", va="center", fontsize=8, color=color)
-        drawn.colorbar(image, ax=list(panels), shrink=0.85, label=self.bar)
-        return drawn
-
-    def number(self, x: float) -> str:
-        return f"{x:.2g}"
-
-    def most(self, *matrices: Array) -> float:
-        """The number that the strongest colour stands for."""
-        return float(max(np.abs(matrix).max() for matrix in matrices))
+        return self.beside(release, p, None)
 
 
 class LogCholeskyMatrices(_Heat):
@@ -112,12 +96,13 @@ class Variances(View):
     """An error e keeps every variance within a factor of e^e."""
 
     centers, entry, exact_up_to = ("origin", "identity"), "Channel", np.inf
+    nameable = True
 
     def things(self, release: Release) -> str:
         return f"variances of {len(release.value)} channels"
 
     def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return (self.entry, "Variance"), numbered(release.value.reshape(-1, 1))
+        return (self.entry, "Variance"), numbered(release.value.reshape(-1, 1), self.names)
 
     def meaning(self, release: Release, error: float) -> str:
         return f"every variance within a factor of {_factor(error):.4g}"
@@ -130,9 +115,8 @@ class Variances(View):
         if region is not None:  # coordinates are logarithms of variances: what an ellipsoid leaves to each of them
             reach = np.linalg.norm(region.axes[:, None] * region.basis, axis=0)
             half = half if noise is None else noise.reach(len(noise.w)) * reach
-        drawn = intervals(
-            release, p, "variance, by channel", value, _within(value, half), centre, _about(centre, _factor(reach))
-        )
+        ranges = (_within(value, half), centre, _about(centre, _factor(reach)))
+        drawn = intervals(release, p, "variance, by channel", value, *ranges, names=self.names)
         log_scale(drawn.axes[0])
         return drawn
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,22 +54,30 @@ def check_comparable(by: str, public: bool) -> None:
         )
 
 
-def write_comparison(comparison: Comparison, outputs: Mapping[str, Path | None]) -> None:
+def write_comparison(
+    comparison: Comparison, outputs: Mapping[str, Path | None], links: Links | None = None, channels: Sequence[str] = ()
+) -> None:
     """The picture and the report of a comparison that is saved as ``--out``."""
     from .compared import plot_comparison, write_comparison_report
 
     plot, report = outputs.get("--plot"), outputs.get("--report")
     try:
         if plot is not None:
-            plot_comparison(comparison, plot)
+            plot_comparison(comparison, plot, links, channels)
         if report is not None:
-            write_comparison_report(comparison, report)
+            write_comparison_report(comparison, report, links, channels)
     except (OSError, ValueError) as error:
         made = f"the comparison is made and is in {outputs['--out']}; do not compare again"
         raise ValueError(f"{made}. What failed: {error}") from None
 
 
-def write_outputs(release: Release, outputs: Mapping[str, Path | None], kind: Any, links: Links | None = None) -> None:
+def write_outputs(
+    release: Release,
+    outputs: Mapping[str, Path | None],
+    kind: Any,
+    links: Links | None = None,
+    channels: Sequence[str] = (),
+) -> None:
     """The picture, the report and the value alone of a release that is saved as ``--out``."""
     from ..files import write_points
     from .plots import plot_release
@@ -78,9 +86,9 @@ def write_outputs(release: Release, outputs: Mapping[str, Path | None], kind: An
     plot, report, value = (outputs.get(option) for option in ("--plot", "--report", "--value"))
     try:
         if plot is not None:
-            plot_release(release, plot, outline=links)
+            plot_release(release, plot, outline=links, channels=channels)
         if report is not None:
-            write_report(release, report, links)
+            write_report(release, report, links, channels)
         if value is not None:
             write_points(value, release.value, kind)
     except (OSError, ValueError) as error:

@@ -60,14 +60,17 @@ class Grid(NamedTuple):
 
 
 class Picture(NamedTuple):
+    """The picture, what it shows by what, and what it shows for those who do not see it."""
+
     description: str
+    words: str
 
     def html(self, image: str) -> str:
-        text = escape(self.description)
-        return f'<figure>\n<img src="{image}" alt="{text}">\n<figcaption>{text}</figcaption>\n</figure>'
+        caption = f"<figcaption>{escape(self.description)}</figcaption>"
+        return f'<figure>\n<img src="{image}" alt="{escape(self.words)}">\n{caption}\n</figure>'
 
     def markdown(self, image: str) -> str:
-        return f"![{_markdown(self.description)}](<{image}>)\n\n*{_markdown(self.description)}*"
+        return f"![{_markdown(self.words)}](<{image}>)\n\n*{_markdown(self.description)}*"
 
 
 class Turning(NamedTuple):
@@ -76,10 +79,12 @@ class Turning(NamedTuple):
 
     description: str
     solid: Sequence[Sequence[float]]
+    links: Sequence[Sequence[int]] = ()  # pairs of landmarks that lines join
 
     def html(self, image: str) -> str:
         text, data = escape(self.description), escape(json.dumps(self.solid, separators=(",", ":")))
-        drawn = f'<svg viewBox="-130 -110 260 220" tabindex="0" role="img" aria-label="{text} {HOW}" data-solid="{data}"></svg>'
+        look = f'data-solid="{data}" data-links="{json.dumps(self.links, separators=(",", ":"))}"'
+        drawn = f'<svg viewBox="-130 -110 260 220" tabindex="0" role="img" aria-label="{text} {HOW}" {look}></svg>'
         caption = f"<figcaption>{text} {HOW}</figcaption>"
         return f"<figure hidden>\n{drawn}\n{caption}\n</figure>\n<script>{SCRIPT}</script>"
 
@@ -144,8 +149,8 @@ def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
 HOW = "Drag it, or press the arrow keys, to turn it."
 SCRIPT = """
 for (const svg of document.querySelectorAll("svg[data-solid]")) {
-  const solid = JSON.parse(svg.dataset.solid);
-  const layer = (tag, look) => solid.map((_, i) => {
+  const solid = JSON.parse(svg.dataset.solid), pairs = JSON.parse(svg.dataset.links);
+  const layer = (tag, look, of = solid) => of.map((_, i) => {
     const made = document.createElementNS(svg.namespaceURI, tag);
     for (const name in look) made.setAttribute(name, look[name]);
     if (tag == "text") made.textContent = i + 1;
@@ -153,6 +158,8 @@ for (const svg of document.querySelectorAll("svg[data-solid]")) {
   });
   const soft = layer("ellipse", {fill: "#c9a66b", "fill-opacity": .25, stroke: "#c9a66b", "stroke-width": .4});
   const link = layer("line", {stroke: "#8a8a8a", "stroke-width": .5});
+  const old = layer("line", {stroke: "#8a8a8a", "stroke-width": .6, "stroke-dasharray": "1 1.5"}, pairs);
+  const line = layer("line", {stroke: "#6b3f1d", "stroke-width": .8}, pairs);
   const before = layer("circle", {r: 1.6, fill: "#fff", stroke: "#8a8a8a", "stroke-width": .6});
   const dot = layer("circle", {r: 1.6, fill: "#6b3f1d"});
   const label = layer("text", {fill: "#6b3f1d", "font-size": 6, "font-family": "sans-serif"});
@@ -174,6 +181,10 @@ for (const svg of document.querySelectorAll("svg[data-solid]")) {
       set(dot[i], {cx: x, cy: y});
       set(label[i], {x: x + 2.5, y: y - 2.5});
     });
+    pairs.forEach((pair, i) => [old[i], line[i]].forEach((made, late) => {
+      const [a, b] = pair.map(k => solid[k].slice(3 * late, 3 * late + 3));
+      set(made, {x1: dots(right, a), y1: dots(down, a), x2: dots(right, b), y2: dots(down, b)});
+    }));
   };
   let from = [0, 0];
   svg.addEventListener("pointerdown", event => {
@@ -229,11 +240,11 @@ pre { background: var(--wash); border-radius: 6px; padding: .8rem 1rem; white-sp
 
 
 # -- notebooks ---------------------------------------------------------------------------------------------------------------
-def notebook(picture: bytes, words: str) -> str:
-    """A picture and paragraphs, as a notebook shows them."""
+def notebook(picture: bytes, seen: str, words: str) -> str:
+    """A picture, what it shows for those who do not see it, and paragraphs, as a notebook shows them."""
     text = "".join(f"<p>{escape(line)}</p>" for line in words.splitlines() if line.strip())
     source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
-    return f'<img alt="The release and its error" style="max-width:100%" src="{source}">{text}'
+    return f'<img alt="{escape(seen)}" style="max-width:min(100%,60rem)" src="{source}">{text}'
 
 
 def notebook_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

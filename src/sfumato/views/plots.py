@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 from collections.abc import Sequence
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..release import Release, write_atomically
 from . import view_of
-from .base import Links, error_or_none
-from .figures import balanced
+from .base import Links, error_or_none, public_ball
+from .figures import balanced, name_of
 from .words import frozen
 
 if TYPE_CHECKING:
@@ -19,13 +23,20 @@ if TYPE_CHECKING:
 
 
 def plot_release(
-    release: Release, path: str | Path, title: str = "", p: float = 0.95, outline: Links | None = None
+    release: Release,
+    path: str | Path,
+    title: str = "",
+    p: float = 0.95,
+    outline: Links | None = None,
+    channels: Sequence[str] = (),
 ) -> None:
     """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
 
-    Shapes are drawn as landmarks or outlines (those in space from three sides), directions on a circle or a globe, 2×2 and 3×3
-    matrices as ellipses, larger ones by their eigenvalues, everything else by its coordinates.  A value that is no point of its
-    space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says so.
+    Shapes are drawn as landmarks or outlines (those in space from three sides) with a grid that bends from the public reference
+    to the release, directions on a circle or a globe, 2×2 and 3×3 matrices as ellipses, larger ones in colours with their
+    eigenvalues, everything else by its coordinates.  A value that is no point of its space (see
+    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.  The file also says in words what it shows,
+    for those who do not see it.
 
     Parameters
     ----------
@@ -40,11 +51,14 @@ def plot_release(
     outline : sequence of int or of pairs, optional
         Of shapes: the landmarks (from 0) to join by a closed line, or pairs of landmarks to join by lines.  Without it, a
         reference that looks like a closed outline (20 landmarks or more along a curve) is drawn as one.
+    channels : sequence of str, optional
+        Names of the channels of matrices, of the parts of compositions or of coordinates.  No record holds them: who gives them
+        says that they may be seen.
 
     Raises
     ------
     ValueError
-        If the path has another ending.
+        If the path has another ending, or the names are too many or too few.
 
     Notes
     -----
@@ -64,16 +78,40 @@ def plot_release(
     ...     [file.name for file in Path(folder).iterdir()]
     ['mean.svg']
     """
-    path = Path(path)
-    form = path.suffix.lower().removeprefix(".")
+    drawn = draw_release(release, title, p, outline, channels)
+    write_picture(drawn, path, in_words(release, p, channels))
+
+
+def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> None:
+    """Write a figure, and what it shows in words, as PNG or SVG: whole or not at all."""
+    file = Path(path)
+    form = file.suffix.lower().removeprefix(".")
     if form not in ("png", "svg"):
-        raise ValueError(f"pictures are written as .png or .svg, not {path.suffix or 'without an ending'!r}: {path}")
-    write_atomically(path, render(draw_release(release, title, p, outline), form))
+        raise ValueError(f"pictures are written as .png or .svg, not {file.suffix or 'without an ending'!r}: {file}")
+    write_atomically(file, render(drawn, form, words))
 
 
-def draw_release(release: Release, title: str = "", p: float = 0.95, outline: Links | None = None) -> Figure:
+def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) -> str:
+    """What the picture of a release shows, for those who do not see it."""
+    view, error = view_of(release).named(channels, release), error_or_none(release, p)
+    what = f"{name_of(release).capitalize()} of {release.n} {view.things(release)}, beside the public centre"
+    known = "" if error is None else f", with an error of up to {error:.3g} at {p:.0%}"
+    space, away = release.space.known, ""
+    if space is not None and release.on_manifold:
+        far = float(np.ravel(space.distance(space.validate(release.value[None]), public_ball(release).center))[0])
+        away = f" It lies {far:.3g} from the centre; records were held within {release.ball.radius:.3g} of it."
+    return " ".join(filter(None, [f"{what}{known}.{away}", view.seen(release)]))
+
+
+def draw_release(
+    release: Release,
+    title: str = "",
+    p: float = 0.95,
+    outline: Links | None = None,
+    channels: Sequence[str] = (),
+) -> Figure:
     """The figure that :func:`plot_release` writes."""
-    g, view, error = release.guarantee, view_of(release), error_or_none(release, p)
+    g, view, error = release.guarantee, view_of(release).named(channels, release), error_or_none(release, p)
     drawn = view.draw(release, p, outline)
     known = "nothing public is known of its error"
     if error is not None and release.predicted_error is not None:
@@ -99,16 +137,23 @@ def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figur
     return drawn
 
 
-def render(drawn: Figure, form: str = "png") -> bytes:
+def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
+    """A figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description of a
+    PNG."""
     buffer = io.BytesIO()
-    metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None}
+    metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None, "Description": words or None}
     drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
-    return buffer.getvalue()
+    if form != "svg" or not words:
+        return buffer.getvalue()
+    start, tag, rest = buffer.getvalue().decode().partition("<svg ")
+    head, end, body = rest.partition(">")
+    said = f'{tag}role="img" aria-labelledby="words" {head}{end}\n <title id="words">{escape(words)}</title>'
+    return f"{start}{said}{body}".encode()
 
 
-def picture(release: Release, p: float = 0.95, outline: Links | None = None) -> bytes:
+def picture(release: Release, p: float = 0.95, outline: Links | None = None, channels: Sequence[str] = ()) -> bytes:
     """A release drawn as PNG, in memory."""
-    return render(draw_release(release, p=p, outline=outline))
+    return render(draw_release(release, "", p, outline, channels), words=in_words(release, p, channels))
 
 
 def read_links(text: str, k: int) -> Links:
@@ -128,3 +173,21 @@ def read_links(text: str, k: int) -> Links:
             f"--links {text}: write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
         )
     return pairs
+
+
+def read_names(text: str) -> list[str]:
+    """Names of channels as they are typed: with commas between, a file of one a line, or an .npz file that holds them as
+    ``channels`` or ``ch_names``.
+
+    >>> read_names("Fz, Cz,Pz")
+    ['Fz', 'Cz', 'Pz']
+    """
+    file = Path(text)
+    if file.suffix.lower() == ".npz":
+        with np.load(file, allow_pickle=False) as held:
+            found = next((held[key] for key in ("channels", "ch_names") if key in held), None)
+        if found is None:
+            raise ValueError(f"--channels {text}: the file holds neither channels nor ch_names; type the names instead")
+        return [str(name) for name in np.ravel(found)]
+    parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
+    return [part.strip() for part in parts if part.strip()]

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -17,14 +18,16 @@ from ..release.scalars import scalar_of
 from . import view_of
 from .base import Links
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
-from .plots import picture
+from .plots import in_words, picture
 from .words import UNCHECKED, clock, first, in_degrees, of_chart, region, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
 
 
-def write_report(release: Release, path: str | os.PathLike[str], outline: Links | None = None) -> None:
+def write_report(
+    release: Release, path: str | os.PathLike[str], outline: Links | None = None, channels: Sequence[str] = ()
+) -> None:
     """Write a page that explains a release: whole or not at all.
 
     Parameters
@@ -34,7 +37,7 @@ def write_report(release: Release, path: str | os.PathLike[str], outline: Links 
     path : path
         A path that ends in .html gets one self-contained page, picture and style inside, which loads nothing from the network.
         One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
-    outline : sequence of int or of pairs, optional
+    outline, channels : sequence, optional
         As of :func:`plot_release`.
 
     Raises
@@ -61,29 +64,30 @@ def write_report(release: Release, path: str | os.PathLike[str], outline: Links 
     private = "private " if release.guarantee.private else ""
     things = "units" if scalar_of(release) is not None else view_of(release).things(release)
     title = f"The {private}{what(release, things).removesuffix(',')}"
+    sections, drawn = _sections(release, outline, channels), picture(release, 0.95, outline, channels)
     if path.suffix.lower() == ".html":
-        write_atomically(path, to_html(title, _sections(release), picture(release, outline=outline)))
+        write_atomically(path, to_html(title, sections, drawn))
     else:
         image = path.with_suffix(".png")
-        text = to_markdown(title, _sections(release), image.name)
-        write_atomically(image, picture(release, outline=outline))
+        text = to_markdown(title, sections, image.name)
+        write_atomically(image, drawn)
         write_atomically(path, text)
 
 
-def _sections(release: Release) -> list[Section]:
+def _sections(release: Release, outline: Links | None, channels: Sequence[str]) -> list[Section]:
     """The report, before it is set in any language."""
     return [
-        ("", _glance(release)),
+        ("", _glance(release, outline, channels)),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release)),
         ("The numbers behind the noise", _scale(release)),
-        ("The released value", _value(release)),
+        ("The released value", _value(release, channels)),
         ("How to cite it", _citation(release)),
         ("How to read the record", _keys(release)),
     ]
 
 
-def _glance(release: Release) -> list[Block]:
+def _glance(release: Release, outline: Links | None, channels: Sequence[str]) -> list[Block]:
     g, stated = release.guarantee, "not predicted"
     if release.predicted_error is not None:
         error, distance = _digits(release.error(0.95)), release.predicted_error.distance
@@ -97,7 +101,11 @@ def _glance(release: Release) -> list[Block]:
         ("Made", f"{made} with sfumato {release.version}"),
     ]
     view = view_of(release)
-    return [Grid(rows), Picture(view.caption(release)), *view.more(release)]
+    return [
+        Grid(rows),
+        Picture(view.caption(release), in_words(release, 0.95, channels)),
+        *view.more(release, outline=outline),
+    ]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -260,9 +268,9 @@ def _by_hand(release: Release) -> str:
     return f"σ = {filled.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
 
 
-def _value(release: Release) -> list[Block]:
+def _value(release: Release, channels: Sequence[str]) -> list[Block]:
     note = "To six digits; the record has them all. The digits are those of a public lattice, not of the data."
-    header, rows = view_of(release).table(release)
+    header, rows = view_of(release).named(channels, release).table(release)
     signed = [(first, *(_powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
     blocks: list[Block] = [Paragraph(note), Grid(signed, header, numeric=True)]
     if release.degrees is not None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import Links, View, error_or_none, numbered
-from .figures import FAINT, LAYER, LAYERS, QUIET, SHARP, SOFT, figure, name_of, shared_legend
+from .figures import FAINT, LAYER, LAYERS, QUIET, RIM, SHARP, SOFT, figure, name_of, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -96,4 +96,4 @@ def _cap(axes: Axes, frame: Array, axis: Array, angle: float) -> None:
         edge = frame @ (np.cos(fraction * angle) * axis + np.sin(fraction * angle) * circle).T
         axes.add_artist(Polygon(edge[:2].T, zorder=2, **{**LAYER, "alpha": LAYER["alpha"] * seen}))
     edge = frame @ (np.cos(angle) * axis + np.sin(angle) * circle).T
-    axes.plot(*edge[:2], color=SOFT, lw=0.9, alpha=seen, zorder=2)
+    axes.plot(*edge[:2], color=RIM, lw=0.9, alpha=seen, zorder=2)

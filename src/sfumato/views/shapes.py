@@ -14,6 +14,7 @@ from ..regions.ball import Ball
 from ..spaces import PlanarShapes
 from ..spaces.base import Array, Points
 from .base import Links, Noise, View, error_or_none, is_geodesic, noise_of, numbered, population_label, population_of
+from .bending import bent_grid, can_bend, magnified
 from .figures import (
     ALPHA,
     LAYER,
@@ -21,12 +22,13 @@ from .figures import (
     PAIR,
     QUIET,
     REGION,
+    RIM,
     SHARP,
     SOFT,
+    TEXT,
     figure,
     name_of,
     shared_legend,
-    top_legend,
 )
 
 if TYPE_CHECKING:
@@ -51,6 +53,13 @@ def looks_like_an_outline(landmarks: Array) -> bool:
     return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
 
 
+def shown(release: Release, p: float) -> str:
+    """What the soft regions about landmarks are, and that a grid bends with the noise too."""
+    own = f"each landmark of that mean lies in the soft region about its own with probability {p:g}, taken by itself"
+    grid = "the grid bends by all that was released, noise included"
+    return grid if noise_of(release, p) is None else f"{own}; {grid}"
+
+
 class Shapes(View):
     origin, exact_up_to = "a regular polygon", np.inf
 
@@ -64,19 +73,27 @@ class Shapes(View):
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
 
     def shown(self, release: Release, p: float) -> str:
-        own = "each landmark of that mean lies in the soft region about its own"
-        return "" if noise_of(release, p) is None else f"{own} with probability {p:g}, taken by itself"
+        return shown(release, p)
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
+        """Both shapes over each other with the error, and a grid on the reference that bends to the release."""
         panel = Panel(release, p)
         low, high = limits([panel])
-        drawn = figure(9, 1.0 + min(max(9 * (high - low)[1] / (high - low)[0], 2.0), 8.0))
-        axes = drawn.add_subplot()
-        panel.draw(axes, low, high, 9, outline)
-        top_legend(axes, 3 if panel.region is None else 4)
+        ratio, bends = float((high - low)[1] / (high - low)[0]), can_bend(panel.reference)
+        beside = bends and ratio > 0.75
+        width = 9.0 / (1 + beside)
+        tall = min(max(width * ratio, 2.0), 8.0)
+        drawn = figure(9, 1.3 + tall * (2 if bends and not beside else 1))
+        panels = drawn.subplots(1 if beside or not bends else 2, 2 if beside else 1, squeeze=False).ravel()
+        panel.draw(panels[0], low, high, width, outline)
+        if bends:
+            times = magnified(panel.reference, panel.released)
+            draw_grid(panels[1], panel.reference, panel.released, outline, times=times)
+            panels[1].set_title(grid_title("the public reference", f"the {panel.name}", times), fontsize=10, color=TEXT)
+        shared_legend(drawn, 3 if panel.region is None else 4)
         return drawn
 
-    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
         """Both shapes over each other with the way of each landmark from the first to the second, and the same as a grid."""
         first, second = (Panel(release, 0.95) for release in releases.values())
         tips = _tips(first, second, radius)
@@ -84,17 +101,19 @@ class Shapes(View):
         low, high = points.min(axis=0), points.max(axis=0)
         margin = 0.08 * float((high - low).max())
         low, high = low - margin, high + margin
-        tall = float(np.clip(4.9 * (high - low)[1] / (high - low)[0], 1.8, 6.0))
-        drawn = figure(10.5, tall + 1.1)
-        axes = drawn.subplots(1, 2)
-        draw_overlay(axes[0], [*releases], first.released, second.released, tips)
-        _grid(axes[1], first.released, second.released, low, high)
-        for panel in axes:
-            panel.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-            panel.axis("off")
+        ratio, bends = float((high - low)[1] / (high - low)[0]), can_bend(first.released)
+        rows, columns = (1, 1) if not bends else (1, 2) if ratio > 0.6 else (2, 1)
+        drawn = figure(9.0, 1.1 + rows * float(np.clip(9.0 * ratio / columns, 1.8, 6.0)))
+        axes = drawn.subplots(rows, columns, squeeze=False).ravel()
+        draw_overlay(axes[0], [*releases], first.released, second.released, tips, links)
+        axes[0].set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+        axes[0].axis("off")
         one, two = releases
-        axes[1].set_title(f"a grid on {one}, bent to {two}", fontsize=10, color=QUIET)
-        axes[0].set_title(f"from {one} to {two}", fontsize=10, color=QUIET)
+        axes[0].set_title(f"from {one} to {two}", fontsize=10, color=TEXT)
+        if bends:
+            times = magnified(first.released, second.released)
+            draw_grid(axes[1], first.released, second.released, links, PAIR[1], "s", times)
+            axes[1].set_title(grid_title(one, two, times), fontsize=10, color=TEXT)
         shared_legend(drawn, 4)
         return drawn
 
@@ -176,15 +195,21 @@ def _tips(first: Panel, second: Panel, radius: float) -> tuple[Array, Array] | N
 
 
 def draw_overlay(
-    axes: Axes, names: Sequence[str], first: Array, second: Array, tips: tuple[Array, Array] | None
+    axes: Axes,
+    names: Sequence[str],
+    first: Array,
+    second: Array,
+    tips: tuple[Array, Array] | None,
+    links: Links | None = None,
 ) -> None:
     """Two shapes, and an arrow for each landmark, as long as the difference is."""
-    closed = looks_like_an_outline(first)
+    closed, pairs = links is None and looks_like_an_outline(first), joined(links, len(first))
     ring = [*range(len(first)), 0]
     for shape, color, name, mark in zip((first, second), PAIR, names, "os", strict=True):
         size = 1.5 if closed else 3.5
         style: dict[str, Any] = {"ls": "-" if closed else "", "lw": 1.2, "marker": mark, "ms": size, "color": color}
         axes.plot(*shape[ring if closed else slice(None)].T, label=name, zorder=3, **style)
+        draw_links(axes, shape, pairs, color, "-" if mark == "o" else "--")
     if tips is not None and not closed:
         draw_outlines(axes, second, *tips, "95% region for the difference", color=QUIET)
     arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.0025, "color": "#222222"}
@@ -193,23 +218,46 @@ def draw_overlay(
     out = [max(pair, key=lambda at: float(np.linalg.norm(at - middle))) for pair in zip(first, second, strict=True)]
     for i, at in enumerate(out if len(out) <= MOST_NUMBERS and not closed else [], start=1):
         away = 11 * (at - middle) / max(float(np.linalg.norm(at - middle)), 1e-300)
-        style = {"textcoords": "offset points", "fontsize": 7, "color": QUIET, "ha": "center", "va": "center"}
+        style = {"textcoords": "offset points", "fontsize": 8, "color": TEXT, "ha": "center", "va": "center"}
         axes.annotate(str(i), at, xytext=tuple(away), **style)
 
 
-def _grid(axes: Axes, first: Array, second: Array, low: Array, high: Array) -> None:
-    """A square grid bent by the thin-plate spline that takes the first shape to the second (Bookstein 1989)."""
-    from scipy.interpolate import RBFInterpolator
+def draw_grid(
+    axes: Axes, first: Array, second: Array, links: Links | None, color: str = SHARP, mark: str = "o", times: int = 1
+) -> None:
+    """A square grid about the first shape, bent to the second, on which both stand; drawn ``times`` as large."""
+    second = first + times * (second - first)
+    points = np.concatenate([first, second])
+    margin = 0.08 * float(np.ptp(points, axis=0).max())
+    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
+    for line in bent_grid(first, second, low, high):
+        axes.plot(*line.T, color=QUIET, lw=0.5, zorder=1)
+    ways = np.stack([first, second, np.full_like(second, np.nan)], axis=1).reshape(-1, 2)
+    axes.plot(*ways.T, color=color, lw=0.6, zorder=2)
+    pairs = _lines(links, first)
+    draw_links(axes, second, pairs, color, "-")
+    axes.plot(*first.T, ls="", marker="o", ms=2.4, mfc="white", mec=QUIET, mew=0.6, zorder=3)
+    axes.plot(*second.T, ls="", marker=mark, ms=2 if len(second) > 30 else 3.5, color=color, zorder=4)
+    axes.set(aspect="equal")
+    axes.axis("off")
 
-    bend = RBFInterpolator(first, second, kernel="thin_plate_spline")
-    step = float((high - low).max()) / 22
-    x, y = (np.arange(low[i] + step / 2, high[i], step) for i in (0, 1))
-    fine = [np.linspace(low[i], high[i], 120) for i in (0, 1)]
-    lines = [np.stack([np.full(120, at), fine[1]], axis=1) for at in x]
-    lines += [np.stack([fine[0], np.full(120, at)], axis=1) for at in y]
-    for line in lines:
-        axes.plot(*bend(line).T, color=QUIET, lw=0.6, zorder=1)
-    axes.plot(*second.T, ls="", marker="s", ms=4, color=PAIR[1], zorder=3)
+
+def grid_title(first: str, second: str, times: int) -> str:
+    """What a grid shows, in words."""
+    larger = f"; differences drawn {times} times as large" if times > 1 else ""
+    return f"a grid on {first}, bent to {second}{larger}"
+
+
+def _lines(links: Links | None, shape: Array) -> NDArray[np.intp]:
+    """Pairs of landmarks to join: those that are given, or those of an outline."""
+    closed = links is None and looks_like_an_outline(shape)
+    return joined(range(len(shape)) if closed else links, len(shape))
+
+
+def draw_links(axes: Axes, shape: Array, pairs: NDArray[np.intp], color: str, style: str) -> None:
+    """Lines between pairs of landmarks."""
+    lines = np.concatenate([shape[pairs], np.full((len(pairs), 1, 2), np.nan)], axis=1).reshape(-1, 2)
+    axes.plot(*lines.T, color=color, ls=style, lw=1.0, alpha=0.8, zorder=2)
 
 
 def draw_curves(axes: Axes, reference: Array, released: Array, name: str, closed: bool = True) -> None:
@@ -243,17 +291,16 @@ def draw_landmarks(
 ) -> None:
     """Both shapes as landmarks, each joined to where it was; numbered, of very many only some, so many points ``away``."""
     pairs = joined(outline, len(released))
-    for shape, color, ls in ((reference, QUIET, ":"), (released, SHARP, "-")):
-        lines = np.concatenate([shape[pairs], np.full((len(pairs), 1, 2), np.nan)], axis=1).reshape(-1, 2)
-        axes.plot(*lines.T, color=color, ls=ls, lw=1.0, alpha=0.7, zorder=2)
+    for shape, color, style in ((reference, QUIET, ":"), (released, SHARP, "-")):
+        draw_links(axes, shape, pairs, color, style)
     links = np.stack([reference, released, np.full_like(released, np.nan)], axis=1).reshape(-1, 2)
     axes.plot(*links.T, color=QUIET, lw=0.7, zorder=1)
     dot: dict[str, Any] = {"ls": "", "marker": "o", "ms": size}
     axes.plot(*reference.T, **dot, mfc="white", mec=QUIET, mew=0.2 * size, label="public reference", zorder=3)
     axes.plot(*released.T, **dot, color=SHARP, label=name, zorder=4)
-    style: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 7, "color": SHARP}
+    words: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 8, "color": SHARP}
     for i in range(0, len(released), -(-len(released) // MOST_NUMBERS)):
-        axes.annotate(str(i + 1), released[i], xytext=(away, away), **style).set_in_layout(False)
+        axes.annotate(str(i + 1), released[i], xytext=(away, away), **words).set_in_layout(False)
 
 
 def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:
@@ -262,7 +309,7 @@ def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str
     for i, (at, size, turn) in enumerate(zip(landmarks, 2 * halves, turns, strict=True)):
         for part in LAYERS:  # add_patch would measure each for the limits
             axes.add_artist(Ellipse(at, *(size * part), angle=turn, **LAYER))
-        axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=SOFT, lw=0.6, label=label if i == 0 else None))
+        axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=RIM, lw=0.6, label=label if i == 0 else None))
 
 
 def draw_outlines(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str, **style: Any) -> None:
@@ -298,7 +345,7 @@ def soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, l
     x, y, distance = _in_widths(ring, widths, low, high, closed)
     for fraction in LAYERS:
         axes.contourf(x, y, distance, levels=[-1.0, fraction], colors=[SOFT], alpha=ALPHA)
-    axes.contour(x, y, distance, levels=[1.0], colors=[SOFT], linewidths=0.6)
+    axes.contour(x, y, distance, levels=[1.0], colors=[RIM], linewidths=0.6)
     axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
 
 

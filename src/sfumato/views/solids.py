@@ -21,9 +21,10 @@ from .base import (
     population_of,
     public_ball,
 )
-from .figures import ALPHA, LAYERS, QUIET, SOFT, figure, name_of, shared_legend
+from .bending import can_bend, magnified
+from .figures import ALPHA, LAYERS, RIM, SOFT, TEXT, balanced, figure, name_of, shared_legend
 from .page import Block, Turning
-from .shapes import draw_landmarks, draw_outlines, draw_overlay
+from .shapes import draw_grid, draw_landmarks, draw_outlines, draw_overlay, grid_title, joined, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,35 +55,35 @@ class Solids(View):
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in {self.unit}"
 
     def shown(self, release: Release, p: float) -> str:
-        own = "each landmark of that mean lies in the soft region about its own"
-        return "" if noise_of(release, p) is None else f"{own} with probability {p:g}, taken by itself"
+        return shown(release, p)
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         solid = Solid(release, p)
         drawn, panels, scale = _panels([solid])
         for axes, side in panels:
             solid.draw(axes, side, scale, outline)
+        _front_grid(drawn, solid, outline)
         shared_legend(drawn, 3 if solid.region is None else 2)
         return drawn
 
-    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
         """Both over each other from every side, with the way of each landmark from the first to the second."""
         first, second = (Solid(release, 0.95) for release in releases.values())
         moves = second.moves_of(population_of([*releases.values()][1], 0.95), radius)
         drawn, panels, _ = _panels([first, second])
         for axes, side in panels:
             tips = None if moves is None else _halves(moves @ np.swapaxes(moves, 1, 2), side)
-            draw_overlay(axes, [*releases], first.released @ side.T, second.released @ side.T, tips)
+            draw_overlay(axes, [*releases], first.released @ side.T, second.released @ side.T, tips, links)
         shared_legend(drawn, 3)
         return drawn
 
-    def more(self, release: Release, p: float = 0.95) -> list[Block]:
+    def more(self, release: Release, p: float = 0.95, outline: Links | None = None) -> list[Block]:
         if release.value.shape[1] != 3:
             return []
         solid = Solid(release, p)
         soft = f", {solid.label} (soft)" if solid.spread.any() else ""
         words = f"The same in space: {solid.name} (dark), public reference (open circles){soft}."
-        return [Turning(words, solid.numbers())]
+        return [Turning(words, solid.numbers(), joined(outline, len(release.value)).tolist())]
 
 
 def _panels(solids: Sequence[Solid]) -> tuple[Figure, list[tuple[Axes, Array]], float]:
@@ -104,9 +105,23 @@ def _panels(solids: Sequence[Solid]) -> tuple[Figure, list[tuple[Axes, Array]], 
         axes = drawn.add_subplot(grid[place])
         axes.set(aspect="equal", xlim=(start[0], end[0]), ylim=(start[1], end[1]))
         axes.axis("off")
-        axes.set_title(name, fontsize=9, color=QUIET, loc="left")
+        axes.set_title(name, fontsize=9, color=TEXT, loc="left")
         panels.append((axes, side))
     return drawn, panels, scale
+
+
+def _front_grid(drawn: Figure, solid: Solid, links: Links | None) -> None:
+    """The bending of the reference as it is seen from the front, in the corner that three sides leave; of landmarks in the
+    plane there is no other side."""
+    first, second = solid.reference[:, :2], solid.released[:, :2]
+    if solid.reference.shape[1] == 3 and can_bend(first):
+        times, grid = magnified(first, second), drawn.axes[0].get_gridspec()
+        assert grid is not None
+        axes, widths = drawn.add_subplot(grid[0, 1]), np.asarray(grid.get_width_ratios(), dtype=np.float64)
+        draw_grid(axes, first, second, links, times=times)
+        title = f"front: {grid_title('the reference', f'the {solid.name}', times)}"
+        lines = balanced(title, max(16, int(13 * WIDTH * widths[1] / widths.sum())))
+        axes.set_title("\n".join(lines), fontsize=9, color=TEXT, loc="left")
 
 
 class Solid:
@@ -163,7 +178,7 @@ class Solid:
                 axes.add_collection(
                     EllipseCollection(*(2 * part * halves.T), **about, color=SOFT, alpha=ALPHA, lw=0), autolim=False
                 )
-            rim = EllipseCollection(*(2 * halves.T), **about, facecolors="none", edgecolors=SOFT, linewidths=0.6)
+            rim = EllipseCollection(*(2 * halves.T), **about, facecolors="none", edgecolors=RIM, linewidths=0.6)
             axes.add_collection(rim, autolim=False)
             axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=self.label)
         size, away = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 4.0, 3.0

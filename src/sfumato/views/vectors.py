@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 class Vectors(View):
     entry, exact_up_to = "Coordinate", np.inf
+    nameable = True
 
     def things(self, release: Release) -> str:
         return f"vectors of {release.value.size} numbers"
@@ -32,9 +33,10 @@ class Vectors(View):
         half = None if found is None else np.linalg.norm(found.moves(len(found.w)), axis=1)
         at = release.raw
         known = None if half is None else (at - half, at + half)
-        return intervals(release, p, "coordinate", value, bars, centre, (centre - reach, centre + reach), known)
+        ranges = (bars, centre, (centre - reach, centre + reach), known)
+        return intervals(release, p, "coordinate", value, *ranges, names=self.names)
 
-    def draw_pair(self, releases: Mapping[str, Release], radius: float) -> Figure:
+    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
         """Each coordinate of both, with the region of its population's mean."""
         drawn = figure(float(np.clip(2.5 + 0.6 * next(iter(releases.values())).value.size, 6, 9)), 5.2)
         axes = drawn.add_subplot()

@@ -1,0 +1,58 @@
+"""The thin-plate spline that takes one set of landmarks to another, as a grid that it bends (Bookstein 1989)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..spaces.base import Array
+
+TIMES = (50, 20, 10, 5, 2)  # a bending too small to see is drawn so many times as large
+MOST = 0.1  # of the size of the shape: how far a landmark may go so
+NEVER = 0.8  # how much of the way between two landmarks may go: at 1 they would meet
+LINES = 18  # of a grid along its longer side
+FINE = 60  # points of a line
+APART = 1e-6  # landmarks that are nearer, in parts of the size, are one: no spline passes through both
+
+
+def can_bend(first: Array) -> bool:
+    """Whether a thin-plate spline passes through these landmarks: they are apart, and not all on a line.
+
+    >>> can_bend(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])), can_bend(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
+    (True, False)
+    """
+    size = float(np.ptp(first, axis=0).max())
+    centred = (first - first.mean(axis=0)) / max(size, 1e-300)
+    return len(first) > 2 and bool(np.linalg.svd(centred)[1][1] > 1e-3) and _nearest(first) > APART * size
+
+
+def magnified(first: Array, second: Array) -> int:
+    """How many times as large a bending is drawn: so that it is seen, and no two landmarks change places.
+
+    >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
+    >>> magnified(square, square + [[0.004, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), magnified(square, 1.2 * square)
+    (20, 1)
+    """
+    moved, size = second - first, float(np.ptp(first, axis=0).max())
+    far = float(np.linalg.norm(moved, axis=1).max()) / size
+    i, j = np.triu_indices(len(first), 1)
+    apart = np.linalg.norm(first[i] - first[j], axis=1)
+    strain = float((np.linalg.norm(moved[i] - moved[j], axis=1) / np.maximum(apart, 1e-300)).max())
+    return next((times for times in TIMES if times * far <= MOST and times * strain <= NEVER), 1)
+
+
+def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Array]:
+    """The lines of a square grid between two corners, bent by the spline that takes the first landmarks to the second."""
+    from scipy.interpolate import RBFInterpolator
+
+    bend = RBFInterpolator(first, second, kernel="thin_plate_spline")
+    step = float((high - low).max()) / LINES
+    x, y = (np.arange(low[i] + step / 2, high[i], step) for i in (0, 1))
+    fine = [np.linspace(low[i], high[i], FINE) for i in (0, 1)]
+    lines = [np.stack([np.full(FINE, at), fine[1]], axis=1) for at in x]
+    lines += [np.stack([fine[0], np.full(FINE, at)], axis=1) for at in y]
+    return list(np.split(np.asarray(bend(np.concatenate(lines))), len(lines)))
+
+
+def _nearest(points: Array) -> float:
+    i, j = np.triu_indices(len(points), 1)
+    return float(np.linalg.norm(points[i] - points[j], axis=1).min())

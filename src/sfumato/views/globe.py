@@ -1,0 +1,118 @@
+"""A globe from straight above a direction: its degrees, and the coasts of the Earth."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from importlib.resources import files
+from typing import NamedTuple
+
+import numpy as np
+
+from ..spaces.base import Array
+
+COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
+STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
+LEAST_ROOM = 0.13  # between the words of two lines, in parts of what is shown
+
+
+class Line(NamedTuple):
+    """A parallel or a meridian: unit vectors along it, and where its degrees stand, on the globe as it is seen."""
+
+    points: Array
+    words: str
+    at: tuple[float, float] | None  # None: no room
+
+
+def frame_of(view: Array) -> Array:
+    """Rows: across, up and towards the eye, for an eye above a unit vector."""
+    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
+    up = axis - (axis @ view) * view
+    up /= np.linalg.norm(up)
+    return np.stack([np.cross(up, view), up, view])
+
+
+def is_place(names: tuple[str, ...]) -> bool:
+    """Whether two angles of these names are a latitude and a longitude, on the Earth as far as anybody can tell.
+
+    >>> is_place(("lat", "lon")), is_place(("ra", "dec"))
+    (True, False)
+    """
+    return len(names) == 2 and all(any(word in name.lower() for word in ("lat", "lon", "lng")) for name in names)
+
+
+@lru_cache(maxsize=1)
+def coastlines() -> list[Array]:
+    """Coasts of the Earth as lines of unit vectors."""
+    found, text = list[Array](), files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
+    for line in text.splitlines():
+        if not line.startswith("#"):
+            a, b = np.radians(np.array(line.split(","), dtype=np.float64).reshape(-1, 2).T / 10)
+            found.append(_at(b, a))
+    return found
+
+
+def runs(frame: Array, points: Array, reach: float) -> list[Array]:
+    """The parts of a line that are on the near side and in view, as (across, up)."""
+    x, y, depth = frame @ points.T
+    inside = np.flatnonzero((depth > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * reach))
+    parts = np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1)
+    return [np.stack([x, y], axis=1)[part] for part in parts if len(part) > 1]
+
+
+def graticule(view: Array, reach: float) -> list[Line]:
+    """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+    latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
+    width, frame = float(np.degrees(np.arcsin(min(reach, 1.0)))), frame_of(view)
+    step = next((s for s in STEPS if s >= width / 3), 30)
+    whole = reach >= 1
+    half = 180.0 if whole else 1.5 * width
+    shrink = max(float(np.hypot(view[0], view[1])), half / 180)  # meridians crowd towards the poles
+    parallels = _multiples(max(latitude - half, -89.9), min(latitude + half, 89.9), step)
+    across = min(180.0, half / shrink)
+    few = next((s for s in STEPS if s >= max(step, 2 * across / 14)), 30)
+    meridians = _multiples(longitude - across, longitude + across, few)
+    meridians = meridians[: round(360 / few)]
+    turn = np.radians(longitude + across * np.linspace(-1, 1, 361))
+    along = np.radians(np.linspace(max(latitude - half, -90.0), min(latitude + half, 90.0), 361))
+    made = list[Line]()
+    used = list[tuple[float, float]]()
+    for b in parallels:
+        points = _at(np.radians(b), turn)
+        made.append(Line(points, _degrees(b, "NS", step), _place(frame, points, reach, used, upright=False)))
+    for a in meridians:
+        points = _at(along, np.radians(a))
+        made.append(Line(points, _degrees((a + 180) % 360 - 180, "EW", few), _place(frame, points, reach, used)))
+    return made
+
+
+def _at(latitude: Array | float, longitude: Array | float) -> Array:
+    b, a = np.broadcast_arrays(np.asarray(latitude, dtype=np.float64), np.asarray(longitude, dtype=np.float64))
+    return np.stack([np.cos(b) * np.cos(a), np.cos(b) * np.sin(a), np.sin(b)], axis=-1)
+
+
+def _multiples(low: float, high: float, step: float) -> Array:
+    return step * np.arange(np.ceil(low / step), np.floor(high / step) + 1)
+
+
+def _degrees(x: float, ends: str, step: float) -> str:
+    """30°N, 120°W; as many digits as the step has."""
+    digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
+    return f"{abs(x):.{digits}f}°{ends[int(x < 0)] if round(abs(x), 6) not in (0.0, 180.0) else ''}"
+
+
+def _place(
+    frame: Array, points: Array, reach: float, used: list[tuple[float, float]], upright: bool = True
+) -> tuple[float, float] | None:
+    """Where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a little
+    inside; None where other words stand."""
+    limit = 0.9 * min(reach, 1.0)
+    seen = np.concatenate([np.empty((0, 2)), *runs(frame, points, limit)])
+    seen = seen[np.linalg.norm(seen, axis=1) < limit] if reach >= 1 else seen
+    if not len(seen):
+        return None
+    x, y = seen[np.argmin(seen[:, int(upright)])].tolist()
+    room = LEAST_ROOM * min(reach, 1.0)
+    if any(abs(x - a) < 1.5 * room and abs(y - b) < 0.7 * room for a, b in used):
+        return None
+    used.append((x, y))
+    return used[-1]
