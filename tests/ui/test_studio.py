@@ -20,7 +20,7 @@ import sfumato as sf
 from sfumato import cli
 from sfumato.ui import server
 from sfumato.ui.choices import Choices, in_the_page
-from sfumato.ui.previews import of_region, of_release
+from sfumato.ui.previews import Looks, _errors, of_region, of_release
 from sfumato.ui.studio import Studio
 
 PORT = 8765
@@ -261,15 +261,40 @@ def test_every_kind_of_record_has_a_picture(name):
     directions = sf.plan(region, n=400, epsilon=1.0)[0].directions
     assert found["directions"] == (directions or region.space.dim)
     if region.space.kind == "landmarks":
-        linked = of_region(region, None, "1-2,2-3")["panels"][0]["marks"]
+        linked = of_region(region, None, Looks("1-2,2-3"))["panels"][0]["marks"]
         assert sum(m["t"] == "line" and m["c"] == "centre" for m in linked) == 2
     panels = {"solids": 3, "ellipses": 1, "heat": 2, "table": 0, "angles": 0}.get(name, 1)
-    assert [len(each["panels"]) for each in (known, found)] == [panels, panels]
+    bent = region.space.kind == "landmarks"  # a release is also shown as a grid
+    assert [len(each["panels"]) for each in (known, found)] == [panels, panels + bent]
+    assert not bent or found["panels"][-1]["title"].startswith("a grid on the public centre, bent to one such release")
     assert bool(found.get("rows")) == (panels == 0)
     for panel in found["panels"]:  # what is drawn is inside the picture, the frame of which is wide enough for the band
         at = np.array([p for m in panel["marks"] if m["t"] in ("dot", "ellipse") for p in [m["p"]]] or [[0, 0]])
         assert (at >= 0).all()
         assert (at <= panel["size"]).all()
+
+
+def test_coasts_are_drawn_where_directions_are_places_and_channels_by_their_names():
+    globe, heat = regions()["globe"], regions()["heat"]
+    for places in (True, False):
+        marks = of_region(globe, None, Looks(places=places))["panels"][0]["marks"]
+        assert any(m["c"] == "coast" for m in marks) == places
+        assert any(m["t"] == "text" and m["s"].endswith("°N") for m in marks)
+    marks = of_region(heat, None, Looks(channels=("Fz", "Cz", "Pz", "C3", "C4")))["panels"][0]["marks"]
+    assert [m["s"] for m in marks if m["t"] == "text"].count("Pz") == 2
+    assert any(m["s"] == "Cz, C3: 0" for m in marks if m["t"] == "cell")
+
+
+def test_a_larger_epsilon_never_looks_worse():
+    """Though the noise alone does: more directions are worth it, and each has noise of its own."""
+    rises = []
+    for region in (regions()["sample"], regions()["smooth"]):
+        found = _errors(region, 400, "tangent", 0.0, 0.0)
+        assert [row.epsilon for row in found] == sorted(row.epsilon for row in found)
+        assert all(np.diff([row.total for row in found]) <= 0)
+        rises.append(bool((np.diff([row.noise for row in found]) > 0).any()))
+        assert found[-1].directions > found[0].directions
+    assert any(rises)
 
 
 def test_the_band_holds_the_releases_that_are_drawn():
@@ -295,7 +320,7 @@ def test_the_curve_passes_through_what_the_blur_says(studio_folder):
     a, b, c, d, _ = found["place"]
     line = np.array(next(m["p"] for m in found["panels"][0]["marks"] if m["c"] == "curve"))
     at = np.interp(a, line[:, 0], line[:, 1])  # ε = 1 stands at a
-    assert at == pytest.approx(c + d * np.log10(blur["error"]), abs=2.0)
+    assert at == pytest.approx(c + d * np.log10(np.hypot(blur["error"], blur["left_out"])), abs=2.0)
     assert b > 0 > d
 
 

@@ -22,7 +22,7 @@ const made = [];
 class Node { constructor(tag) { this.tag = tag; this.at = {}; this.on = {}; made.push(this); }
   setAttribute(name, value) { this.at[name] = value; } appendChild(node) { return node; }
   addEventListener(name, done) { this.on[name] = done; } setPointerCapture() {} }
-const svg = new Node("svg"); svg.dataset = {solid: process.argv[2]}; svg.parentElement = {hidden: true};
+const svg = new Node("svg"); svg.dataset = {solid: process.argv[2], links: "[[0,3],[2,1]]"}; svg.parentElement = {hidden: true};
 const document = {querySelectorAll: () => [svg], createElementNS: (_, tag) => new Node(tag)};
 SCRIPT
 const seen = () => made.slice(1).map(node => ({tag: node.tag, text: node.textContent, ...node.at}));
@@ -141,12 +141,16 @@ def test_the_figure_turns(release, tmp_path):
         s, c, t, d = np.sin(yaw), np.cos(yaw), np.sin(pitch), np.cos(pitch)
         seen = np.array([[1, 0, 0], [0, -d, t]]) @ np.array([[c, 0, s], [0, 1, 0], [-s, 0, c]])  # turned, then tipped
         before, after = solid[:, :3] @ seen.T, solid[:, 3:6] @ seen.T
-        soft, link, old, dot, label = (parts[i * K : (i + 1) * K] for i in range(5))
+        soft, link = parts[:K], parts[K : 2 * K]
+        lines, rest = parts[2 * K : 2 * K + 4], parts[2 * K + 4 :]  # two pairs, of the reference and of the release
+        old, dot, label = (rest[i * K : (i + 1) * K] for i in range(3))
         at = lambda nodes, *names: np.array([[float(node[name]) for name in names] for node in nodes])  # noqa: E731
         assert np.allclose(at(dot, "cx", "cy"), after, atol=1e-3)
         assert np.allclose(at(soft, "cx", "cy"), after, atol=1e-3)
         assert np.allclose(at(old, "cx", "cy"), before, atol=1e-3)
         assert np.allclose(at(link, "x1", "y1", "x2", "y2"), np.hstack([before, after]), atol=1e-3)
+        joined = [np.hstack([shape[i], shape[j]]) for shape in (before, after) for i, j in ((0, 3), (2, 1))]
+        assert np.allclose(at(lines, "x1", "y1", "x2", "y2"), joined, atol=1e-3)
         assert [node["text"] for node in label] == list(range(1, K + 1))
         for node, row in zip(soft, solid, strict=True):
             m = np.zeros((3, 3))

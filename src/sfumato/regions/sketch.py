@@ -80,6 +80,12 @@ class ModelSketch(_AboutBall):
         axes = np.sqrt(self.roots[:p] * sums[p - 1])
         return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
 
+    def left_out(self, chart: Ellipsoid, n: int) -> float:
+        """How much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: its share in the
+        frozen directions."""
+        kept = np.sum(self.roots[: len(chart.axes)] ** 2) / np.sum(self.roots**2)
+        return float(OFFSET * self.ball.radius * np.sqrt(max(0.0, 1 - kept)))
+
 
 @dataclass(frozen=True, eq=False)
 class SampleSketch(_AboutBall):
@@ -106,8 +112,7 @@ class SampleSketch(_AboutBall):
     def _settle(self, n: int, epsilon: float) -> Ellipsoid:
         m, best = len(self.tangents), np.inf
         for source, size, lost, drift, roots, rows in self._candidates:
-            sums = np.cumsum(roots)
-            bias = (1 / m + 1 / n + SHIFT**2) * lost + DRIFT**2 * self._variance * drift
+            sums, bias = np.cumsum(roots), self._bias(lost, drift, n)
             cost = size**2 * _noise(n, epsilon, sums) + bias
             p = self.modes or int(np.argmin(cost)) + 1
             if cost[p - 1] < best or best == np.inf:  # with next to no ε every noise is infinite
@@ -115,6 +120,18 @@ class SampleSketch(_AboutBall):
                 axes = size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
         spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * self._variance)
         return _ellipsoid(self.ball, axes, basis, words, float(spread))
+
+    def left_out(self, chart: Ellipsoid, n: int) -> float:
+        """How much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: by clipping, and in
+        the frozen directions.  0 for any other region, such as the ball."""
+        for source, _, lost, drift, _, _ in self._candidates:
+            if source == chart.source:
+                return float(np.sqrt(max(0.0, self._bias(lost, drift, n)[len(chart.axes) - 1])))
+        return 0.0
+
+    def _bias(self, lost: Array, drift: Array, n: int) -> Array:
+        """What is left out, squared, for p = 1 … d."""
+        return np.asarray((1 / len(self.tangents) + 1 / n + SHIFT**2) * lost + DRIFT**2 * self._variance * drift)
 
     @property
     def _variance(self) -> float:

@@ -54,7 +54,7 @@ function drawn(panel, words) {
     else if (m.t === "cell") {
       made = sv("rect", {x: m.p[0], y: m.p[1], width: m.p[2], height: m.p[3], fill: m.f});
       made.append(Object.assign(sv("title", {}), {textContent: m.s}));
-    } else made = Object.assign(sv("text", {x: m.p[0], y: m.p[1], class: m.c}), {textContent: m.s});
+    } else made = Object.assign(sv("text", {x: m.p[0], y: m.p[1], class: m.c, ...(m.a && {transform: `rotate(${m.a} ${m.p.join(" ")})`})}), {textContent: m.s});
     (m.c === "band" ? soft : svg).append(made);
   }
   return svg;
@@ -214,7 +214,7 @@ async function looked(quick) {
     refuse("blur-refusal");
     means();
     mark();
-    if (!quick) curve({...choices(), mechanism: found.mechanism, modes: $("modes-field").hidden ? "" : found.directions});
+    if (!quick) curve({...choices(), mechanism: found.mechanism});
   } catch (error) {
     lastBlur = null;
     for (const id of ["blur-picture", "curve-picture"]) $(id).hidden = true;
@@ -231,7 +231,7 @@ function means() {
     el("p", {class: "big"}, `Error up to ${digits(b.error)}, with probability 95%.`),
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
       : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
-    el("p", {}, `Made by ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
+    el("p", {}, `Made by ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others` + (b.left_out ? `, which may add ${digits(b.left_out)} by what is public.` : ".") : ".")),
     el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
       `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
   $("means").replaceChildren(...lines);
@@ -247,9 +247,8 @@ function curve(chosen) {
     try {
       const found = await post("curve", {...chosen, epsilon: 1});
       curveKey = key; place = found.place;
-      show("curve-picture", found, `The error at 95% against ε, by ${chosen.mechanism}, with your choice marked.` + (chosen.modes ?
-        ` In ${chosen.modes} directions throughout; which they are may change with ε, and what is left out is not counted.` : ""));
-      const more = el("details", {}, el("summary", {}, "The same in numbers"), table(["ε", "Error at 95%", ""], found.table));
+      show("curve-picture", {panels: found.panels}, `The error at 95% against ε, by ${chosen.mechanism}, with your choice marked. ${found.words}`.trim());
+      const more = el("details", {}, el("summary", {}, "The same in numbers"), table(found.head, found.table));
       $("curve-picture").querySelector("figcaption").append(more);
       mark();
     } catch (error) { $("curve-picture").hidden = true; if (!error.plain && error.message !== "gone") throw error; }
@@ -259,7 +258,7 @@ function mark() {
   const svg = $("curve-picture").querySelector("svg");
   if (!svg || !place || !lastBlur) return;
   for (const old of svg.querySelectorAll(".mark, .drop")) old.remove();
-  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(lastBlur.error);
+  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(Math.hypot(lastBlur.error, lastBlur.left_out));
   if (!(x >= 40 && x <= 400)) return;
   svg.append(sv("line", {class: "drop", x1: x, x2: x, y1: y, y2: bottom}), sv("circle", {class: "mark", cx: x, cy: y, r: 6}));
   svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.error)}.`);

@@ -20,15 +20,22 @@ from ..mechanisms.tangent import TangentPlan
 from ..privacy import PureDP
 from ..records import Records
 from ..regions import Ellipsoid, Region
+from ..regions.sketch import Sketch
 from ..spaces import Space
 from ..spaces.base import Array
 from ..views.base import Noise
+from ..views.bending import bent_grid, can_bend, magnified
+from ..views.figures import shade
+from ..views.globe import COARSE, coastlines, frame_of, graticule, runs
 from ..views.plots import read_links
-from ..views.shapes import joined, looks_like_an_outline
+from ..views.shapes import grid_title, joined, lines_between, looks_like_an_outline
 
 WIDTH = 400.0  # of a panel
 DRAWS, OTHERS, SYNTHETIC = 4, 12, 60  # releases shown, points shown about a centre, synthetic records
 P = 0.95
+NORMAL = (
+    1.96  # a normal error is within so many root mean squares with probability P, and less far in several directions
+)
 JUST_SEEN = 0.015  # of the size of a shape: a band that is narrower is drawn larger, and the picture says so
 MOST_CELLS, MOST_ROWS = 24, 30  # of a heat map on each side, of a table
 BAND = f"the soft part holds the mean with probability {P:.0%}."
@@ -37,10 +44,30 @@ SHOWN = {
     "cells": "The public centre, and a release of made-up records about it.",
     "table": "The public centre, and releases of made-up records about it.",
 }
+LEFT_OUT = (
+    "It counts the noise (dashed) and what is left out, as far as public knowledge tells: a larger ε pays for more "
+    "directions, each with noise of its own, and leaves out less."
+)
 EPSILONS = np.round(np.geomspace(0.03, 10, 13), 4)
 COARSE_FIRST = [0, 12, 6, 3, 9, 1, 5, 7, 11, 2, 4, 8, 10]  # of these, where planning is slow
 SECONDS = 1.5
 Marks = list[dict[str, Any]]
+
+
+class Looks(NamedTuple):
+    """What pictures are drawn with beside the numbers: lines between landmarks, as they are typed, names of channels, and
+    whether directions are places on the Earth."""
+
+    links: str = ""
+    channels: tuple[str, ...] = ()
+    places: bool = False
+
+    def called(self, i: int, count: int) -> str:
+        """The name of the i-th of so many channels, or its number from 1."""
+        return self.channels[i] if len(self.channels) == count else str(i + 1)
+
+
+LOOKS = Looks()
 
 
 class Band(NamedTuple):
@@ -51,7 +78,7 @@ class Band(NamedTuple):
 
 
 # -- what the page asks for ---------------------------------------------------------------------------------------------
-def of_region(region: Region, sample: Array | None, links: str = "") -> dict[str, Any]:
+def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dict[str, Any]:
     """A public centre with the public specimens it comes from, or with made-up points as far away as the radius.
 
     >>> from sfumato import Ball, Sphere
@@ -73,20 +100,20 @@ def of_region(region: Region, sample: Array | None, links: str = "") -> dict[str
         words = (
             f"The centre of {len(sample)} public specimens (grey), and some of them (thin); size {region.radius:.3g}."
         )
-    drawn = picture(space, shown, others, "other", None, links)
-    looks = (" (grey)", " (thin)") if drawn["as"] == "points" else ("", "")
+    drawn = picture(space, shown, others, "other", None, looks)
+    told = (" (grey)", " (thin)") if drawn["as"] == "points" else ("", "")
     return {
         **drawn,
         "space": as_typed(space),
         "radius": region.radius,
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",
-        "words": words.format(*looks),
+        "words": words.format(*told),
     }
 
 
 def of_release(
-    region: Region, n: int, epsilon: float, mechanism: str, check: float, inference: float = 0.0, links: str = ""
+    region: Region, n: int, epsilon: float, mechanism: str, check: float, inference: float = 0.0, looks: Looks = LOOKS
 ) -> dict[str, Any]:
     """What releases would look like, of synthetic records that lie evenly about the public centre."""
     plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
@@ -96,11 +123,12 @@ def of_release(
     noise = None if chart is None else Noise(chart, np.zeros(len(chart.axes)), plan.scale.sigma, P)
     directions = space.dim if chart is None else len(chart.axes)
     drawn = picture(
-        space, space.present(center), _turned(space, center, draws), "draw", Band(plan.stated_error, noise), links
+        space, space.present(center), _turned(space, center, draws), "draw", Band(plan.stated_error, noise), looks
     )
     return {
         **drawn,
         "error": error,
+        "left_out": left_out(region, plan),
         "to_beat": beat,
         "useless": plan.useless,
         "mechanism": plan.name,
@@ -113,9 +141,13 @@ def of_release(
 
 def of_errors(region: Region, n: int, mechanism: str, check: float, inference: float = 0.0) -> dict[str, Any]:
     """The error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: a, b, c, d, bottom, for
-    x = a + b·log10 ε and y = c + d·log10(error)."""
+    x = a + b·log10 ε and y = c + d·log10(error).
+
+    With ε the number of directions grows, and with it the noise: its own curve has kinks, and may rise.  So the curve counts
+    what is left out as well, √(noise² + left out²), which is what the number of directions is chosen by.
+    """
     found = _errors(region, n, mechanism, check, inference)
-    errors = np.log10([error for _, error, _ in found])
+    errors = np.log10([each for row in found for each in (row.total, row.noise)])
     low, high = float(np.floor(10 * errors.min()) / 10 - 0.1), float(np.ceil(10 * errors.max()) / 10 + 0.1)
     left, right, top, bottom = 52.0, WIDTH - 12, 30.0, 236.0
     ends = np.log10([EPSILONS[0], EPSILONS[-1]])
@@ -136,25 +168,57 @@ def of_errors(region: Region, n: int, mechanism: str, check: float, inference: f
         y = at(1.0, region.radius)[1]
         words = "size of the region: useless above"
         marks += [_line([[left, y], [right, y]], "limit"), _word([right, y - 5], words, "tick end")]
-    marks.append(_line([at(epsilon, error) for epsilon, error, _ in found], "curve"))
+    if several := any(row.total > 1.0001 * row.noise for row in found):
+        marks.append(_line([at(row.epsilon, row.noise) for row in found], "noise"))
+    marks.append(_line([at(row.epsilon, row.total) for row in found], "curve"))
     marks += [_word([(left + right) / 2, bottom + 33], "ε", "tick middle"), _word([4, 13], "error at 95%", "tick")]
     place = [float(x) for x in (a, b, c, d, bottom)]
-    table = [[f"{epsilon:g}", f"{error:.3g}", "useless" if useless else ""] for epsilon, error, useless in found]
-    return {"panels": [{"title": "", "size": [WIDTH, 276], "marks": marks}], "place": place, "table": table}
+    head = ["ε", "Error at 95%", *(["Of this noise", "Directions"] if several else []), ""]
+    table = [row.words(several) for row in found]
+    return {
+        "panels": [{"title": "", "size": [WIDTH, 276], "marks": marks}],
+        "place": place,
+        "head": head,
+        "table": table,
+        "words": LEFT_OUT if several else "",
+    }
 
 
-def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[tuple[float, float, bool]]:
-    """ε, the error, and whether it is useless; at fewer ε where planning is slow."""
-    found: list[tuple[float, float, bool]] = []
+class Predicted(NamedTuple):
+    """What is predicted at an ε: the noise at 95%, with what is left out, in how many directions, and whether it is useless."""
+
+    epsilon: float
+    noise: float
+    total: float
+    directions: int
+    useless: bool
+
+    def words(self, several: bool) -> list[str]:
+        more = [f"{self.noise:.3g}", str(self.directions)] if several else []
+        return [f"{self.epsilon:g}", f"{self.total:.3g}", *more, "useless" if self.useless else ""]
+
+
+def left_out(region: Region, plan: Plan) -> float:
+    """How much of the mean a plan for a region may leave out, at 95%, as far as public knowledge tells."""
+    chart = _chart(plan)
+    return NORMAL * region.left_out(chart, plan.problem.n) if isinstance(region, Sketch) and chart is not None else 0.0
+
+
+def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
+    """What is predicted at each ε; at fewer where planning is slow."""
+    found: list[Predicted] = []
     until = monotonic() + SECONDS
     for epsilon in EPSILONS[COARSE_FIRST].tolist():
         if monotonic() > until and len(found) > 2:
             break
         try:
             plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
-            found.append((epsilon, float(plan.likely_error), plan.useless))
         except Refusal:
             continue
+        noise, chart = float(plan.likely_error), _chart(plan)
+        directions = region.space.dim if chart is None else len(chart.axes)
+        total = float(np.hypot(noise, left_out(region, plan)))
+        found.append(Predicted(epsilon, noise, total, directions, plan.useless))
     if not found:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
     return sorted(found)
@@ -195,23 +259,23 @@ def _turned(space: Space, center: Any, points: Array) -> Array:
 
 # -- pictures -------------------------------------------------------------------------------------------------------------
 def picture(
-    space: Space, center: Array, others: Array, name: str, about: Band | None, links: str = ""
+    space: Space, center: Array, others: Array, name: str, about: Band | None, looks: Looks = LOOKS
 ) -> dict[str, Any]:
     """A centre, other points under a name, and the band of a release at the centre, as panels or as a table.
 
     What the points are decides, not which space they are of: landmarks, matrices, directions; anything else is a table.
     """
     if space.kind == "landmarks":
-        pairs = joined(read_links(links, len(center)) if links else None, len(center))
-        return {"as": "points", "panels": _landmarks(center, others, name, about, pairs)}
+        given = read_links(looks.links, len(center)) if looks.links else None
+        return {"as": "points", "panels": _landmarks(center, others, name, about, given)}
     if space.kind == "matrices" and center.shape[0] in (2, 3) and _definite(center, *others):
-        return {"as": "points", "panels": _ellipses(space, center, others, name, about)}
+        return {"as": "points", "panels": _ellipses(space, center, others, name, about, looks)}
     if space.kind == "matrices" and center.shape[0] <= MOST_CELLS:
-        return {"as": "cells", "panels": _heat(center, others[0], name)}
+        return {"as": "cells", "panels": _heat(center, others[0], name, looks)}
     if center.shape == (3,) and space.to_degrees(center) is not None:
-        return {"as": "points", "panels": [_globe(space, center, others, name, about)]}
+        return {"as": "points", "panels": [_globe(space, center, others, name, about, looks.places)]}
     rows = [
-        (str(i + 1), f"{c:.4g}", *(f"{x:.4g}" for x in row))
+        (looks.called(i, center.size), f"{c:.4g}", *(f"{x:.4g}" for x in row))
         for i, (c, row) in enumerate(zip(center.ravel(), others.reshape(len(others), -1)[:3].T, strict=True))
     ]
     what = "Made-up release" if name == "draw" else "Public record"
@@ -254,16 +318,36 @@ def _word(point: Any, text: str, name: str = "label") -> dict[str, Any]:
     return {"t": "text", "p": point, "s": text, "c": name}
 
 
-def _landmarks(center: Array, others: Array, name: str, about: Band | None, pairs: Any) -> list[dict[str, Any]]:
-    """In the plane, or from three sides."""
+def _landmarks(center: Array, others: Array, name: str, about: Band | None, links: Any) -> list[dict[str, Any]]:
+    """In the plane, or from three sides; and the first release as a grid on the centre that bends to it."""
     dim = center.shape[1]
     titles = dict(zip(combinations(range(dim), 2), ("front: x and y", "top: x and z", "side: y and z"), strict=False))
     sides = [(list(axes), title if dim == 3 else "") for axes, title in titles.items()]
-    return [_side(center, others, name, about, axes, title, pairs) for axes, title in sides]
+    panels = [_side(center, others, name, about, axes, title, links) for axes, title in sides]
+    if about is not None and can_bend(center[:, :2]):
+        panels.append(_bent(center[:, :2], others[0][:, :2], links))
+    return panels
+
+
+def _bent(first: Array, second: Array, links: Any) -> dict[str, Any]:
+    """A grid on the public centre, bent to one release of made-up records: what the noise alone does."""
+    times = magnified(first, second)
+    second = first + times * (second - first)
+    points = np.concatenate([first, second])
+    margin = 0.08 * float(np.ptp(points, axis=0).max())
+    lines = bent_grid(first, second, points.min(axis=0) - margin, points.max(axis=0) + margin)
+    frame, pairs = Frame(np.concatenate([points, *lines]), 0.01), lines_between(links, first)
+    marks: Marks = [_line(frame(line), "tie") for line in lines]
+    here, there = frame(first), frame(second)
+    marks += [_line([a, b], "draw") for a, b in zip(here, there, strict=True)]
+    marks += [_line([there[i], there[j]], "draw") for i, j in pairs.tolist()]
+    marks += [*(_dot(at, "centre", 1.8) for at in here), *(_dot(at, "draw", 2.4) for at in there)]
+    title = grid_title("the public centre", "one such release", times)
+    return {"title": title, "size": frame.size, "marks": marks}
 
 
 def _side(
-    center: Array, others: Array, name: str, about: Band | None, axes: list[int], title: str, pairs: Any
+    center: Array, others: Array, name: str, about: Band | None, axes: list[int], title: str, links: Any
 ) -> dict[str, Any]:
     k, c, o = len(center), center[:, axes], others[:, :, axes]
     halves, turns = np.zeros((k, 2)), np.zeros(k)
@@ -275,7 +359,8 @@ def _side(
         title = ", ".join(filter(None, [title, f"differences drawn {times} times as large" if times > 1 else ""]))
     reach = halves.max(axis=1, keepdims=True)
     frame, marks = Frame(np.concatenate([c[None], o, np.stack([c - reach, c + reach])])), []
-    outline = not len(pairs) and center.shape[1] == 2 and looks_like_an_outline(c)
+    pairs = joined(links, k).tolist()
+    outline = links is None and center.shape[1] == 2 and looks_like_an_outline(c)
     here = frame(c)
     if about is not None:
         for at, half, turn in zip(here, (frame.scale * halves).tolist(), turns.tolist(), strict=True):
@@ -323,7 +408,9 @@ def _definite(*matrices: Array) -> bool:
     return all(np.linalg.eigvalsh(matrix)[0] > 0 for matrix in matrices)
 
 
-def _ellipses(space: Space, center: Array, others: Array, name: str, about: Band | None) -> list[dict[str, Any]]:
+def _ellipses(
+    space: Space, center: Array, others: Array, name: str, about: Band | None, looks: Looks
+) -> list[dict[str, Any]]:
     """Each matrix as the ellipse of its plane, {x: xᵀM⁻¹x = 1}; the band by many."""
     turn = np.linspace(0, 2 * np.pi, 49)
     circle = np.stack([np.cos(turn), np.sin(turn)], axis=1)
@@ -345,97 +432,57 @@ def _ellipses(space: Space, center: Array, others: Array, name: str, about: Band
             for what, each in groups
             for k, ring in enumerate(each)
         ]
-        panels.append({"title": f"channels {i + 1} and {j + 1}", "size": frame.size, "marks": marks})
+        one, two = (looks.called(index, len(center)) for index in (i, j))
+        panels.append({"title": f"channels {one} (across) and {two} (up)", "size": frame.size, "marks": marks})
     return panels
 
 
-def _heat(center: Array, other: Array, name: str) -> list[dict[str, Any]]:
+def _heat(center: Array, other: Array, name: str, looks: Looks) -> list[dict[str, Any]]:
     """Matrices as cells: blue below 0, orange above, white at 0."""
     most, k = float(max(np.abs(center).max(), np.abs(other).max(), 1e-300)), len(center)
-    step, panels = (WIDTH - 24) / k, []
-    for title, matrix in (
-        ("public centre", center),
-        ("a made-up release" if name == "draw" else "a made-up record", other),
-    ):
+    names = [looks.called(i, k) for i in range(k)]
+    upright = k > 8 and max(map(len, names)) > 2
+    edge = 10.0 + 7.0 * max(map(len, names))
+    step, panels = (WIDTH - edge) / k, []
+    what = "a made-up release" if name == "draw" else "a made-up record"
+    for title, matrix in (("public centre", center), (what, other)):
         marks: Marks = []
         for (i, j), value in np.ndenumerate(matrix):
-            cell = [round(24 + j * step, 2), round(24 + i * step, 2), round(step, 2), round(step, 2)]
-            marks.append(
-                {"t": "cell", "p": cell, "f": _shade(float(value) / most), "s": f"{i + 1}, {j + 1}: {value:.4g}"}
+            cell = [round(edge + j * step, 2), round(edge + i * step, 2), round(step, 2), round(step, 2)]
+            words = f"{names[i]}, {names[j]}: {value:.4g}"
+            marks.append({"t": "cell", "p": cell, "f": shade(float(value) / most), "s": words})
+        for i in range(0, k, 1 if looks.channels or k <= 12 else 2):
+            at = edge + (i + 0.5) * step
+            marks.append(_word([edge - 6, at + 4], names[i], "tick end"))
+            above = _word(
+                [at + 4, edge - 6] if upright else [at, edge - 8], names[i], f"tick{'' if upright else ' middle'}"
             )
-        every = -(-k // 12)
-        for i in range(0, k, every):
-            marks += [
-                _word([24 + (i + 0.5) * step, 16], str(i + 1), "tick middle"),
-                _word([18, 28 + (i + 0.5) * step], str(i + 1), "tick end"),
-            ]
+            marks.append({**above, "a": -90} if upright else above)
         panels.append({"title": f"{title} (darkest: ±{most:.3g})", "size": [WIDTH, WIDTH], "marks": marks})
     return panels
 
 
-def _shade(x: float) -> str:
-    """From blue (−1) over white to orange (1)."""
-    end = np.array([0xB3, 0x58, 0x06]) if x > 0 else np.array([0x2A, 0x5C, 0x9E])
-    red, green, blue = np.round(255 + (end - 255) * min(abs(x), 1.0)).astype(int).tolist()
-    return f"#{red:02x}{green:02x}{blue:02x}"
-
-
-def _globe(space: Space, center: Array, others: Array, name: str, about: Band | None) -> dict[str, Any]:
-    """The sphere from above the centre; closer where what is shown is small."""
+def _globe(space: Space, center: Array, others: Array, name: str, about: Band | None, places: bool) -> dict[str, Any]:
+    """The sphere from above the centre, with degrees, and with coasts where the data are places; closer where what is shown is
+    small."""
     size = float(np.linalg.norm(center))
     view = center / size
-    axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
-    up = axis - (axis @ view) * view
-    up /= np.linalg.norm(up)
-    turn = np.stack([np.cross(up, view), up, view])
+    turn = frame_of(view)
     edge = np.zeros((0, 3)) if about is None else _edge(space, center, about, 73)
     seen = np.concatenate([others, edge]) / size @ turn.T
     reach = 1.0 if (seen[:, 2] < 0.2).any() else min(1.0, 1.4 * float(np.abs(seen[:, :2]).max()) + 1e-6)
     frame = Frame(np.array([[-reach, -reach], [reach, reach]]), 0.04)
     marks: Marks = []
-    around = np.linspace(0, 2 * np.pi, 361)
     if reach == 1.0:
+        around = np.linspace(0, 2 * np.pi, 181)
         marks.append(_line(frame(np.stack([np.cos(around), np.sin(around)], axis=1)), "frame", closed=True))
-    degrees = space.to_degrees(center)
-    assert degrees is not None
-    for line, words in _graticule(degrees, reach):
-        x, y, z = turn @ line.T
-        inside = (z > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * reach)
-        for run in np.split(np.flatnonzero(inside), np.flatnonzero(np.diff(np.flatnonzero(inside)) > 1) + 1):
-            if len(run) > 1:
-                at = frame(np.stack([x, y], axis=1)[run])
-                marks += [_line(at, "frame"), _word(at[len(at) // 5], words, "tick middle")]
+    lines = graticule(view, reach)
+    marks += [_line(frame(run[::3]), "frame") for line in lines for run in runs(turn, line.points, reach)]
+    for coast in coastlines() if places and reach > COARSE else []:
+        marks += [_line(frame(run), "coast") for run in runs(turn, coast, reach)]
+    marks += [_word(frame(line.at), line.words, "tick middle") for line in lines if line.at is not None]
     if len(edge):
         marks.append(_line(frame((edge / size @ turn.T)[:, :2]), "band", closed=True))
     marks += [_dot(frame(p[:2]), f"{name} s{i % DRAWS}") for i, p in enumerate(others / size @ turn.T) if p[2] > 0]
     marks.append(_dot(frame([0.0, 0.0]), "centre"))
     return {"title": f"{2 * np.degrees(np.arcsin(reach)):.3g}° across", "size": frame.size, "marks": marks}
-
-
-def _graticule(degrees: Array, reach: float) -> list[tuple[Array, str]]:
-    """Some parallels and meridians at round degrees about a place, with their degrees."""
-    latitude, longitude = np.ravel(degrees).tolist()
-    width = float(np.degrees(np.arcsin(reach)))
-    step = next(s for s in (0.001, 0.01, 0.1, 0.5, 1, 2, 5, 10, 30) if s >= width / 3 or s == 30)
-    t, lines = np.radians(np.linspace(-180, 180, 1441)), []
-    for b in np.arange(np.ceil(max(-90 + step, latitude - width) / step) * step, min(90, latitude + width), step):
-        lines.append(
-            (
-                np.stack(
-                    [
-                        np.cos(np.radians(b)) * np.cos(t),
-                        np.cos(np.radians(b)) * np.sin(t),
-                        np.full_like(t, np.sin(np.radians(b))),
-                    ],
-                    axis=1,
-                ),
-                f"{b:g}°",
-            )
-        )
-    far = min(180.0, width / max(float(np.cos(np.radians(latitude))), width / 180, 1e-6))
-    for a in np.arange(np.ceil((longitude - far) / step) * step, longitude + far, step)[:13]:
-        r, s = np.radians(a), np.linspace(-np.pi / 2, np.pi / 2, 721)
-        lines.append(
-            (np.stack([np.cos(s) * np.cos(r), np.cos(s) * np.sin(r), np.sin(s)], axis=1), f"{(a + 180) % 360 - 180:g}°")
-        )
-    return lines

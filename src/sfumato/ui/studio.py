@@ -138,7 +138,13 @@ class Studio:
         from .previews import of_region
 
         region, sample = self.region(choices)
-        return of_region(region, sample, choices.links)
+        return of_region(region, sample, self.looks(choices))
+
+    def looks(self, choices: Choices) -> Any:
+        """Lines, names and coasts for the pictures, from public files and what was typed alone."""
+        from .previews import Looks
+
+        return Looks(choices.links)
 
     def blur(self, choices: Choices) -> dict[str, Any]:
         """What releases would look like, on synthetic data about the public centre."""
@@ -147,7 +153,7 @@ class Studio:
         n, epsilon = _asked(choices)
         region, _ = self.region(choices)
         how = (choices.mechanism, choices.known.share, choices.inference or 0.0)
-        return of_release(region, n, epsilon, *how, choices.links)
+        return of_release(region, n, epsilon, *how, self.looks(choices))
 
     def curve(self, choices: Choices) -> dict[str, Any]:
         """The error against ε."""

@@ -234,7 +234,7 @@ def draw_grid(
         axes.plot(*line.T, color=QUIET, lw=0.5, zorder=1)
     ways = np.stack([first, second, np.full_like(second, np.nan)], axis=1).reshape(-1, 2)
     axes.plot(*ways.T, color=color, lw=0.6, zorder=2)
-    pairs = _lines(links, first)
+    pairs = lines_between(links, first)
     draw_links(axes, second, pairs, color, "-")
     axes.plot(*first.T, ls="", marker="o", ms=2.4, mfc="white", mec=QUIET, mew=0.6, zorder=3)
     axes.plot(*second.T, ls="", marker=mark, ms=2 if len(second) > 30 else 3.5, color=color, zorder=4)
@@ -248,7 +248,7 @@ def grid_title(first: str, second: str, times: int) -> str:
     return f"a grid on {first}, bent to {second}{larger}"
 
 
-def _lines(links: Links | None, shape: Array) -> NDArray[np.intp]:
+def lines_between(links: Links | None, shape: Array) -> NDArray[np.intp]:
     """Pairs of landmarks to join: those that are given, or those of an outline."""
     closed = links is None and looks_like_an_outline(shape)
     return joined(range(len(shape)) if closed else links, len(shape))
