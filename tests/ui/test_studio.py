@@ -320,7 +320,7 @@ def test_the_curve_passes_through_what_the_blur_says(studio_folder):
     a, b, c, d, _ = found["place"]
     line = np.array(next(m["p"] for m in found["panels"][0]["marks"] if m["c"] == "curve"))
     at = np.interp(a, line[:, 0], line[:, 1])  # ε = 1 stands at a
-    assert at == pytest.approx(c + d * np.log10(np.hypot(blur["error"], blur["left_out"])), abs=2.0)
+    assert at == pytest.approx(c + d * np.log10(blur["total"]), abs=2.0)
     assert b > 0 > d
 
 

@@ -18,7 +18,7 @@ from ..release.chain import canonical
 if TYPE_CHECKING:
     from ..spaces import Space
 
-FILES = ("file", "public", "center", "ledger", "links", "out")
+FILES = ("file", "public", "center", "ledger", "links", "channels", "out")
 PRIORS = ("smooth", "open", "bending")
 
 
@@ -57,6 +57,7 @@ class Choices:
     dataset: str = ""
     out: str = "mean.json"
     links: str = ""
+    channels: str = ""
     read_as: str = ""
 
     @classmethod
@@ -86,7 +87,7 @@ class Choices:
     @property
     def id(self) -> str:
         """One for each plan: the same choices are the same release, however often they are sent."""
-        return sha256(canonical(asdict(replace(self, read_as="", links=""))).encode()).hexdigest()[:20]
+        return sha256(canonical(asdict(replace(self, read_as="", links="", channels=""))).encode()).hexdigest()[:20]
 
     @property
     def known(self) -> Known:
@@ -125,7 +126,7 @@ class Choices:
             "unit_column",
             "unit",
         )
-        for name in (*told, "ledger", "dataset", "links", "out"):
+        for name in (*told, "ledger", "dataset", "links", "channels", "out"):
             words += [f"--{name.replace('_', '-')}", _text(value)] if (value := getattr(self, name)) else []
         for name, usual in (("mechanism", "auto"), ("invalid", "raise")):
             words += [f"--{name}", value] if (value := getattr(self, name)) != usual else []
@@ -219,6 +220,7 @@ FIELDS = {
     "epsilon": "ε",
     "inference": "“where the mean of the population lies”",
     "links": "the lines between landmarks",
+    "channels": "the names of channels",
     "out": "the record's file",
     "unit": "what one record stands for",
 }

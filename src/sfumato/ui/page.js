@@ -1,6 +1,6 @@
 "use strict";
 const $ = id => document.getElementById(id);
-const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "links"];
+const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "links", "channels"];
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
 const NUMBERS = ["n", "epsilon"];
 let releases = {}, readAs = "", shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
@@ -68,7 +68,8 @@ function show(id, found, words) {
   const made = found.panels.map(p => el("div", {}, p.title ? el("h3", {}, p.title) : null, drawn(p, words)));
   if (found.rows) made.push(table(found.head, found.rows));
   if (made.length === 1) made[0].className = "wide";
-  const figure = $(id);
+  const figure = $(id), broad = found.panels.length === 2 && found.panels.every(p => p.size[1] < 0.6 * p.size[0]);
+  figure.querySelector(".panels").classList.toggle("broad", broad);
   figure.querySelector(".panels").replaceChildren(...made);
   figure.querySelector("figcaption").textContent = words;
   figure.hidden = false;
@@ -89,6 +90,7 @@ function choices() {
   made.even_if_useless = $("even_if_useless").checked;
   if (!made.ledger) made.dataset = "";
   if ($("prior-field").hidden) made.prior = made.links = "";
+  if ($("channels-field").hidden) made.channels = "";
   return made;
 }
 function keep() {
@@ -190,13 +192,14 @@ function unready() {
 }
 let knownKey = "";
 async function looked(quick) {
-  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.modes, chosen.space, chosen.read_as, chosen.links]);
+  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
   try {
     if (key !== knownKey) {
       const found = await post("known", chosen);
       knownKey = key;
       show("known-picture", found, found.words);
       $("prior-field").hidden = !found.landmarks;
+      $("channels-field").hidden = !found.named;
       $("modes-range").dataset.high = found.dim;
     }
     refuse("known-refusal");
@@ -231,7 +234,7 @@ function means() {
     el("p", {class: "big"}, `Error up to ${digits(b.error)}, with probability 95%.`),
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
       : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
-    el("p", {}, `Made by ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others` + (b.left_out ? `, which may add ${digits(b.left_out)} by what is public.` : ".") : ".")),
+    el("p", {}, `Made by ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others` + (b.left_out ? `, which may add about ${digits(b.left_out)}, by what is public.` : ".") : ".")),
     el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
       `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
   $("means").replaceChildren(...lines);
@@ -258,7 +261,7 @@ function mark() {
   const svg = $("curve-picture").querySelector("svg");
   if (!svg || !place || !lastBlur) return;
   for (const old of svg.querySelectorAll(".mark, .drop")) old.remove();
-  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(Math.hypot(lastBlur.error, lastBlur.left_out));
+  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(lastBlur.total);
   if (!(x >= 40 && x <= 400)) return;
   svg.append(sv("line", {class: "drop", x1: x, x2: x, y1: y, y2: bottom}), sv("circle", {class: "mark", cx: x, cy: y, r: 6}));
   svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.error)}.`);

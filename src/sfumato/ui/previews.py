@@ -23,7 +23,8 @@ from ..regions import Ellipsoid, Region
 from ..regions.sketch import Sketch
 from ..spaces import Space
 from ..spaces.base import Array
-from ..views.base import Noise
+from ..views import VIEWS
+from ..views.base import Noise, View
 from ..views.bending import bent_grid, can_bend, magnified
 from ..views.figures import shade
 from ..views.globe import COARSE, coastlines, frame_of, graticule, runs
@@ -89,6 +90,9 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     from ..spaces.family import as_typed
 
     space, center, rng = region.space, region.center, np.random.default_rng(0)
+    view = VIEWS.get(space.name) or View()
+    if looks.channels:
+        view.check_names(looks.channels, space.point_shape)
     shown = space.present(center)
     if sample is None:
         u = rng.normal(size=(OTHERS, space.dim))
@@ -108,6 +112,7 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
         "radius": region.radius,
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",
+        "named": view.nameable,
         "words": words.format(*told),
     }
 
@@ -129,6 +134,7 @@ def of_release(
         **drawn,
         "error": error,
         "left_out": left_out(region, plan),
+        "total": float(np.hypot(error, NORMAL * left_out(region, plan))),
         "to_beat": beat,
         "useless": plan.useless,
         "mechanism": plan.name,
@@ -166,8 +172,12 @@ def of_errors(region: Region, n: int, mechanism: str, check: float, inference: f
         marks += [_line([[left, y], [right, y]], "frame"), _word([left - 6, y + 4], f"{tick:.2g}", "tick end")]
     if 10**low < region.radius < 10**high:
         y = at(1.0, region.radius)[1]
-        words = "size of the region: useless above"
-        marks += [_line([[left, y], [right, y]], "limit"), _word([right, y - 5], words, "tick end")]
+        words, useful = "size of the region: useless above", [row.epsilon for row in found if row.total < region.radius]
+        late = (
+            not useful or at(useful[0], 1.0)[0] > (left + right) / 2
+        )  # the curve then passes where the words would stand
+        beside = _word([left + 4, y + 16], words, "tick") if late else _word([right, y - 5], words, "tick end")
+        marks += [_line([[left, y], [right, y]], "limit"), beside]
     if several := any(row.total > 1.0001 * row.noise for row in found):
         marks.append(_line([at(row.epsilon, row.noise) for row in found], "noise"))
     marks.append(_line([at(row.epsilon, row.total) for row in found], "curve"))
@@ -199,9 +209,9 @@ class Predicted(NamedTuple):
 
 
 def left_out(region: Region, plan: Plan) -> float:
-    """How much of the mean a plan for a region may leave out, at 95%, as far as public knowledge tells."""
+    """How much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
     chart = _chart(plan)
-    return NORMAL * region.left_out(chart, plan.problem.n) if isinstance(region, Sketch) and chart is not None else 0.0
+    return region.left_out(chart, plan.problem.n) if isinstance(region, Sketch) and chart is not None else 0.0
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
@@ -217,7 +227,7 @@ def _errors(region: Region, n: int, mechanism: str, check: float, inference: flo
             continue
         noise, chart = float(plan.likely_error), _chart(plan)
         directions = region.space.dim if chart is None else len(chart.axes)
-        total = float(np.hypot(noise, left_out(region, plan)))
+        total = float(np.hypot(noise, NORMAL * left_out(region, plan)))
         found.append(Predicted(epsilon, noise, total, directions, plan.useless))
     if not found:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
@@ -322,8 +332,10 @@ def _landmarks(center: Array, others: Array, name: str, about: Band | None, link
     """In the plane, or from three sides; and the first release as a grid on the centre that bends to it."""
     dim = center.shape[1]
     titles = dict(zip(combinations(range(dim), 2), ("front: x and y", "top: x and z", "side: y and z"), strict=False))
-    sides = [(list(axes), title if dim == 3 else "") for axes, title in titles.items()]
-    panels = [_side(center, others, name, about, axes, title, links) for axes, title in sides]
+    times = 1 if about is None else _times(about, center)
+    larger = f"differences drawn {times} times as large" if times > 1 else ""
+    sides = [(list(axes), ", ".join(filter(None, [title * (dim == 3), larger]))) for axes, title in titles.items()]
+    panels = [_side(center, others, name, about, axes, title, links, times) for axes, title in sides]
     if about is not None and can_bend(center[:, :2]):
         panels.append(_bent(center[:, :2], others[0][:, :2], links))
     return panels
@@ -347,16 +359,13 @@ def _bent(first: Array, second: Array, links: Any) -> dict[str, Any]:
 
 
 def _side(
-    center: Array, others: Array, name: str, about: Band | None, axes: list[int], title: str, links: Any
+    center: Array, others: Array, name: str, about: Band | None, axes: list[int], title: str, links: Any, times: int
 ) -> dict[str, Any]:
     k, c, o = len(center), center[:, axes], others[:, :, axes]
     halves, turns = np.zeros((k, 2)), np.zeros(k)
     if about is not None:
         halves, turns = _about_landmarks(about, k, axes)
-        seen = float(np.median(halves[:, 0]) / np.ptp(c, axis=0).max())
-        times = next((f for f in (1, 2, 5, 10, 20, 50) if f * seen > JUST_SEEN), 100)
         halves, o = times * halves, c + times * (o - c)
-        title = ", ".join(filter(None, [title, f"differences drawn {times} times as large" if times > 1 else ""]))
     reach = halves.max(axis=1, keepdims=True)
     frame, marks = Frame(np.concatenate([c[None], o, np.stack([c - reach, c + reach])])), []
     pairs = joined(links, k).tolist()
@@ -379,6 +388,13 @@ def _side(
     if k <= 30 and not outline:
         marks += [_word([at[0] + 5, at[1] - 5], str(i + 1)) for i, at in enumerate(here)]
     return {"title": title, "size": frame.size, "marks": marks}
+
+
+def _times(about: Band, center: Array) -> int:
+    """How many times as large differences are drawn, so that the bands are just seen."""
+    halves = _about_landmarks(about, len(center), [0, 1])[0]
+    seen = float(np.median(halves[:, 0]) / np.ptp(center, axis=0).max())
+    return next((f for f in (1, 2, 5, 10, 20, 50) if f * seen > JUST_SEEN), 100)
 
 
 def _about_landmarks(about: Band, k: int, axes: list[int]) -> tuple[Array, Array]:
@@ -443,7 +459,7 @@ def _heat(center: Array, other: Array, name: str, looks: Looks) -> list[dict[str
     names = [looks.called(i, k) for i in range(k)]
     upright = k > 8 and max(map(len, names)) > 2
     edge = 10.0 + 7.0 * max(map(len, names))
-    step, panels = (WIDTH - edge) / k, []
+    step, panels = (WIDTH - edge - 4) / k, []
     what = "a made-up release" if name == "draw" else "a made-up record"
     for title, matrix in (("public centre", center), (what, other)):
         marks: Marks = []

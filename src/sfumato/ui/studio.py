@@ -6,6 +6,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Lock, Thread
@@ -17,6 +18,8 @@ if TYPE_CHECKING:
     from ..files import Dataset
     from ..regions import Region
     from ..release import Release
+    from ..spaces.base import Space
+    from .previews import Looks
 
 PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # what the command line says in a sentence
 SHOWN = (
@@ -111,7 +114,7 @@ class Studio:
         if not name or choices.read_as.startswith(f"{name}("):  # the inspection knows the size too
             name = choices.read_as
         known.complete(choices.mechanism)
-        links = [Path(choices.links)] if choices.links else []
+        links = [Path(text) for text in (choices.links, choices.channels) if text]
         public = [path for path in (*known.inputs, *links) if path.exists()]
         for path in public:
             if choices.file and Path(choices.file).resolve() == path.resolve():
@@ -140,11 +143,14 @@ class Studio:
         region, sample = self.region(choices)
         return of_region(region, sample, self.looks(choices))
 
-    def looks(self, choices: Choices) -> Any:
+    def looks(self, choices: Choices) -> Looks:
         """Lines, names and coasts for the pictures, from public files and what was typed alone."""
+        from ..views.plots import read_names
         from .previews import Looks
 
-        return Looks(choices.links)
+        space, file = self.region(choices)[0].space, Path(choices.public or choices.center)
+        places = file.is_file() and _are_places(str(file), file.stat().st_mtime_ns, space)
+        return Looks(choices.links, tuple(read_names(choices.channels) if choices.channels else ()), places)
 
     def blur(self, choices: Choices) -> dict[str, Any]:
         """What releases would look like, on synthetic data about the public centre."""
@@ -322,7 +328,7 @@ class Studio:
     def take(self, id: str, name: str) -> bytes:
         """A finished release as a file of this name."""
         from ..files import write_points
-        from ..views.plots import plot_release, read_links
+        from ..views.plots import plot_release, read_links, read_names
         from ..views.report import write_report
 
         job = self.jobs.get(id)
@@ -330,17 +336,27 @@ class Studio:
             raise ValueError("there is no such release, or it is not finished: load the page again")
         release, space, links = job.release, job.release.space.known, job.choices.links
         lines = read_links(links, len(release.value)) if links else None
+        names = read_names(job.choices.channels) if job.choices.channels else ()
         with TemporaryDirectory(prefix="sfumato-studio-") as folder:
             path = Path(folder, name)
             if name == "record.json":
                 release.save(path)
             elif name == "report.html":
-                write_report(release, path, lines)
+                write_report(release, path, lines, names)
             elif name.startswith("picture"):
-                plot_release(release, path, outline=lines)
+                plot_release(release, path, outline=lines, channels=names)
             else:
                 write_points(path, release.value, "arrays" if space is None else space.kind)
             return path.read_bytes()
+
+
+@lru_cache(maxsize=8)
+def _are_places(file: str, changed: int, space: Space) -> bool:
+    """Whether a public file, as it was at a time, holds latitudes and longitudes."""
+    from ..files import read
+    from ..views.globe import is_place
+
+    return space.point_shape == (3,) and is_place(read(Path(file), space).degrees or ())
 
 
 def _asked(choices: Choices) -> tuple[int, float]:
