@@ -2,6 +2,8 @@
 
 import json
 import sys
+import warnings
+from html import escape
 
 import numpy as np
 import pytest
@@ -13,6 +15,8 @@ from sfumato.mechanisms import Problem, choose
 from sfumato.records import Records
 from sfumato.regions.ellipsoid import as_chart
 from sfumato.spaces import SPACES, space_from, space_typed
+from sfumato.views import view_of
+from sfumato.views.plots import in_words
 
 
 def written(space, points):
@@ -153,8 +157,13 @@ def test_a_release_by_chart_and_its_record(space, base, points, tmp_path):
     assert space_from(space.name, json.loads(json.dumps(space.parameters()))) == space
     assert release.describe()
     sf.write_report(again, tmp_path / "mean.html")
-    sf.plot_release(again, tmp_path / "mean.png")
-    assert (tmp_path / "mean.png").read_bytes()[:4] == b"\x89PNG"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        sf.plot_release(again, tmp_path / "mean.svg")
+    words = in_words(again)
+    assert f"Released mean of 2000 {view_of(again).things(again)}, beside the public centre" in words
+    assert f'alt="{escape(words)}"' in (tmp_path / "mean.html").read_text(encoding="utf-8")
+    assert f'<title id="words">{escape(words)}</title>' in (tmp_path / "mean.svg").read_text(encoding="utf-8")
     assert f"'{space.name}'" in release.describe() or type(space).__name__ in repr(space)
 
 

@@ -458,7 +458,7 @@ def _heat(center: Array, other: Array, name: str, looks: Looks) -> list[dict[str
     most, k = float(max(np.abs(center).max(), np.abs(other).max(), 1e-300)), len(center)
     names = [looks.called(i, k) for i in range(k)]
     upright = k > 8 and max(map(len, names)) > 2
-    edge = 10.0 + 7.0 * max(map(len, names))
+    edge = 12.0 + 9.0 * max(map(len, names))
     step, panels = (WIDTH - edge - 4) / k, []
     what = "a made-up release" if name == "draw" else "a made-up record"
     for title, matrix in (("public centre", center), (what, other)):

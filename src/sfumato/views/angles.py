@@ -9,7 +9,22 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import Links, Table, View, chart_of, error_or_none
-from .figures import FAINT, LAYER, LAYERS, QUIET, RIM, SHARP, SOFT, TEXT, figure, name_of, plain, shared_legend
+from .figures import (
+    FAINT,
+    LAYER,
+    LAYERS,
+    QUIET,
+    RIM,
+    SHARP,
+    SOFT,
+    TEXT,
+    close_up,
+    figure,
+    marker,
+    name_of,
+    plain,
+    shared_legend,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,6 +32,7 @@ if TYPE_CHECKING:
 
     from ..release import Release
 
+CLOSE = 0.35  # radians: a smaller error is shown a second time, larger
 MOST = 12  # circles in a picture; more angles than that are a table
 
 
@@ -37,16 +53,27 @@ class Angles(View):
         count = release.value.size
         if count > MOST:
             return super().draw(release, p)
-        drawn = figure(6.4, 6.8) if count <= 2 else figure(9.4, 1.0 + 2.9 * -(-count // 4))
+        from matplotlib.ticker import MaxNLocator
+
+        error = error_or_none(release, p)
+        closer = count == 2 and error is not None and error < CLOSE
+        size = (9.8, 5.6) if closer else (6.4, 6.8) if count <= 2 else (9.4, 1.0 + 2.9 * -(-count // 4))
+        drawn = figure(*size)
         if count == 2:
-            _square(drawn.add_subplot(), release, p)
+            panels = drawn.subplots(1, 1 + closer, squeeze=False)[0]
+            for axes in panels:
+                _square(axes, release, p)
+            if closer and error is not None:
+                close_up(panels[1], np.degrees(release.value), float(np.degrees(error)), "°")
+                for axis in (panels[1].xaxis, panels[1].yaxis):
+                    axis.set_major_locator(MaxNLocator(5))
         else:
             columns = min(count, 4)
             for j in range(count):
                 axes = drawn.add_subplot(-(-count // columns), columns, j + 1, projection="polar")
                 _circle(axes, release, p, j)
                 axes.set_title("" if count == 1 else f"angle {j + 1}", fontsize=10, color=SHARP)
-        shared_legend(drawn, 2 if count <= 2 else 4)
+        shared_legend(drawn, 2 if count <= 2 and not closer else 4)
         return drawn
 
 
@@ -68,7 +95,8 @@ def _circle(axes: Axes, release: Release, p: float, j: int) -> None:
     axes.plot(reach, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label="range of clipped records")
     axes.plot(centre, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
     axes.plot([at, at], [0, 1], color=SHARP, lw=1.2)
-    axes.plot(at, 1, ls="", marker="o", color=SHARP, label=name_of(release))
+    seen = 6.0 if error is None else marker(72 * error)
+    axes.plot(at, 1, ls="", marker="o", ms=seen, color=SHARP, label=name_of(release))
     axes.set(yticks=[], ylim=(0, 1.06))
     axes.tick_params(colors=TEXT, labelsize=8)
     axes.grid(color=FAINT)
@@ -96,7 +124,7 @@ def _square(axes: Axes, release: Release, p: float) -> None:
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error")
     axes.plot(*centre, ls="", marker="o", mfc="white", mec=QUIET, label="public centre")
     axes.plot(*value, ls="", marker="o", color=SHARP, label=name_of(release))
-    ticks = list(range(-180, 181, 60))
-    axes.set(aspect="equal", xlim=(-180, 180), ylim=(-180, 180), xticks=ticks, yticks=ticks)
+    axes.set(aspect="equal", xlim=(-180, 180), ylim=(-180, 180))
+    axes.set(xticks=range(-180, 181, 60), yticks=range(-180, 181, 60))
     axes.set(xlabel="angle 1, in degrees", ylabel="angle 2, in degrees")
     plain(axes)

@@ -19,20 +19,24 @@ from .figures import (
     SOFT,
     TEXT,
     Range,
+    close_up,
     figure,
     intervals,
     name_of,
-    top_legend,
+    shared_legend,
 )
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
+    from ..regions.ball import Ball
     from ..release import Release
 
 CORNERS = np.array(
     [[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]]
 )  # of a triangle: where each of three parts is the whole
+CLOSE = 0.08  # of the side of the triangle: an error that is smaller is shown a second time, larger
 BEYOND = 700.0  # of an exponent
 
 
@@ -43,6 +47,11 @@ class Compositions(View):
 
     def things(self, release: Release) -> str:
         return f"compositions of {release.value.size} parts"
+
+    def seen(self, release: Release) -> str:
+        high, low = (int(pick(release.value)) for pick in (np.argmax, np.argmin))
+        shares = [f"part {self.called(i)}, {release.value[i]:.3g} of the whole" for i in (high, low)]
+        return f"The largest is {shares[0]}; the smallest is {shares[1]}."
 
     def meaning(self, release: Release, error: float) -> str:
         low, high = shares_within(public_ball(release).space, release.value, error)
@@ -78,10 +87,24 @@ def _draw_parts(release: Release, p: float, view: View) -> Figure:
 
 def _draw_triangle(release: Release, p: float, view: View) -> Figure:
     """Every composition within the error, and the edge of the public ball, as far as they lie in the triangle."""
+    ball, error = public_ball(release), error_or_none(release, p)
+    at, value = release.value @ CORNERS, ball.space.validate(release.value[None])[0]
+    size = 1.0 if error is None else float(np.abs(_round(ball.space, value, error) - at).max())
+    closer = size < CLOSE
+    drawn = figure(9.6 if closer else 6.4, 5.4 if closer else 6.6)
+    panels = drawn.subplots(1, 1 + closer, squeeze=False)[0]
+    for axes in panels:
+        _triangle(axes, release, ball, p, view)
+    if closer:
+        close_up(panels[1], at, size, " of a side")
+    shared_legend(drawn, 4 if closer else 2)
+    return drawn
+
+
+def _triangle(axes: Axes, release: Release, ball: Ball, p: float, view: View) -> None:
     from matplotlib.patches import Polygon
 
-    ball, error, drawn = public_ball(release), error_or_none(release, p), figure(6.4, 6.6)
-    axes, space = drawn.add_subplot(), ball.space
+    error, space = error_or_none(release, p), ball.space
     for tick in np.arange(0.2, 0.9, 0.2):
         for part in range(3):
             ends = np.full((2, 3), 0.0)
@@ -101,11 +124,9 @@ def _draw_triangle(release: Release, p: float, view: View) -> Figure:
     axes.plot(*(release.value @ CORNERS), ls="", marker="o", color=SHARP, label=name_of(release))
     for part, (corner, side) in enumerate(zip(CORNERS, ("bottom", "top", "top"), strict=True)):
         name = view.called(part) if view.names else f"part {part + 1}"
-        axes.text(float(corner[0]), float(corner[1]), name, ha="center", va=side, color=TEXT, fontsize=10)
+        axes.text(float(corner[0]), float(corner[1]), name, clip_on=True, ha="center", va=side, color=TEXT, fontsize=10)
     axes.set(aspect="equal", xlim=(-0.1, 1.1), ylim=(-0.1, 1.0))
     axes.axis("off")
-    top_legend(axes)
-    return drawn
 
 
 def _round(space: Space, point: Points, distance: float) -> Array:

@@ -35,10 +35,12 @@ from .figures import (
     TEXT,
     figure,
     intervals,
+    marker,
     name_of,
     shared_legend,
 )
 from .globe import COARSE, coastlines, frame_of, graticule, is_place
+from .words import in_degrees
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -55,6 +57,13 @@ class Directions(View):
 
     def meaning(self, release: Release, error: float) -> str:
         return f"an angle of {np.degrees(cap_angle(release, error)):.3g}°" if length(release.value) > 0 else ""
+
+    def seen(self, release: Release) -> str:
+        if release.degrees is not None:
+            return f"In degrees it is {in_degrees(release)}."
+        if release.value.size > 3:
+            return ""
+        return f"Its coordinates are {', '.join(f'{x:.3g}' for x in release.value)}."
 
     def off_manifold(self, release: Release) -> str:
         return f"the released vector has length {length(release.value):.3g}: it is not a point of the sphere"
@@ -169,7 +178,8 @@ def _draw_circle(release: Release, p: float) -> Figure:
         axes.plot(reach + end, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label=names[0])
         axes.plot(centre + end, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label=names[1])
         axes.plot([at + end, at + end], [0, 1], color=SHARP, lw=1.2)
-        axes.plot(at + end, 1, ls="", marker="o", color=SHARP, label=names[2])
+        seen = 6.0 if error is None else marker(160 * cap_angle(release, error))
+        axes.plot(at + end, 1, ls="", marker="o", ms=seen, color=SHARP, label=names[2])
     axes.set(yticks=[], ylim=(0, 1.06))
     axes.tick_params(colors=TEXT, labelsize=9)
     axes.grid(color=FAINT)

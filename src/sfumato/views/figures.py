@@ -183,6 +183,18 @@ def heat(axes: Axes, matrix: Array, title: str, most: float, names: Sequence[str
     return image
 
 
+def close_up(axes: Axes, at: Array, size: float, unit: str = "") -> None:
+    """What is about a place, as much as leaves room for something of this size."""
+    low, high = np.asarray(at) - 1.6 * size, np.asarray(at) + 1.6 * size
+    axes.set(xlim=(low[0], high[0]), ylim=(low[1], high[1]))
+    axes.set_title(f"close up: {3.2 * size:.2g}{unit} across", fontsize=10, color=TEXT)
+
+
+def marker(radius: float, most: float = 6.0) -> float:
+    """The size of a mark that does not hide what is within this many points of it."""
+    return float(np.clip(0.7 * radius, 1.8, most))
+
+
 def balanced(text: str, columns: int) -> list[str]:
     """As few lines as the width allows, of about the same length."""
     count = len(textwrap.wrap(text, columns))

@@ -9,7 +9,7 @@ import numpy as np
 from ..spaces.base import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
 from .base import Links, View, chart_of, error_or_none, public_ball
-from .figures import LAYER, LAYERS, QUIET, RIM, SHARP, figure, name_of, shared_legend
+from .figures import LAYER, LAYERS, QUIET, RIM, SHARP, close_up, figure, name_of, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,8 +50,7 @@ class Hyperbolic(View):
         panels[0].set(xlim=(-1.05, 1.05), ylim=(-1.05, 1.05))
         shared_legend(drawn, 4 if closer else 2)
         if closer and size is not None:
-            panels[1].set(xlim=(at[0] - 1.6 * size, at[0] + 1.6 * size), ylim=(at[1] - 1.6 * size, at[1] + 1.6 * size))
-            panels[1].set_title("close up", fontsize=10, color=SHARP)
+            close_up(panels[1], at, size, " of the disc's radius")
         return drawn
 
 

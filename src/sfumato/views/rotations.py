@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from .base import Links, View, error_or_none, numbered
-from .figures import FAINT, LAYER, LAYERS, QUIET, RIM, SHARP, SOFT, figure, name_of, shared_legend
+from .figures import FAINT, LAYER, LAYERS, QUIET, RIM, SHARP, SOFT, figure, marker, name_of, shared_legend
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,6 +31,11 @@ class Rotations(View):
 
     def meaning(self, release: Release, error: float) -> str:
         return f"a rotation by {np.degrees(min(error, np.pi)):.3g}°"
+
+    def seen(self, release: Release) -> str:
+        turn = np.asarray(release.ball.center).T @ release.value
+        angle = np.degrees(np.arccos(np.clip((np.trace(turn) - 1) / 2, -1.0, 1.0)))
+        return f"It is turned by {angle:.3g}° from the public centre."
 
     def off_manifold(self, release: Release) -> str:
         return "the released matrix is not a rotation"
@@ -54,7 +59,8 @@ class Rotations(View):
             label = f"its {p:.0%} error: {angle:.3g} rad, {np.degrees(angle):.3g}°"
             axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
         _arrows(axes, frame, np.asarray(release.ball.center), QUIET, "public centre", dashed=True)
-        _arrows(axes, frame, value, SHARP, name_of(release), dashed=False)
+        seen = 5.0 if error is None else marker(160 * error, 5.0)
+        _arrows(axes, frame, value, SHARP, name_of(release), False, seen)
         axes.set(aspect="equal", xlim=(-1.2, 1.2), ylim=(-1.2, 1.2), xticks=[], yticks=[], frame_on=False)
         shared_legend(drawn, 2)
         return drawn
@@ -68,7 +74,7 @@ def _seen_from(eye: Array) -> Array:
     return np.stack([right, np.cross(view, right), view])
 
 
-def _arrows(axes: Axes, frame: Array, matrix: Array, color: str, label: str, dashed: bool) -> None:
+def _arrows(axes: Axes, frame: Array, matrix: Array, color: str, label: str, dashed: bool, size: float = 5.0) -> None:
     for name, (x, y, depth) in zip("xyz", (frame @ matrix).T, strict=True):
         seen = 1.0 if depth >= 0 else 0.4
         style: dict[str, Any] = {
@@ -78,7 +84,7 @@ def _arrows(axes: Axes, frame: Array, matrix: Array, color: str, label: str, das
             "zorder": 3 if dashed else 4,
         }
         axes.plot([0, x], [0, y], ls="--" if dashed else "-", label=label if name == "x" else None, **style)
-        axes.plot(x, y, ls="", marker="o", ms=5, mfc="white" if dashed else color, mec=color, alpha=seen, zorder=5)
+        axes.plot(x, y, ls="", marker="o", ms=size, mfc="white" if dashed else color, mec=color, alpha=seen, zorder=5)
         away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
         if not dashed:
             axes.annotate(name, (x * away, y * away), color=color, alpha=seen, ha="center", va="center", fontsize=11)

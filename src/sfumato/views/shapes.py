@@ -60,6 +60,14 @@ def shown(release: Release, p: float) -> str:
     return grid if noise_of(release, p) is None else f"{own}; {grid}"
 
 
+def farthest(reference: Array, released: Array) -> str:
+    """Which landmarks moved most, in words."""
+    moved, size = np.linalg.norm(released - reference, axis=1), float(np.ptp(reference, axis=0).max())
+    first, *others = (f"{i + 1} ({moved[i] / size:.2%})" for i in np.argsort(-moved)[:3])
+    others_too = f", then {' and '.join(others)}" if others else ""
+    return f"Landmark {first} lies farthest from where the reference has it, in parts of the length{others_too}."
+
+
 class Shapes(View):
     origin, exact_up_to = "a regular polygon", np.inf
 
@@ -74,6 +82,10 @@ class Shapes(View):
 
     def shown(self, release: Release, p: float) -> str:
         return shown(release, p)
+
+    def seen(self, release: Release) -> str:
+        panel = Panel(release, 0.95)
+        return farthest(panel.reference, panel.released)
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         """Both shapes over each other with the error, and a grid on the reference that bends to the release."""

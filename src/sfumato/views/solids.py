@@ -24,7 +24,7 @@ from .base import (
 from .bending import can_bend, magnified
 from .figures import ALPHA, LAYERS, RIM, SOFT, TEXT, balanced, figure, name_of, shared_legend
 from .page import Block, Turning
-from .shapes import draw_grid, draw_landmarks, draw_outlines, draw_overlay, grid_title, joined, shown
+from .shapes import draw_grid, draw_landmarks, draw_outlines, draw_overlay, farthest, grid_title, joined, shown
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,6 +56,10 @@ class Solids(View):
 
     def shown(self, release: Release, p: float) -> str:
         return shown(release, p)
+
+    def seen(self, release: Release) -> str:
+        solid = Solid(release, 0.95)
+        return farthest(solid.reference, solid.released)
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         solid = Solid(release, p)
