@@ -95,7 +95,15 @@ class Dataset:
 
     def _repr_html_(self) -> str:
         """The same for notebooks: no record is shown."""
-        return f"<p>{escape(repr(self))}</p>"
+        facts = {
+            "File": f"{self.path.name} ({self.format})",
+            "Records": str(len(self)),
+            "Each": f"{self.kind} of {' x '.join(map(str, self.points.shape[1:]))}",
+            "Points": f"from {self.source}" if self.source else "",
+            "Labels": ", ".join(self.labels),
+        }
+        told = (f"<tr><th>{name}</th><td>{escape(words)}</td></tr>" for name, words in facts.items() if words)
+        return f"<table>{''.join(told)}</table><p>For the curator's eyes; no record is shown.</p>"
 
     def where(self, row: int) -> str:
         """Where a record stands in the file, for the curator: its line, its ID, and which of its numbers are missing."""

@@ -216,6 +216,13 @@ class Components(Saved):
 
         return plot_components(self, path, links)
 
+    def _repr_html_(self) -> str:
+        """The picture and the words, for notebooks: all of it is public."""
+        from ..views.page import notebook
+        from ..views.plots import render
+
+        return notebook(render(self.plot()), "How much each direction explains.", self.describe())
+
     # -- files ---------------------------------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:
         space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}

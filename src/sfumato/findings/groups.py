@@ -159,6 +159,14 @@ class Comparison(Saved):
 
         return plot_comparison(self, path, links, channels)
 
+    def _repr_html_(self) -> str:
+        """The picture and the words, for notebooks: all of it is public."""
+        from ..views.compared import comparison_in_words, draw_comparison
+        from ..views.page import notebook
+        from ..views.plots import render
+
+        return notebook(render(draw_comparison(self)), comparison_in_words(self), self.describe())
+
     # -- files ---------------------------------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:
         groups = {name: json.loads(release.to_json()) for name, release in self.groups.items()}

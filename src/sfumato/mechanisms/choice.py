@@ -111,16 +111,19 @@ class Forecasts(list[Forecast]):
         def shown(number: float | None) -> str:
             return "" if number is None else f"{number:.3g}"
 
-        header = ("mechanism", "median error", "error at 95%", "to beat", "")
+        header = ("Mechanism", "Median error", "Error at 95%", "To beat", "Directions", "")
         rows = [
             (
                 row.mechanism,
                 *map(shown, (row.median_error, row.error_95, row.to_beat)),
-                row.refusal or "useless" * row.useless,
+                "" if row.directions is None else str(row.directions),
+                row.refusal or ("useless" if row.useless else "auto takes this one" if row is self[0] else ""),
             )
             for row in self
         ]
-        return notebook_table(header, rows)
+        return notebook_table(
+            header, rows, "To beat: how far the mean is known to lie from the public centre beforehand."
+        )
 
 
 def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:

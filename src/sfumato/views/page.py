@@ -242,17 +242,33 @@ pre { background: var(--wash); border-radius: 6px; padding: .8rem 1rem; white-sp
 # -- notebooks ---------------------------------------------------------------------------------------------------------------
 def notebook(picture: bytes, seen: str, words: str) -> str:
     """A picture, what it shows for those who do not see it, and paragraphs, as a notebook shows them."""
-    text = "".join(f"<p>{escape(line)}</p>" for line in words.splitlines() if line.strip())
     source = f"data:image/png;base64,{base64.b64encode(picture).decode()}"
-    return f'<img alt="{escape(seen)}" style="max-width:min(100%,60rem)" src="{source}">{text}'
+    image = f'<img alt="{escape(seen)}" style="max-width:min(100%,60rem)" src="{source}">'
+    return f'<div style="max-width:60rem">{image}{"".join(map(_told, filter(str.strip, words.splitlines())))}</div>'
 
 
-def notebook_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """A table, as a notebook shows it.
+def _told(line: str) -> str:
+    """A paragraph whose first words, up to a colon, say what it is about."""
+    about, colon, rest = line.partition(": ")
+    short = colon and len(about) < 20
+    return f"<p><b>{escape(about)}:</b> {escape(rest)}</p>" if short else f"<p>{escape(line)}</p>"
+
+
+def notebook_table(header: Sequence[str], rows: Sequence[Sequence[str]], words: str = "") -> str:
+    """A table whose first column names the rows, with words below, as a notebook shows them.
 
     >>> notebook_table(("a",), [("1 < 2",)])
-    '<table><tr><th>a</th></tr><tr><td>1 &lt; 2</td></tr></table>'
+    '<table><tr><th style="text-align:left">a</th></tr><tr><td style="text-align:left">1 &lt; 2</td></tr></table>'
     """
-    top = "".join(f"<th>{escape(name)}</th>" for name in header)
-    body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
-    return f"<table><tr>{top}</tr>{body}</table>"
+
+    def row(cells: Sequence[str], tag: str) -> str:
+        sides = (
+            ["left"] + ["right"] * (len(cells) - 2) + ["left"]
+        )  # numbers between what is named and what is said of it
+        return "".join(
+            f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for cell, side in zip(cells, sides, strict=False)
+        )
+
+    lines = [row(header, "th"), *(row(cells, "td") for cells in rows)]
+    table = "".join(f"<tr>{line}</tr>" for line in lines if line)
+    return f"<table>{table}</table>" + (f"<p>{escape(words)}</p>" if words else "")
