@@ -54,6 +54,7 @@ class Matrices(View):
     centers = ("origin", "identity")
     nameable = True
     exact_up_to: float = 3
+    as_ellipses = True  # whether small ones are drawn so, with an error about them
 
     def things(self, release: Release) -> str:
         return f"positive definite {len(release.value)}×{len(release.value)} matrices"
@@ -76,12 +77,18 @@ class Matrices(View):
         factor = np.exp(min(_distance(release, error), 700.0))
         return f"every variance within a factor of {factor:.4g}" if is_geodesic(release) else ""
 
+    def caption(self, release: Release) -> str:
+        if self.as_ellipses and _are_ellipses(release.value):
+            return super().caption(release)
+        return "What was public before, and what was released, in the same colours: orange above zero, blue below."
+
     def off_manifold(self, release: Release) -> str:
         return "the released matrix is not positive definite: it is no covariance matrix"
 
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        drawable = len(release.value) in (2, 3) and np.linalg.eigvalsh(release.value)[0] > 0
-        return _draw_ellipses(release, p, self) if drawable else self.beside(release, p, self.spectrum(release, p))
+        if self.as_ellipses and _are_ellipses(release.value):
+            return _draw_ellipses(release, p, self)
+        return self.beside(release, p, self.spectrum(release, p))
 
     def spectrum(self, release: Release, p: float) -> Spectra:
         """What the error, clipping and the region leave to each eigenvalue."""
@@ -117,9 +124,13 @@ class Matrices(View):
     def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
         """Both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
         values = [release.value for release in releases.values()]
-        if len(values[0]) in (2, 3) and min(np.linalg.eigvalsh(values)[:, 0]) > 0:
+        if _are_ellipses(*values):
             return _draw_two(releases, self)
         return _draw_heat(releases, self.names)
+
+
+def _are_ellipses(*matrices: Array) -> bool:
+    return len(matrices[0]) in (2, 3) and min(np.linalg.eigvalsh(matrices)[:, 0]) > 0
 
 
 def matrix_bounds(release: Release, error: float) -> tuple[Array, Array]:

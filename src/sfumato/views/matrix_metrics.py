@@ -22,7 +22,7 @@ class LogEuclideanMatrices(Matrices):
     """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
     leave it."""
 
-    exact_up_to, banded = np.inf, False
+    exact_up_to, as_ellipses, banded = np.inf, False, False
 
     def meaning(self, release: Release, error: float) -> str:
         return f"every eigenvalue within a factor of {_factor(error):.4g}"
@@ -33,15 +33,12 @@ class LogEuclideanMatrices(Matrices):
         region = _within(spectrum(release.raw), wide)
         return Spectra(_within(value, error), _about(centre, _factor(release.ball.radius)), region)
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        return self.beside(release, p, self.spectrum(release, p))
-
 
 class TransportMatrices(Matrices):
     """An error e keeps the standard deviation in every direction, so also the root of every eigenvalue, within e: with S = FFᵀ
     and T = GGᵀ it is at least ‖F − GU‖ for some orthogonal U, and |‖Fᵀx‖ − ‖Gᵀx‖| is at most that for a unit vector x."""
 
-    exact_up_to, banded = 0, False
+    exact_up_to, as_ellipses, banded = 0, False, False
 
     def meaning(self, release: Release, error: float) -> str:
         return f"every standard deviation within {error:.4g}"
@@ -51,14 +48,11 @@ class TransportMatrices(Matrices):
         value, centre = (np.sqrt(np.maximum(spectrum(m), 0.0)) for m in (release.value, release.ball.center))
         return Spectra(None if error is None else _squares(value, error), _squares(centre, release.ball.radius))
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        return self.beside(release, p, self.spectrum(release, p))
-
 
 class _Heat(Matrices):
     """The released matrix beside the public centre, in colours.  No error is drawn: it says nothing certain of one entry."""
 
-    exact_up_to, banded = np.inf, False
+    exact_up_to, as_ellipses, banded = np.inf, False, False
 
     def shown(self, release: Release, p: float) -> str:
         return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."

@@ -67,7 +67,8 @@ class Picture(NamedTuple):
 
     def html(self, image: str) -> str:
         caption = f"<figcaption>{escape(self.description)}</figcaption>"
-        return f'<figure>\n<img src="{image}" alt="{escape(self.words)}">\n{caption}\n</figure>'
+        drawn = f'<div class="picture"><img src="{image}" alt="{escape(self.words)}"></div>'
+        return f"<figure>\n{drawn}\n{caption}\n</figure>"
 
     def markdown(self, image: str) -> str:
         return f"![{_markdown(self.words)}](<{image}>)\n\n*{_markdown(self.description)}*"
@@ -223,6 +224,7 @@ figure { margin: 1.6rem 0; }
 figure img { display: block; width: 100%; background: #fff; border: 1px solid var(--line); border-radius: 6px; padding: 10px; }
 figure svg { display: block; width: 100%; background: #fff; border: 1px solid var(--line); border-radius: 6px;
   cursor: grab; touch-action: none; user-select: none; }
+.picture { overflow-x: auto; } @media (max-width: 36rem) { .picture img { width: 42rem; max-width: none; } }
 figcaption { color: var(--quiet); font-size: .88rem; margin-top: .5rem; }
 .scroll { overflow-x: auto; margin: .9rem 0; }
 table { border-collapse: collapse; font-size: .92rem; width: 100%; font-variant-numeric: tabular-nums; }

@@ -80,6 +80,12 @@ class Shapes(View):
     def meaning(self, release: Release, error: float) -> str:
         return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
 
+    def caption(self, release: Release) -> str:
+        grid = " A square grid on the reference is bent as the landmarks moved." * can_bend(
+            Panel(release, 0.95).reference
+        )
+        return super().caption(release) + grid
+
     def shown(self, release: Release, p: float) -> str:
         return shown(release, p)
 
