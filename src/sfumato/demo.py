@@ -64,7 +64,7 @@ def run(out: Path, epsilon: float) -> Release:
 
 def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
     """Both releases beside each other, on one scale."""
-    from .views.figures import FAINT, QUIET, figure, top_legend
+    from .views.figures import FAINT, TEXT, figure, top_legend
     from .views.plots import captioned, render
     from .views.shapes import Panel, limits
 
@@ -90,7 +90,7 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
                 at.axis("on")
                 at.set(xticks=[], yticks=[])
                 at.spines[:].set_color(FAINT)
-                at.set_title(f"closer: landmarks {' and '.join(str(i + 1) for i in some)}", fontsize=10, color=QUIET)
+                at.set_title(f"closer: landmarks {' and '.join(str(i + 1) for i in some)}", fontsize=10, color=TEXT)
     frozen = f" Right, {chart.frozen} of {directions} directions stay as in it, and nothing is learned about them."
     caption = (
         f"Each landmark of the mean of the {release.n} clipped private wings lies in its soft region with probability {p:.0%}, "

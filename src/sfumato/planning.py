@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,6 @@ from .mechanisms.tangent import TangentKNorm, TangentPlan
 from .privacy import PureDP
 from .regions import Ball, Region
 from .regions.look import SHARE
-from .release import write_atomically
 from .spaces.family import as_typed
 
 
@@ -168,29 +166,34 @@ def _least(
 
 def plot_plan(region: Region, n: int, epsilon: float, path: Path, check: float = SHARE, **how: Any) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
-    from .views.figures import figure
+    from .views.figures import LINES, QUIET, figure, plain, top_legend
+    from .views.plots import captioned, write_picture
 
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
     curves: dict[str, list[tuple[int, float]]] = {}
+    directions = set[int | None]()
     for size in sizes:
         for row in forecast(region, int(size), epsilon, check, **how):
             if row.error_95 is not None:
                 curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
-    drawn = figure(7, 4.4)
+                directions.add(row.directions)
+    drawn = figure(7, 4.8)
     axes = drawn.add_subplot()
-    for name, points in sorted(curves.items()):
-        axes.loglog(*zip(*points, strict=True), label=name)
-    axes.axvline(n, color="grey", lw=0.8, ls=":")
-    if isinstance(region, Ball):
-        axes.axhline(region.radius, color="grey", lw=0.8, ls="--", label="radius of the ball")
-    elif (beat := forecast(region, n, epsilon, check)[0].to_beat) is not None:
-        axes.axhline(
-            beat, color="grey", lw=0.8, ls="--", label="known beforehand: distance of the mean from the centre"
-        )
-    axes.set(
-        xlabel="records n", ylabel="error at 95%", title=f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"
+    for (name, points), (color, style) in zip(sorted(curves.items()), LINES, strict=False):
+        axes.loglog(*zip(*points, strict=True), color=color, ls=style, label=name)
+    axes.axvline(n, color=QUIET, lw=0.8, ls=":", label=f"n = {n}")
+    limit = region.radius if isinstance(region, Ball) else forecast(region, n, epsilon, check)[0].to_beat
+    if limit is not None:
+        words = "radius of the ball" if isinstance(region, Ball) else "known beforehand: distance of the mean"
+        axes.axhline(limit, color=QUIET, lw=0.8, ls="--", label=words)
+    axes.set(xlabel="records n", ylabel="error at 95%")
+    plain(axes)
+    top_legend(axes, 3)
+    said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
+    if len(directions) > 1 and not isinstance(region, Ball):
+        said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
+    told = "; ".join(
+        f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
     )
-    axes.legend(frameon=False)
-    image = io.BytesIO()
-    drawn.savefig(image, dpi=150, format=path.suffix.lower().lstrip(".") or "png")
-    write_atomically(path, image.getvalue())
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {told}."
+    write_picture(captioned(drawn, said), path, seen)

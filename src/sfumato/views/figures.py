@@ -29,6 +29,14 @@ REGION: dict[str, Any] = {
     "ls": (0, (4, 2)),
 }  # of a population's mean: a second, lighter outline
 PAIR = ("#0072b2", "#d55e00")  # two groups, told apart by all eyes (Okabe and Ito)
+LINES = (  # several curves, told apart by their colours (Okabe and Ito) and without them
+    ("#0072b2", "-"),
+    ("#d55e00", "--"),
+    ("#009e73", "-."),
+    ("#882255", ":"),
+    ("#000000", (0, (6, 2, 1, 2, 1, 2))),
+    ("#8a8a8a", "-"),
+)
 LAYERS = np.linspace(1.0, 0.04, 24)  # a soft edge: many thin layers of one colour, each smaller than the last
 ALPHA = 0.03
 LAYER: dict[str, Any] = {"color": SOFT, "alpha": ALPHA, "lw": 0}

@@ -26,6 +26,7 @@ from .figures import (
     SHARP,
     SOFT,
     TEXT,
+    balanced,
     figure,
     name_of,
     shared_legend,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from ..release import Release
 
 MOST_NUMBERS = 100  # beside landmarks
+BESIDE = 0.45  # height to width, above which a grid stands beside a shape, not below
 
 
 def looks_like_an_outline(landmarks: Array) -> bool:
@@ -98,7 +100,7 @@ class Shapes(View):
         panel = Panel(release, p)
         low, high = limits([panel])
         ratio, bends = float((high - low)[1] / (high - low)[0]), can_bend(panel.reference)
-        beside = bends and ratio > 0.75
+        beside = bends and ratio > BESIDE
         width = 9.0 / (1 + beside)
         tall = min(max(width * ratio, 2.0), 8.0)
         drawn = figure(9, 1.3 + tall * (2 if bends and not beside else 1))
@@ -107,7 +109,8 @@ class Shapes(View):
         if bends:
             times = magnified(panel.reference, panel.released)
             draw_grid(panels[1], panel.reference, panel.released, outline, times=times)
-            panels[1].set_title(grid_title("the public reference", f"the {panel.name}", times), fontsize=10, color=TEXT)
+            title = balanced(grid_title("the public reference", f"the {panel.name}", times), int(12 * width))
+            panels[1].set_title("\n".join(title), fontsize=10, color=TEXT)
         shared_legend(drawn, 3 if panel.region is None else 4)
         return drawn
 
@@ -120,7 +123,7 @@ class Shapes(View):
         margin = 0.08 * float((high - low).max())
         low, high = low - margin, high + margin
         ratio, bends = float((high - low)[1] / (high - low)[0]), can_bend(first.released)
-        rows, columns = (1, 1) if not bends else (1, 2) if ratio > 0.6 else (2, 1)
+        rows, columns = (1, 1) if not bends else (1, 2) if ratio > BESIDE else (2, 1)
         drawn = figure(9.0, 1.1 + rows * float(np.clip(9.0 * ratio / columns, 1.8, 6.0)))
         axes = drawn.subplots(rows, columns, squeeze=False).ravel()
         draw_overlay(axes[0], [*releases], first.released, second.released, tips, links)
@@ -131,7 +134,8 @@ class Shapes(View):
         if bends:
             times = magnified(first.released, second.released)
             draw_grid(axes[1], first.released, second.released, links, PAIR[1], "s", times)
-            axes[1].set_title(grid_title(one, two, times), fontsize=10, color=TEXT)
+            title = balanced(grid_title(one, two, times), int(12 * 9.0 / columns))
+            axes[1].set_title("\n".join(title), fontsize=10, color=TEXT)
         shared_legend(drawn, 4)
         return drawn
 
