@@ -112,3 +112,16 @@ def test_names_are_read_as_they_are_typed(tmp_path):
     np.savez(tmp_path / "other.npz", data=np.zeros(2))
     with pytest.raises(ValueError, match="neither channels nor ch_names"):
         read_names(str(tmp_path / "other.npz"))
+
+
+def test_the_command_line_takes_names_and_refuses_too_few_before_anything_is_spent(sfumato, tmp_path):
+    np.save(tmp_path / "power.npy", np.tile([1.0, 2.0, 3.0], (200, 1)))
+    np.save(tmp_path / "center.npy", np.ones((1, 3)))
+    told = "release power.npy --space euclidean --center center.npy --radius 4 --epsilon 8 --mechanism tangent"
+    code, _, err = sfumato(*told.split(), "--channels", "Fz,Cz", "--report", "mean.html")
+    assert (code, "gives 2 names, and there are 3 to name" in err) == (2, True), err
+    assert not (tmp_path / "mean.json").exists()
+    code, _, err = sfumato(*told.split(), "--channels", "Fz,Cz,Pz", "--report", "mean.html")
+    assert code == 0, err
+    assert '<th scope="row">Cz</th>' in (tmp_path / "mean.html").read_text(encoding="utf-8")
+    assert "Cz" not in (tmp_path / "mean.json").read_text(encoding="utf-8")
