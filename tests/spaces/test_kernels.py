@@ -68,9 +68,9 @@ def without_numba(monkeypatch):
         monkeypatch.setattr(module, "compiled", lambda: None)
 
 
-@pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 32, 33, 67, 2049])
-@pytest.mark.parametrize("space", [sf.Sphere(dim=9), sf.PlanarShapes(landmarks=8)], ids=str)
-def test_loops_over_four_records_count_each_once(space, n, rng, eager):
+@pytest.mark.parametrize("n", [1, 2, 3, 5, 31, 32, 33, 63, 64, 67, 2049, 2112])
+@pytest.mark.parametrize("space", [sf.Sphere(dim=2), sf.Sphere(dim=9), sf.PlanarShapes(landmarks=8)], ids=str)
+def test_loops_over_a_few_records_count_each_once(space, n, rng, eager):
     points, x = some_records(space, rng, n=n)
     same_moments(space, x, points, space.moments(x, points))
     radius = float(np.median(space.distance(x, points)))
@@ -171,6 +171,28 @@ def test_series_are_good_to_rounding():
             z = float(mpmath.tanh(mpmath.mpf(e) / 4)) ** 2
             exact = mpmath.atanh(mpmath.sqrt(z)) / mpmath.sqrt(z)
             assert abs(np.polyval(curvature.artanh_series()[::-1], z) / exact - 1) < 8e-16
+
+
+def test_rows_that_are_not_side_by_side_in_memory_are_summed_as_well(rng, eager):
+    points, x = some_records(sf.Sphere(dim=2), rng, n=1000)
+    for same in (np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2], np.tile(points, 2)[:, :3]):
+        assert not same.flags.c_contiguous
+        same_moments(sf.Sphere(dim=2), x, points, sf.Sphere(dim=2).moments(x, same))
+        assert not sf.Sphere(dim=2)._faults(same).any()
+        assert np.array_equal(sf.Sphere(dim=2).outside(x, same, 0.3), sf.Sphere(dim=2).distance(x, points) > 0.3)
+
+
+def test_angles_beyond_the_series_are_good_to_rounding(eager):
+    """From one record at a time, as θ² = f²·(1 − c²); and at the antipode no logarithm is made up."""
+    space, x = sf.Sphere(dim=2), np.array([0.0, 0.0, 1.0])
+    with mpmath.workdps(40):
+        for cosine in [*np.linspace(-0.999, curvature.NEAR, 41), -1 + 1e-9, -1 + 2.0**-52]:
+            y = np.array([np.sqrt((1 - cosine) * (1 + cosine)), 0.0, cosine])
+            exact = mpmath.acos(cosine) ** 2
+            assert abs(space.moments(x, y[None]).square / exact - 1) < 2e-15
+            series = np.polyval(curvature.angle_series()[::-1], 1 - cosine) ** 2 * (1 - cosine) * (1 + cosine)
+            assert abs(series / exact - 1) > 1e-13 or cosine > 0.6
+    assert space.moments(x, -x[None]).square == 0.0
 
 
 @pytest.mark.parametrize("accuracy", [1e-4, 1e-9, 1e-15])

@@ -13,11 +13,16 @@ from typing import Any
 
 import numba
 import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
 
 from .base import RUN, Array
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 FEW = 32  # records that stay in the processor's first cache while they are read twice
+SOME = 64  # of R³, likewise
+AHEAD = 256  # records of R³ between those that are read and those that the memory is asked for
 TINY = 1e-12
 FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
@@ -29,6 +34,11 @@ def _compile(function: Any) -> Any:
 def _part(function: Any) -> Any:
     """A piece of a loop, compiled as if it stood there: a call would cost as much as a small matrix."""
     return numba.njit(inline="always")(function)
+
+
+def _instructions(function: Any) -> Any:
+    """A piece of a loop that is written in the processor's own vectors."""
+    return intrinsic(function)
 
 
 @_compile
@@ -45,10 +55,11 @@ def _sum(series: Any, z: float) -> Any:
 
 
 @_compile
-def _angle_over_sine(c: float) -> Any:
-    """θ/sin θ at cos θ = c, where the series does not hold."""
-    sine = math.sqrt(max((1.0 - c) * (1.0 + c), 0.0))
-    return math.acos(max(c, -1.0)) / sine if sine > 0.0 else 1.0
+def _angle_over_sine(series: Any, c: float) -> Any:
+    """θ/sin θ at cos θ = c, where the series does not hold, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
+    half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
+    quarter = math.sqrt(0.5 + 0.5 * half)
+    return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
 
 
 @_compile
@@ -61,7 +72,52 @@ def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> Non
         far += 1.0 if c[i] < least else 0.0
     if far > 0.0:
         for i in range(count):
-            f[i] = f[i] if c[i] >= least else _angle_over_sine(c[i])
+            other = _angle_over_sine(series, c[i])
+            f[i] = f[i] if c[i] >= least else other
+
+
+@_instructions
+def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
+    """Rows first to first + 7 of R³ to columns i to i + 7 of y, by shuffles, which LLVM does not find by itself; and the memory
+    is asked for rows ``AHEAD`` of them, of which there may be none: asking for too much does no harm."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        whole, index = ir.IntType(32), ir.IntType(64)
+        four, twelve = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 12)
+        rows, lanes = (context.make_array(signature.args[k])(context, builder, values[k]) for k in (0, 2))
+        start = builder.gep(rows.data, [builder.mul(values[1], index(3))])
+        width = builder.extract_value(lanes.shape, 1)
+        byte = ir.IntType(8).as_pointer()
+        ask = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, *3 * [whole]])
+        )
+        for line in range(3):  # of 64 bytes
+            there = builder.bitcast(builder.gep(start, [index(3 * AHEAD + 8 * line)]), byte)
+            builder.call(ask, [there, whole(0), whole(3), whole(1)])  # to be read, often, and as data
+        for half in (0, 1):
+            source = builder.bitcast(builder.gep(start, [index(12 * half)]), twelve.as_pointer())
+            read = builder.load(source, align=8)
+            for j in range(3):
+                chosen = ir.Constant(ir.VectorType(whole, 4), [whole(j + 3 * k) for k in range(4)])
+                place = builder.add(builder.mul(width, index(j)), builder.add(values[3], index(4 * half)))
+                target = builder.bitcast(builder.gep(lanes.data, [place]), four.as_pointer())
+                builder.store(builder.shuffle_vector(read, read, chosen), target, align=8)
+        return context.get_dummy_value()
+
+    return types.none(points, types.int64, y, types.int64), code
+
+
+@_compile
+def _apart(points: Array, first: int, y: Array) -> Any:
+    """Up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
+    count = min(y.shape[1], len(points) - first)
+    if count == y.shape[1] and points.flags.c_contiguous:
+        for i in range(0, count, 8):
+            _eight(points, first + i, y, i)
+    else:
+        for i in range(count):
+            y[0, i], y[1, i], y[2, i] = points[first + i, 0], points[first + i, 1], points[first + i, 2]
+    return count
 
 
 @_compile
@@ -74,10 +130,16 @@ def _four(points: Array, i: int) -> Any:
 @_compile
 def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
     """Which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
-    bad = np.empty(len(points), dtype=np.bool_)
-    for i in range(len(points)):
-        y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
-        bad[i] = not abs((y0 * y0 + y1 * y1 + y2 * y2) / norm2 - 1.0) <= exact
+    bad, y = np.zeros(len(points), dtype=np.bool_), np.empty((3, SOME))
+    for first in range(0, len(points), SOME):
+        count, some = _apart(points, first, y), 0.0
+        for i in range(count):
+            square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
+            some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+        if some > 0.0:
+            for i in range(count):
+                square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
+                bad[first + i] = not abs(square / norm2 - 1.0) <= exact
     return bad
 
 
@@ -97,65 +159,49 @@ def direction_faults(points: Array, norm2: float, exact: float) -> Any:
 def sphere_below(points: Array, x: Array, least: float) -> Any:
     """Which rows of R³ have ⟨x, y⟩ below ``least``."""
     x0, x1, x2 = x[0], x[1], x[2]
-    found = np.empty(len(points), dtype=np.bool_)
-    for i in range(len(points)):
-        found[i] = x0 * points[i, 0] + x1 * points[i, 1] + x2 * points[i, 2] < least
+    found, y = np.empty(len(points), dtype=np.bool_), np.empty((3, SOME))
+    for first in range(0, len(points), SOME):
+        for i in range(_apart(points, first, y)):
+            found[first + i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i] < least
     return found
 
 
 @_compile
 def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series in 1 − c: those of the logarithm, of the Hessian
-    f·c + (1 − f·c)·nnᵀ in the basis that the reflection of e₀ to ∓x takes from e₁, e₂, and of θ².
-
-    Where c is below ``least`` and the series does not hold, the difference is added afterwards, record by record."""
+    """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of the
+    logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of e₀
+    to ∓x takes from e₁, e₂."""
     x0, x1, x2 = x[0], x[1], x[2]
     m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
     scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
     a0, a1, a2 = -scale * x1 * m0, 1.0 - scale * x1 * x1, -scale * x1 * x2
     b0, b1, b2 = -scale * x2 * m0, -scale * x1 * x2, 1.0 - scale * x2 * x2
-    total = np.zeros(7)
+    y, cosines, f = np.empty((3, SOME)), np.empty(SOME), np.empty(SOME)
+    total = np.zeros(6)
     for start in range(0, len(points), RUN):
-        ga = gb = square = cosine = haa = hab = hbb = far = 0.0
-        for i in range(start, min(start + RUN, len(points))):
-            y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
-            c = x0 * y0 + x1 * y1 + x2 * y2
-            a = a0 * y0 + a1 * y1 + a2 * y2
-            b = b0 * y0 + b1 * y1 + b2 * y2
-            z = 1.0 - c
-            f = _sum(series, z)
-            sine2 = z * (1.0 + c)
-            h = (1.0 - f * c) / max(sine2, TINY)
-            ga += f * a
-            gb += f * b
-            square += f * f * sine2
-            cosine += f * c
-            haa += h * a * a
-            hab += h * a * b
-            hbb += h * b * b
-            far += 1.0 if c < least else 0.0
-        if far > 0.0:
-            for i in range(start, min(start + RUN, len(points))):
-                y0, y1, y2 = points[i, 0], points[i, 1], points[i, 2]
-                c = x0 * y0 + x1 * y1 + x2 * y2
-                if c < least:
-                    a = a0 * y0 + a1 * y1 + a2 * y2
-                    b = b0 * y0 + b1 * y1 + b2 * y2
-                    wrong, f = _sum(series, 1.0 - c), _angle_over_sine(c)
-                    sine2 = (1.0 - c) * (1.0 + c)
-                    h = (wrong - f) * c / max(sine2, TINY)
-                    ga += (f - wrong) * a
-                    gb += (f - wrong) * b
-                    square += (f - wrong) * (f + wrong) * sine2
-                    cosine += (f - wrong) * c
-                    haa += h * a * a
-                    hab += h * a * b
-                    hbb += h * b * b
-        for k, value in enumerate((ga, gb, square, cosine, haa, hab, hbb)):
+        ga = gb = square = cosine = haa = hab = 0.0
+        for first in range(start, min(start + RUN, len(points)), SOME):
+            count = _apart(points, first, y)
+            for i in range(count):
+                cosines[i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i]
+            _stretches(series, least, cosines, f, count)
+            for i in range(count):
+                c = cosines[i]
+                a = a0 * y[0, i] + a1 * y[1, i] + a2 * y[2, i]
+                b = b0 * y[0, i] + b1 * y[1, i] + b2 * y[2, i]
+                sine2 = (1.0 - c) * (1.0 + c)
+                h = (1.0 - f[i] * c) / max(sine2, TINY) * a
+                ga += f[i] * a
+                gb += f[i] * b
+                square += f[i] * f[i] * sine2
+                cosine += f[i] * c
+                haa += h * a
+                hab += h * b
+        for k, value in enumerate((ga, gb, square, cosine, haa, hab)):
             total[k] += value
-    ga, gb, square, cosine, haa, hab, hbb = total
+    ga, gb, square, cosine, haa, hab = total
     logs = np.array([ga * a0 + gb * b0, ga * a1 + gb * b1, ga * a2 + gb * b2])
-    return logs, np.array([[haa + cosine, hab], [hab, hbb + cosine]]), square
+    return logs, np.array([[haa + cosine, hab], [hab, len(points) - haa]]), square
 
 
 @_compile
@@ -445,7 +491,7 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
             y, re, im = points[i], res[i - start], ims[i - start]
             c = math.sqrt(re * re + im * im)
             z = 1.0 - c
-            f = _sum(series, z) if c >= least else _angle_over_sine(c)
+            f = _sum(series, z) if c >= least else _angle_over_sine(series, c)
             along += f * c
             c = max(c, TINY)
             one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
