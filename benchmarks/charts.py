@@ -65,6 +65,6 @@ def ellipsoid(case: Case, p: int) -> Ellipsoid:
 def chart_sum(region: Ellipsoid, points: Points) -> Array:
     """The sum of the chart coordinates of all records."""
     total = np.zeros(len(region.axes))
-    for _, found in region.chart_blocks(region.space.diagnose(points)[0]):
+    for found in region.chart_blocks(region.space.diagnose(points)[0]):
         total += np.ones(len(found)) @ found
     return total

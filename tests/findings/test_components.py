@@ -41,7 +41,7 @@ def test_one_record_moves_the_second_moment_by_root_two_and_not_by_less(rng):
     worst = 0.0
     for first, second in hostile:
         for a, b in zip(first, second, strict=True):
-            sums = [whole_sums(lambda y: _products(chart, y), y[None], None) for y in (a, b)]
+            sums = [whole_sums(lambda y: [_products(chart, y)], y[None], None) for y in (a, b)]
             worst = max(worst, float(np.sqrt(float(sum((sums[0] - sums[1]) ** 2)))) / 2.0**BITS)
     scale = SecondMoment(flat(1.0, 21), 1.0).noise(1, 1.0).sigma
     assert worst <= scale == np.sqrt(2) * ROUNDED

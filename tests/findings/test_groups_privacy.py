@@ -122,7 +122,7 @@ def test_one_person_moves_the_sum_of_sizes_by_one_unit_at_most(landmarks):
         changed = landmarks.copy()
         changed[units == 7] *= factor
         records, _ = gather(ball, centroid_size(changed)[:, None], units, "one person", "raise", workers=1)
-        sums.append(int(records.reduce(lambda points, _: whole_sums(as_chart(ball).chart, points, None))[0]))
+        sums.append(int(records.reduce(lambda points, _: whole_sums(as_chart(ball).chart_blocks, points, None))[0]))
     assert 1.9 * 2**BITS < max(sums) - min(sums) <= 2 * 2**BITS
 
 

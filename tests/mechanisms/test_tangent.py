@@ -44,14 +44,17 @@ def test_one_record_moves_the_exact_mean_by_at_most_two_over_n(space, rng):
     assert moved > 0
 
 
-def test_sums_are_those_of_whole_numbers_however_they_are_made(rng):
+@pytest.mark.parametrize("numba", [True, False], ids=["numba", "plain"])
+def test_sums_are_those_of_whole_numbers_however_they_are_made(numba, rng, monkeypatch):
+    for module in ("mechanisms.tangent", "regions.ellipsoid"):
+        monkeypatch.setattr(f"sfumato.{module}.MANY", 1 if numba else 1 << 62)
     region = sf.Ellipsoid(sf.Euclidean(dim=3), [0.0, 0.0, 0.0], [2.0, 1.0, 0.5])
-    points = rng.normal(size=(5000, 3))
-    whole = whole_sums(region.chart, points, None)
+    points = rng.normal(size=(6000, 3))
+    whole = whole_sums(region.chart_blocks, points, None)
     assert all(isinstance(total, int) for total in whole)
-    parts = [whole_sums(region.chart, points[part], None) for part in np.array_split(np.arange(5000), 7)]
+    parts = [whole_sums(region.chart_blocks, points[part], None) for part in np.array_split(np.arange(6000), 7)]
     assert (sum(parts[1:], parts[0]) == whole).all()
-    assert (whole_sums(region.chart, points[:0], None) == 0).all()  # an empty part of data that come in parts
+    assert (whole_sums(region.chart_blocks, points[:0], None) == 0).all()  # an empty part of data that come in parts
     rows = np.trunc(region.chart(points) * 2.0**BITS)
     assert all(sum(int(x) for x in rows[:, j]) == whole[j] for j in range(3))
     assert (np.sum(rows.astype(object) ** 2, axis=1) <= (1 << BITS) ** 2).all()
@@ -242,7 +245,7 @@ def test_the_losses_of_a_look_are_told_by_their_records(rng):
     plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 500, sf.PureDP(1.0)))
     assert isinstance(plan, LookPlan)
     assert isinstance(plan.look, Look)
-    sums = whole_sums(plan.look.rows, private, None)
+    sums = whole_sums(plan.look.row_blocks, private, None)
     lost = np.array([float(Fraction(int(total), 500 << BITS)) for total in sums[-30:]]) * plan.look.ball.radius
     assert lost == pytest.approx(plan.look.lost(private).mean(axis=0), abs=1e-9)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,7 +23,7 @@ from ..regions.found import FoundBall
 from ..release.record import Record
 from ..sampling import secure_generator
 from ..sampling.discrete import discrete_laplace
-from ..spaces.base import Array, Points
+from ..spaces.base import Array, Points, blocks
 from ..spaces.embedding import Embedding
 from .base import gather
 from .composed import ComposedPlan
@@ -116,7 +117,7 @@ class Finder:
         chart, space = self.first.chart, self.prior.space
         ambient = None if _whole(self.prior) is None else space.embedding()
         sums = records.reduce(
-            partial(whole_sums, chart.chart if ambient is None else partial(_embedded, chart, ambient))
+            partial(whole_sums, chart.chart_blocks if ambient is None else partial(_embedded, chart, ambient))
         )
         w = self.first.lattice_point([Fraction(int(total), records.n << BITS) for total in sums], rng)
         try:
@@ -139,8 +140,9 @@ def _usable(prior: Ball, shown: Array | None) -> tuple[Array, Points]:
     return prior.space.present(prior.center), prior.center
 
 
-def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Array:
-    return chart.chart(ambient.embed(points))
+def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Iterator[Array]:
+    for part in blocks(len(points), int(np.prod(points.shape[1:]))):
+        yield from chart.chart_blocks(ambient.embed(points[part]))
 
 
 def _whole(prior: Ball) -> Ball | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -103,7 +104,7 @@ class InferencePlan(ComposedPlan):
         return replace(record, spread=replace(record.spread, second_moment=found))
 
 
-def _squares(chart: Ellipsoid, points: Points) -> Array:
+def _squares(chart: Ellipsoid, points: Points) -> Iterator[Array]:
     """‖w‖² of each record, at most 1."""
-    w = chart.chart(points)
-    return np.asarray(np.minimum(np.sum(w * w, axis=1, keepdims=True), 1.0))
+    for w in chart.chart_blocks(points):
+        yield np.minimum(np.sum(w * w, axis=1, keepdims=True), 1.0)

@@ -71,7 +71,7 @@ class LookPlan(ComposedPlan):
 
     def means(self, records: Records) -> Means:
         """In one pass over the records: in the chart, in the ball, and of what the chart loses."""
-        sums = records.reduce(partial(whole_sums, self.look.rows))
+        sums = records.reduce(partial(whole_sums, self.look.row_blocks))
         means = [Fraction(int(total), records.n << BITS) for total in sums]
         p, d = len(self.look.chart.axes), self.space.dim
         return means[:p], means[p : p + d], means[p + d :]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -19,7 +19,7 @@ from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ellipsoid import shorten
 from ..release.record import ChartOf
-from ..spaces.base import CACHE, RUN, Array, Points, blocks
+from ..spaces.base import MANY, RUN, Array, Points, compiled
 from ..statistics import ChartMean
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Plan
@@ -185,7 +185,7 @@ class TangentPlan(Plan):
 
     def mean(self, records: Records) -> list[Fraction]:
         """w̄, exactly, of the records as they are rounded."""
-        sums = records.reduce(partial(whole_sums, self.chart.chart))
+        sums = records.reduce(partial(whole_sums, self.chart.chart_blocks))
         return [Fraction(int(total), records.n << BITS) for total in sums]
 
     def _noise(self, size: int, rng: np.random.Generator) -> Array:
@@ -232,13 +232,15 @@ class TangentPlan(Plan):
         return found if found.shape == center.shape and np.isfinite(found).all() else center
 
 
-def whole_sums(rows: Callable[[Points], Array], points: Points, _: Array | None) -> Array:
-    """Sums of rows of length 1 at most, each rounded towards zero to whole numbers of units of 2^−BITS: exact, as sums of RUN
-    such numbers are whole numbers below 2^53, whatever the order."""
+def whole_sums(rows: Callable[[Points], Iterable[Array]], points: Points, _: Array | None) -> Array:
+    """Sums of rows of length 1 at most, which come in blocks, each rounded towards zero to whole numbers of units of 2^−BITS:
+    exact, as sums of RUN such numbers are whole numbers below 2^53, whatever the order."""
     total: Any = 0
-    for part in blocks(len(points), int(np.prod(points.shape[1:])), CACHE) or [slice(0, 0)]:
-        found = np.trunc(rows(points[part]) * 2.0**BITS)
+    for found in rows(points):
+        if found.size >= MANY and (kernels := compiled()):
+            total = total + kernels.whole_sums(np.ascontiguousarray(found), 2.0**BITS).astype(object)
+            continue
         for start in range(0, max(1, len(found)), RUN):
-            some = found[start : start + RUN]
+            some = np.trunc(found[start : start + RUN] * 2.0**BITS)
             total = total + (np.ones(len(some)) @ some).astype(np.int64).astype(object)
     return np.asarray(total)

@@ -186,20 +186,17 @@ class Ellipsoid:
         Each row depends on its own record alone, so replacing one record moves their mean by at most 2/n (proofs, Result 5).
         A record whose logarithm fails, is not a number or overflows becomes 0, and the others do not notice.
         """
-        made = np.empty((len(points), len(self.axes)))
-        for part, found in self.chart_blocks(points):
-            made[part] = found
-        return made
+        return np.concatenate([np.empty((0, len(self.axes))), *self.chart_blocks(points)])
 
-    def chart_blocks(self, points: Points) -> Iterator[tuple[slice, Array]]:
-        """The same for so many points at a time as stay in the processor's cache, for sums: slices and chart coordinates."""
-        for part, found in _in_blocks(self.space, self.center, points, self.basis / self.axes[:, None]):
-            yield part, shorten(found, in_place=True)
+    def chart_blocks(self, points: Points) -> Iterator[Array]:
+        """The same for so many points at a time as stay in the processor's cache, for sums."""
+        for found in tangent_blocks(self.space, self.center, points, self.basis / self.axes[:, None]):
+            yield shorten(found, in_place=True)
 
     def of_tangents(self, tangents: Array) -> Array:
         """The chart's coordinates of tangent coordinates at the centre, (n, d), clipped."""
         with np.errstate(over="ignore", invalid="ignore"):
-            return shorten(tangents @ (self.basis / self.axes[:, None]).T)
+            return shorten(tangents @ (self.basis / self.axes[:, None]).T, in_place=True)
 
     def clip(self, points: Points) -> Points:
         """The points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and clipped."""
@@ -282,19 +279,14 @@ def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Arra
 
 def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
     """coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are."""
-    made = np.empty((len(points), space.dim))
-    for part, found in _in_blocks(space, center, points):
-        made[part] = found
-    return made
+    return np.concatenate([np.empty((0, space.dim)), *tangent_blocks(space, center, points)])
 
 
-def _in_blocks(
-    space: Space, center: Points, points: Points, rows: Array | None = None
-) -> Iterator[tuple[slice, Array]]:
-    """rows·coord_c(log_c y) of canonical points, as many at a time as stay in the processor's cache: slices, and (…, p)."""
+def tangent_blocks(space: Space, center: Points, points: Points, rows: Array | None = None) -> Iterator[Array]:
+    """rows·coord_c(log_c y) of canonical points, as many at a time as stay in the processor's cache: (…, p)."""
     log_map = space.log_map(center, rows)
-    for part in blocks(len(points), int(np.prod(space.point_shape)), CACHE // 4):
-        yield part, for_each(log_map, center, points[part])
+    for part in blocks(len(points), int(np.prod(space.point_shape)), CACHE // 8):
+        yield for_each(log_map, center, points[part])
 
 
 def for_each(log_map: Callable[[Points], Array], center: Points, points: Points) -> Array:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 
 from ..spaces.base import Array, Points
 from .ball import Ball
-from .ellipsoid import Ellipsoid, as_chart, shorten, tangent_coordinates
+from .ellipsoid import Ellipsoid, as_chart, shorten, tangent_blocks
 from .sketch import Sketch
 
 SHARE = 0.1  # of ε, for the look
@@ -43,16 +44,16 @@ class Look:
 
     def lost(self, points: Points) -> Array:
         """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""
-        return self.ball.radius * self.rows(points)[:, -self.chart.space.dim :]
+        return self.ball.radius * np.concatenate([rows[:, -self.chart.space.dim :] for rows in self.row_blocks(points)])
 
-    def rows(self, points: Points) -> Array:
+    def row_blocks(self, points: Points) -> Iterator[Array]:
         """Beside each other for each canonical record, each no longer than 1: its place in the chart, in the ball, and what
-        the chart loses of it, in radii of the ball."""
-        tangents = tangent_coordinates(self.chart.space, self.chart.center, points)
-        kept = self.chart.of_tangents(tangents)
-        in_ball = shorten(tangents / self.ball.radius)
-        lost = shorten(in_ball - self.chart.tangent(kept) / self.ball.radius)
-        return np.concatenate([kept, in_ball, lost], axis=1)
+        the chart loses of it, in radii of the ball.  So many at a time as stay in the processor's cache."""
+        for tangents in tangent_blocks(self.chart.space, self.chart.center, points):
+            kept = self.chart.of_tangents(tangents)
+            in_ball = shorten(tangents / self.ball.radius, in_place=True)
+            lost = shorten(in_ball - self.chart.tangent(kept) / self.ball.radius, in_place=True)
+            yield np.concatenate([kept, in_ball, lost], axis=1)
 
     def scale(self, n: int, epsilon: float) -> float:
         """Of the Laplace noise that is added to ‖mean loss‖: 2R/(n·share·ε)."""

@@ -259,26 +259,22 @@ def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any,
     """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.
 
     θ/sin θ is a series in 1 − c; where c = cos θ is below ``least`` it is put right afterwards, record by record."""
-    n = len(points)
     x0, x1, x2 = q * q * x[0], q * q * x[1], q * q * x[2]
     (a0, b0), (a1, b1), (a2, b2) = columns[0], columns[1], columns[2]
-    made, c = np.empty((n, 2)), np.empty(RUN)
-    for start in range(0, n, RUN):
-        count, far = min(RUN, n - start), 0.0
+    made, y, c, f = np.empty((len(points), 2)), np.empty((3, SOME)), np.empty(SOME), np.empty(SOME)
+    for first in range(0, len(points), SOME):
+        count, far = _apart(points, first, y), 0.0
         for i in range(count):
-            y0, y1, y2 = points[start + i, 0], points[start + i, 1], points[start + i, 2]
-            c[i] = x0 * y0 + x1 * y1 + x2 * y2
-            f = _sum(series, 1.0 - c[i])
-            made[start + i, 0] = f * (a0 * y0 + a1 * y1 + a2 * y2)
-            made[start + i, 1] = f * (b0 * y0 + b1 * y1 + b2 * y2)
+            c[i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i]
+            f[i] = _sum(series, 1.0 - c[i])
             far += 1.0 if c[i] < least else 0.0
         if far > 0.0:
             for i in range(count):
                 if c[i] < least:
-                    y0, y1, y2 = points[start + i, 0], points[start + i, 1], points[start + i, 2]
-                    f = _far_stretch(points[start + i], c[i], x, q)
-                    made[start + i, 0] = f * (a0 * y0 + a1 * y1 + a2 * y2)
-                    made[start + i, 1] = f * (b0 * y0 + b1 * y1 + b2 * y2)
+                    f[i] = _far_stretch(points[first + i], c[i], x, q)
+        for i in range(count):
+            made[first + i, 0] = f[i] * (a0 * y[0, i] + a1 * y[1, i] + a2 * y[2, i])
+            made[first + i, 1] = f[i] * (b0 * y[0, i] + b1 * y[1, i] + b2 * y[2, i])
     return made
 
 
@@ -310,6 +306,24 @@ def shorten(rows: Array, longest: float) -> None:
                 rows[i, j] *= shrink
         else:
             rows[i] = 0.0
+
+
+@_compile
+def whole_sums(rows: Array, unit: float) -> Any:
+    """Sums of rows, each number rounded towards zero to a multiple of 1/unit, in these: exact, as sums of RUN such numbers are
+    whole numbers below 2^53.  Short rows are added several at a time."""
+    n, p = rows.shape
+    flat, wide = rows.reshape(-1), p * max(1, SOME // p)
+    total, part = np.zeros(p, dtype=np.int64), np.empty(wide)
+    for start in range(0, n * p, RUN * wide):
+        part[:] = 0.0
+        for first in range(start, min(start + RUN * wide, n * p), wide):
+            some = flat[first : first + wide]
+            for j in range(len(some)):
+                part[j] += np.trunc(some[j] * unit)
+        for j in range(wide):
+            total[j % p] += np.int64(part[j])
+    return total
 
 
 @_compile

@@ -90,7 +90,7 @@ class Rays(Space):
         """One product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the part of
         the logarithm along the base."""
         basis, x = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64), np.ascontiguousarray(base)
-        columns = (basis if rows is None else rows @ basis).T
+        columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
 
         def of(points: Points) -> Array:
             points = self._facing(base, points)
