@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -167,6 +168,25 @@ def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
     lower = np.minimum.accumulate(public_hessian(space, r, r, edges[1:])[0])
     slopes = np.concatenate([[0.0], np.cumsum(lower * np.diff(edges))])[:-1]  # the gradient at each cell's left end
     return RadialLaw(space, edges, slopes / sigma)
+
+
+def exponential_doubt(space: Space, r: float, sigma: float, error: Callable[[Array], Array], slope: float) -> float:
+    """A bound on the share of the exponential mechanism's proposals that a squeeze leaves in doubt, whatever the data:
+    bounds on F that are 2·error(u) apart at distance u from a base where the gradient is at most ``slope``.
+
+    The law is the widest that proposals follow, on the same edges; a narrower one has less mass far out, where the error is
+    larger.
+    """
+    edges = gaussian_edges(space, sigma, widest_span(space, r))
+    lower = np.minimum.accumulate(public_hessian(space, r, r, edges[1:], 2 * slope)[0])
+    gradient = np.concatenate([[0.0], np.cumsum(lower * np.diff(edges))])[:-1]
+    law = RadialLaw(space, edges, (gradient - slope) / sigma)
+    return min(1.0, law.expect(lambda u: np.minimum(1.0, 2 * error(u) / sigma)))
+
+
+def widest_span(space: Space, r: float) -> float:
+    """The farthest that a point of a ball can be from another, rounded up."""
+    return min(2 * r * (1 + 1e-9), bounds_of(space).injectivity_radius)
 
 
 def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
