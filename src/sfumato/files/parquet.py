@@ -57,13 +57,13 @@ def read_head(batch: Any, space: Wanted) -> tuple[Found, list[str]]:
 
 def read_first(path: Path, space: Wanted = None) -> Dataset:
     """The first records of a Parquet file, to learn from them what the file holds."""
-    from ..records.sources import HEAD, table_head
+    from ..records.sources import table_head
 
     parquet = package("pyarrow.parquet", "reading Parquet")
     try:
         with damaged("the Parquet file is damaged or cut"):
             with parquet.ParquetFile(path) as file:
-                head = table_head(file, HEAD)
+                head = table_head(file, 1000)
             if head is None:
                 raise FileError("holds no records")
             return read_head(head, space)[0].dataset("Parquet", path)

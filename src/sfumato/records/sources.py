@@ -15,7 +15,6 @@ from .on_dask import dask_parts
 MEMORY = 1 << 28  # bytes, unless told
 COPIES = 6  # of a chunk of records that may be in memory while it is worked on
 MOST_ROWS = 1 << 18  # a larger chunk is no faster
-HEAD = 1000  # rows of a table that tell which columns hold the records
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +92,7 @@ def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
     """The parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk."""
     from ..files.parquet import read_head
 
-    head = table_head(source, min(rows, HEAD))
+    head = table_head(source, rows)
     if head is None:
         return []
     schema = getattr(source, "schema_arrow", source.schema)
