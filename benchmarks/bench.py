@@ -14,9 +14,9 @@ os.environ.update(dict.fromkeys(THREADS, "1"))
 from .charts import charts
 from .means import means, passes
 from .samplers import draws, release
-from .scale import scale
+from .scale import billion, scale
 from .startup import startup
-from .table import Table, save
+from .table import Table, save, where
 
 SECTIONS = {
     "means": means,
@@ -26,12 +26,14 @@ SECTIONS = {
     "charts": charts,
     "scale": scale,
     "startup": startup,
+    "billion": billion,
 }
+USUAL = [name for name in SECTIONS if name != "billion"]
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__)
-    parser.add_argument("--only", default=",".join(SECTIONS), help=f"some of {','.join(SECTIONS)}")
+    parser.add_argument("--only", default=",".join(USUAL), help=f"some of {','.join(SECTIONS)}; all but billion")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
     parser.add_argument("--out", type=Path, default=Path("bench-output"), help="folder of BENCH.md and BENCH.json")
     arguments = parser.parse_args()
@@ -39,6 +41,7 @@ def main() -> int:
     if unknown := set(chosen) - SECTIONS.keys():
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")
     tables: list[Table] = []
+    print(where() + "\n", flush=True)
     for section in chosen:
         for table in SECTIONS[section](arguments.quick):
             print(table.markdown() + "\n", flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 import statistics
 import time
@@ -57,15 +58,38 @@ def shown(value: object) -> str:
     return f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
+def where() -> str:
+    """Versions, processor and load: what the figures depend on."""
+    packages = ", ".join(f"{name} {version(name)}" for name in ("sfumato", "numpy", "scipy", "numba"))
+    return f"Python {platform.python_version()}, {packages}; {processor()}. {time.strftime('%Y-%m-%d')}. {load()}."
+
+
 def save(tables: Sequence[Table], folder: Path) -> None:
     """BENCH.md and BENCH.json in a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    packages = ", ".join(f"{name} {version(name)}" for name in ("sfumato", "numpy", "scipy", "numba"))
-    where = f"Python {platform.python_version()}, {packages}; {platform.machine()}, {time.strftime('%Y-%m-%d')}."
-    pages = [f"# Benchmarks\n\n{where}", *(table.markdown() for table in tables)]
+    pages = [f"# Benchmarks\n\n{where()}", *(table.markdown() for table in tables)]
     (folder / "BENCH.md").write_text("\n\n".join(pages) + "\n", encoding="utf-8")
-    content = {"where": where, "tables": {table.title: [dict(row) for row in table.rows] for table in tables}}
+    content = {"where": where(), "tables": {table.title: [dict(row) for row in table.rows] for table in tables}}
     (folder / "BENCH.json").write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def processor() -> str:
+    """The model of this machine's processor, as the system calls it, and how many cores it has for us."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):  # not Linux, or not x86
+        name = platform.processor() or platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def load() -> str:
+    """How busy the machine is.
+
+    >>> load().startswith("Load average")
+    True
+    """
+    return f"Load average {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores"
 
 
 # -- measuring -----------------------------------------------------------------------------------------------------------
