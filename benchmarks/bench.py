@@ -31,12 +31,12 @@ SECTIONS = {
 USUAL = [name for name in SECTIONS if name != "billion"]
 
 
-def main() -> int:
+def main(words: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.bench", description=__doc__)
     parser.add_argument("--only", default=",".join(USUAL), help=f"some of {','.join(SECTIONS)}; all but billion")
     parser.add_argument("--quick", action="store_true", help="small sizes: does it run at all?")
     parser.add_argument("--out", type=Path, default=Path("bench-output"), help="folder of BENCH.md and BENCH.json")
-    arguments = parser.parse_args()
+    arguments = parser.parse_args(words)
     chosen = arguments.only.split(",")
     if unknown := set(chosen) - SECTIONS.keys():
         parser.error(f"no section {', '.join(sorted(unknown))}; there are {', '.join(SECTIONS)}")

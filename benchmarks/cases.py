@@ -19,15 +19,21 @@ BLOCK = 1 << 20  # numbers made or read at once
 
 @dataclass(frozen=True)
 class Case:
-    """A space (``size``: dimension of the sphere, side of the matrices, number of landmarks) and a number of records."""
+    """A space (``size``: dimension of the sphere, side of the matrices, number of landmarks) and a number of records.
+
+    They fill a ball unevenly.  Matrices may also be ``data="covariances"``, of 2k samples of k uncorrelated variables, or
+    "anisotropic": the same in units that differ by variable and, the more so for the last variables, by record, such that
+    condition numbers seen from the mean go to e^10.
+    """
 
     kind: str
     size: int
     n: int
+    data: str = ""
 
     @property
     def name(self) -> str:
-        return f"{NAMES[self.kind].format(self.size)}, n = {self.n:,}"
+        return f"{NAMES[self.kind].format(self.size)}{self.data and ' ' + self.data}, n = {self.n:,}"
 
     @property
     def radius(self) -> float:
@@ -67,6 +73,8 @@ class Case:
     def block(self, n: int, rng: np.random.Generator) -> Array:
         """n records in the ball, as the uniform law on a ball of the tangent space, but more on one side than the other:
         neither the first record, nor the centre, nor the mean in the ambient space is the Fréchet mean."""
+        if self.data:
+            return _covariances(self.size, n, self.data == "anisotropic", rng)
         if self.kind == "spd":
             v = rng.standard_normal((n, self.size, self.size))
             v = (v + v.swapaxes(1, 2)) / 2
@@ -96,6 +104,15 @@ class Case:
         length = np.sqrt((np.abs(v) ** 2).reshape(len(v), -1).sum(axis=1))
         factor = sign * self.radius * rng.random(len(v)) ** (1 / dim) / length
         return np.asarray(v * factor.reshape(-1, *(1,) * (v.ndim - 1)))
+
+
+def _covariances(size: int, n: int, anisotropic: bool, rng: np.random.Generator) -> Array:
+    samples = rng.standard_normal((n, size, 2 * size))
+    if anisotropic:
+        samples *= np.exp(rng.standard_normal((n, size)) * np.linspace(0, 1, size))[:, :, None]
+        samples = _root(size) @ (10.0 ** np.linspace(0, 2, size)[:, None] * samples)
+    x = samples @ samples.swapaxes(1, 2) / (2 * size)
+    return np.asarray((x + x.swapaxes(1, 2)) / 2)
 
 
 def _outline(landmarks: int) -> Points:

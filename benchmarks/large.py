@@ -45,7 +45,7 @@ def directions(first: int, n: int) -> Array:
 def _fill(x: Array, first: int) -> None:
     depth = 1 - np.cos(RADIUS)
     for i in range(len(x)):
-        h = np.uint64(first + i) * np.uint64(0x9E3779B97F4A7C15)
+        h = np.uint64(first + i + 1) * np.uint64(0x9E3779B97F4A7C15)
         h = (h ^ (h >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         h = (h ^ (h >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
         h ^= h >> np.uint64(31)

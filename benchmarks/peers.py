@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import subprocess
 import sys
 import time
@@ -17,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import THREADS
-from .cases import Array
+from .cases import Array, Points
 
 if TYPE_CHECKING:
     from sfumato import Space
@@ -88,36 +89,24 @@ def pyriemann(kind: str, size: int, points: Array, tolerance: float) -> Solver:
 
 def pymanopt(kind: str, size: int, points: Array, tolerance: float) -> Solver:
     """pymanopt's trust regions, from the mean in the ambient space; cost and gradient in NumPy, the Hessian by differences
-    of gradients.  (Its conjugate gradients search along lines by the cost, and end before 1e-8 on S^99.)"""
+    of gradients.  (Its conjugate gradients search along lines by the cost, and end before 1e-8 on S^99.)
+
+    Shapes are complex lines, points of its complex Grassmannian, in Helmert's coordinates, which leave out the centroid."""
     import pymanopt as pm
-    from pymanopt.manifolds import Sphere, SymmetricPositiveDefinite
+    from pymanopt.manifolds import ComplexGrassmann, Sphere, SymmetricPositiveDefinite
     from pymanopt.optimizers import TrustRegions
 
-    sphere = kind == "sphere"
-    manifold = Sphere(size + 1) if sphere else SymmetricPositiveDefinite(size)
+    if kind == "sphere":
+        manifold, cost, gradient, start = Sphere(size + 1), *_on_sphere(points)
+    elif kind == "spd":
+        manifold, cost, gradient, start = SymmetricPositiveDefinite(size), *_on_spd(points)
+    else:
+        z = points @ [1, 1j] @ (helmert := _helmert(size)).T
+        z = z / np.linalg.norm(z, axis=1, keepdims=True)
+        manifold, cost, gradient, start = ComplexGrassmann(size - 1, 1), *_on_lines(z)
     optimizer = TrustRegions(min_gradient_norm=tolerance, max_iterations=1000, verbosity=0)
 
-    def whitened(x: Array) -> tuple[Array, Array, Array]:
-        root = np.linalg.cholesky(x)
-        inverse = np.linalg.inv(root)
-        values, vectors = np.linalg.eigh(inverse @ points @ inverse.T)
-        return np.asarray(root), np.asarray(np.log(values)), np.asarray(vectors)
-
-    def cost(x: Array) -> float:
-        if sphere:
-            return float(np.mean(np.arccos(np.clip(points @ x, -1, 1)) ** 2)) / 2
-        return float(np.mean(np.sum(whitened(x)[1] ** 2, axis=1))) / 2
-
-    def gradient(x: Array) -> Array:
-        if sphere:
-            cosine = np.clip(points @ x, -1, 1)
-            angle = np.arccos(cosine)
-            weights = angle / np.maximum(np.sin(angle), 1e-300)
-            return np.asarray(-(weights @ points - (weights @ cosine) * x) / len(points))
-        root, values, vectors = whitened(x)
-        return np.asarray(-root @ ((vectors * values[:, None]) @ vectors.swapaxes(1, 2)).mean(axis=0) @ root.T)
-
-    def hessian(x: Array, v: Array) -> Array:
+    def hessian(x: Points, v: Points) -> Points:
         length = manifold.norm(x, v)
         if length < 1e-300:
             return np.zeros_like(v)
@@ -126,12 +115,86 @@ def pymanopt(kind: str, size: int, points: Array, tolerance: float) -> Solver:
 
     wrap = pm.function.numpy(manifold)
     problem = pm.Problem(manifold, wrap(cost), riemannian_gradient=wrap(gradient), riemannian_hessian=wrap(hessian))
+
+    def solve() -> Array:
+        found = optimizer.run(problem, initial_point=start).point
+        if kind != "shapes":
+            return np.asarray(found)
+        outline = helmert.T @ found[:, 0]
+        return np.stack([outline.real, outline.imag], axis=-1)
+
+    return solve
+
+
+Loss = tuple[
+    Callable[[Points], float], Callable[[Points], Points], Points
+]  # half the mean square, its gradient, a start
+
+
+def _on_sphere(points: Array) -> Loss:
+    def cost(x: Points) -> float:
+        return float(np.mean(np.arccos(np.clip(points @ x, -1, 1)) ** 2)) / 2
+
+    def gradient(x: Points) -> Points:
+        cosine = np.clip(points @ x, -1, 1)
+        angle = np.arccos(cosine)
+        weights = angle / np.maximum(np.sin(angle), 1e-300)
+        return np.asarray(-(weights @ points - (weights @ cosine) * x) / len(points))
+
     start = points.mean(axis=0)
-    start = start / np.linalg.norm(start) if sphere else start
-    return lambda: np.asarray(optimizer.run(problem, initial_point=start).point)
+    return cost, gradient, start / np.linalg.norm(start)
+
+
+def _on_spd(points: Array) -> Loss:
+    def whitened(x: Points) -> tuple[Array, Array, Array]:
+        root = np.linalg.cholesky(x)
+        inverse = np.linalg.inv(root)
+        values, vectors = np.linalg.eigh(inverse @ points @ inverse.T)
+        return np.asarray(root), np.asarray(np.log(values)), np.asarray(vectors)
+
+    def cost(x: Points) -> float:
+        return float(np.mean(np.sum(whitened(x)[1] ** 2, axis=1))) / 2
+
+    def gradient(x: Points) -> Points:
+        root, values, vectors = whitened(x)
+        return np.asarray(-root @ ((vectors * values[:, None]) @ vectors.swapaxes(1, 2)).mean(axis=0) @ root.T)
+
+    return cost, gradient, points.mean(axis=0)
+
+
+def _on_lines(z: Points) -> Loss:
+    """Complex unit vectors in the rows of z, up to a factor of length 1."""
+
+    def overlaps(x: Points) -> tuple[Points, Array]:
+        overlap = z.conj() @ x[:, 0]
+        return overlap, np.asarray(np.arccos(np.minimum(np.abs(overlap), 1.0)))
+
+    def cost(x: Points) -> float:
+        return float(np.mean(overlaps(x)[1] ** 2)) / 2
+
+    def gradient(x: Points) -> Points:
+        overlap, angle = overlaps(x)
+        turned = overlap / np.abs(overlap) * angle / np.maximum(np.sin(angle), 1e-300)  # each z, turned to x
+        total = turned @ z
+        return np.asarray(-(total - (x[:, 0].conj() @ total) * x[:, 0]) / len(z))[:, None]
+
+    return cost, gradient, np.linalg.eigh(z.T @ z.conj())[1][:, -1:]
+
+
+def _helmert(size: int) -> Array:
+    """An orthonormal basis, in rows, of the vectors with sum 0."""
+    rows = np.tril(np.ones((size - 1, size)))
+    rows[np.arange(size - 1), np.arange(1, size)] = -np.arange(1, size)
+    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 SOLVERS = {"sfumato": sfumato, "geomstats": geomstats, "pyRiemann": pyriemann, "pymanopt": pymanopt}
+LACKS = {("pyRiemann", "sphere"): "has matrices only", ("pyRiemann", "shapes"): "has matrices only"}
+PATIENCE = 60  # seconds by the clock, after which a solver is stopped
+
+
+class Stopped(RuntimeError):
+    """A solver took too long, or failed."""
 
 
 # -- a process that times one solver on one file -------------------------------------------------------------------------
@@ -155,10 +218,14 @@ class Timed:
 
     def _answer(self) -> dict[str, Any]:
         assert self.process.stdout is not None
+        if not select.select([self.process.stdout], [], [], PATIENCE)[0]:
+            self.process.kill()
+            self.close()
+            raise Stopped(f"stopped after {PATIENCE} s")
         line = self.process.stdout.readline()
         if not line:
             self.close()
-            raise RuntimeError(f"{self.name} ended with code {self.process.returncode} and without an answer")
+            raise Stopped(f"{self.name} ended with code {self.process.returncode} and without an answer")
         return dict(json.loads(line))
 
     def run(self) -> float:

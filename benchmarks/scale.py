@@ -176,10 +176,10 @@ def _cluster(n: int, judge: bool) -> tuple[Table, float]:
         row: Row = {"workers": name, "mean, s": taken, "ratio": ratio, "wanted": wanted, "distance": apart}
         rows.append({**row, "met": False if apart > CLOSE else met if judge else None})
     note = (
-        f"Wall seconds (median of three) of the mean of n = {n:,} directions, made anew in every pass as if they were read: one "
-        f"worker over two, and two of which one is lost over two, just before. {load()}; {free:.1f} cores were free at the start, and "
-        f"the gain is judged where 1.8 are. Distances are to the mean of this process, and wanted below {CLOSE:g}. A task that "
-        f"has nothing to do takes {1e3 * task:.2g} ms."
+        f"Wall seconds (median of three) of the mean of n = {n:,} directions, made anew in every pass as if they were read; "
+        "one worker over two, and two of which one is killed over two just before. Distances are to the mean of this process, "
+        f"and wanted below {CLOSE:g}. The gain is judged where 1.8 cores are free: at the start {free:.1f} were. {load()}. "
+        f"A task that has nothing to do takes {1e3 * task:.2g} ms."
     )
     return Table("Dask", note, rows), task
 
@@ -244,9 +244,9 @@ def _on_paper(own: Costs, read: Costs, task: float) -> Table:
     (once, chart), (passes, laplace), (_, held) = read["chart"], read["Laplace"], own["Laplace"]
     note = (
         "Not measured: passes × (records × nanoseconds ÷ workers + tasks × milliseconds), with the costs measured above. A "
-        f"chart makes {once} passes of {1e9 * chart:.3g} ns a record over Parquet files, Laplace {passes} of {1e9 * laplace:.3g} ns, "
-        f"or of {1e9 * held:.3g} ns over records that workers hold; a task takes {1e3 * task:.2g} ms. There is a task for each "
-        f"{PART:,} records, or for each worker that holds its own. Disks must give each worker {24e-6 / laplace:.3g} MB a "
-        "second."
+        f"chart needs {once} passes of {1e9 * chart:.3g} ns a record over Parquet files, Laplace {passes} of "
+        f"{1e9 * laplace:.3g} ns, or of {1e9 * held:.3g} ns over records that workers hold; a task takes {1e3 * task:.2g} ms. "
+        f"There is a task for each {PART:,} records, or for each worker that holds its own. Disks must give each worker "
+        f"{24e-6 / laplace:.3g} MB a second."
     )
     return Table("On paper", note, rows)
