@@ -45,7 +45,8 @@ def means(quick: bool) -> Iterator[Table]:
         "Fréchet mean",
         "CPU seconds (median) of a whole call, on one thread, all taking turns; the first call, which compiles, is not "
         f"counted, unless it takes more than {SLOW:g} s. Every solver is asked for a gradient norm of {TOLERANCE:g}; the norms "
-        "here are computed apart, from the formulas. Memory is the high-water mark of the first call above what the data take. "
+        "here are computed apart, from the formulas. Memory is the high-water mark of the first call above what the data take; "
+        "of ours some 100 MB are the compiler's library, which comes with the first kernel. "
         f"{processor()}. {load()}.",
         rows,
     )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from sfumato.records import Progress
 
 PARQUET, AGAIN = 170_000_000, 5  # records in Parquet files, 4.1 GB; read five times as if they were others, 20 GB
-IDLE = 1000  # tasks that have nothing to do
+IDLE = 300  # tasks that have nothing to do
 PEAK, GROWTH, GAIN, LOSS, CLOSE = 600, 1.3, 1.6, 2.0, 1e-12  # what is wanted: MB, ratios, a distance
 PATIENCE = {"distributed.scheduler.worker-ttl": "30s"}  # with a worker that hangs; one that is killed is missed at once
 
@@ -187,7 +187,7 @@ def _cluster(n: int, judge: bool) -> tuple[Table, float]:
 def _client(stack: ExitStack, workers: int) -> Any:
     from distributed import Client, LocalCluster
 
-    options = {"threads_per_worker": 1, "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    options = {"threads_per_worker": 1, "dashboard_address": ":0", "silence_logs": logging.CRITICAL}
     return stack.enter_context(Client(stack.enter_context(LocalCluster(n_workers=workers, **options))))
 
 
