@@ -51,7 +51,7 @@ def _many(quick: bool, sizes: list[int], parquet: int, again: int) -> Iterator[T
     yield made
     files, read = _parquet(parquet, again)
     yield files
-    workers, task = _cluster(10**6 if quick else 50_000_000, judge=not quick)
+    workers, task = _cluster(4 * PART if quick else 50_000_000, judge=not quick)
     yield workers
     yield _on_paper(own, read, task)
 
