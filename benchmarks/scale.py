@@ -246,8 +246,7 @@ def _on_paper(own: Costs, read: Costs, task: float) -> Table:
         "Not measured: passes × (records × nanoseconds ÷ workers + tasks × milliseconds), with the costs measured above. A "
         f"chart needs {once} passes of {1e9 * chart:.3g} ns a record over Parquet files, Laplace {passes} of "
         f"{1e9 * laplace:.3g} ns; over records that workers hold {1e9 * held:.3g} ns, as for those made on the fly without the "
-        f"making. A task takes {1e3 * task:.2g} ms. There is a task for each {PART:,} records, or for each worker that holds its own. "
-        "Disks must give each worker "
-        f"{24e-6 / laplace:.3g} MB a second."
+        f"making. A task takes {1e3 * task:.2g} ms. There is a task for each {PART:,} records, or for each worker that "
+        f"holds its own. Disks must give each worker {24e-6 / laplace:.3g} MB a second."
     )
     return Table("On paper", note, rows)
