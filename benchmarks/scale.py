@@ -160,8 +160,8 @@ def _cluster(n: int, judge: bool) -> tuple[Table, float]:
             alone, expected = _timed(None, n)
         runs = [{workers: _timed(client, n) for workers, client in clients.items()} for _ in range(4)]
         one, two = (median(run[workers][0] for run in runs[1:]) for workers in clients)  # the first loads what it needs
+        seconds, idle = _timed(clients[2], 10 * IDLE, part=10)  # while both workers are well
         losses = [_lost(clients[2], n) for _ in range(3)]
-        seconds, idle = _timed(clients[2], 10 * IDLE, part=10)
     task = seconds / idle.passes / IDLE
     loss, killed, survived = sorted(losses, key=itemgetter(0))[1]
     space = space_of("sphere", 2)
