@@ -43,9 +43,10 @@ test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)
 
-# the page in a real browser, which is fetched where Debian's packages can be
+# the page in each browser that is found; one is fetched, where Debian's packages can be, if there is none
 test-browser: $(VENV)/installed
-	command -v chromedriver >/dev/null || (apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver)
+	command -v chromedriver || command -v firefox-esr || command -v firefox || \
+	  (apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver)
 	$(BIN)/python -m pytest --quiet tests/ui
 
 # everything, once for each choice of kernels that this processor can run

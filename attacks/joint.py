@@ -13,7 +13,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.audit import Pair
-from sfumato.findings.groups import _plan
+from sfumato.findings.groups import plan_group
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.find import Finder, FindPlan
 from sfumato.mechanisms.inference import InferencePlan
@@ -114,7 +114,7 @@ def groups_together(data: Array, size: int, rng: np.random.Generator, wrong: boo
     for label in (0.0, 1.0):
         own = data[data[:, 1] == label, :1]
         count = len(data) if wrong else len(own)
-        plan = _plan(PRIOR, count, PureDP(epsilon), 0.1, True)
+        plan = plan_group(PRIOR, count, PureDP(epsilon), 0.1, True)
         found.append(_spread(plan, Records(LINE, own), size, rng, False))
     return np.concatenate(found, axis=1)
 

@@ -418,7 +418,10 @@ def load_center(text: str, space: Space, curves: Any = None, records: Dataset | 
         raise ValueError(f"--center {text}: there is no such file; give a file with one public record{words}")
     data = read(Path(text), space, curves=curves)
     if len(data) != 1:
-        raise ValueError(f"{text}: the centre must be a single public record, but the file holds {len(data)}")
+        raise ValueError(
+            f"{text}: the centre must be a single public record, but the file holds {len(data)}; give a file with one, or, if "
+            "these are public specimens, give them with --public"
+        )
     same_order(f"--center {text}", data, records)
     return data.points[0]
 

@@ -1,29 +1,37 @@
 """The studio in a real browser: every step, every kind of refusal, and what must never be spent twice."""
 
+import json
 import os
 import re
 import shutil
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.ui import server
+from sfumato.ui.studio import Studio
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser installs it")
-BROWSER = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 DRIVER = shutil.which("chromedriver")
+FIREFOX = next(filter(None, map(shutil.which, ("firefox-esr", "firefox"))), None)
+BROWSERS = [*(["chromium"] if CHROMIUM and DRIVER else []), *(["firefox"] if FIREFOX else [])]
 pytestmark = pytest.mark.skipif(
-    BROWSER is None or DRIVER is None,
-    reason="no chromium with its chromedriver is found: make test-browser installs them",
+    not BROWSERS, reason="no chromium with its chromedriver and no firefox is found: make test-browser installs one"
 )
+WebDriverException = pytest.importorskip("selenium.common.exceptions").WebDriverException
 SECONDS = 30  # to wait for what must come
 FLAGS = (
     "--headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
@@ -31,16 +39,100 @@ FLAGS = (
 )
 
 
-@pytest.fixture(scope="module")
-def driver(tmp_path_factory):
+@contextmanager
+def chromium(profile):
     options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for flag in (*FLAGS.split(), f"--user-data-dir={tmp_path_factory.mktemp('profile')}"):
+    options.binary_location = CHROMIUM
+    for flag in (*FLAGS.split(), f"--user-data-dir={profile}"):
         options.add_argument(flag)
     options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
     driver = webdriver.Chrome(options=options, service=webdriver.ChromeService(DRIVER))
-    yield driver
-    driver.quit()
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+COMMANDS = {
+    "newSession": "NewSession",
+    "get": "Navigate",
+    "clickElement": "ElementClick",
+    "sendKeysToElement": "ElementSendKeys",
+    "w3cExecuteScript": "ExecuteScript",
+    "w3cExecuteScriptAsync": "ExecuteAsyncScript",
+    "w3cGetCurrentWindowHandle": "GetWindowHandle",
+    "close": "CloseWindow",
+    "screenshot": "TakeScreenshot",
+}
+
+
+class Marionette:
+    """Selenium's commands to Firefox over its own socket, as geckodriver would send them: Debian has no geckodriver."""
+
+    def __init__(self, port):
+        self.socket, self.sent = socket.create_connection(("127.0.0.1", port)), 0
+        self.answers = self.socket.makefile("rb")
+        self.answer()  # what it is
+
+    def answer(self):
+        length = b""
+        while (digit := self.answers.read(1)) not in (b":", b""):
+            length += digit
+        return json.loads(self.answers.read(int(length)))
+
+    def execute(self, command, given):
+        name, self.sent = COMMANDS.get(command, command[0].upper() + command[1:]), self.sent + 1
+        text = json.dumps([0, self.sent, f"WebDriver:{name}", {} if name == "NewSession" else given]).encode()
+        self.socket.sendall(b"%d:%s" % (len(text), text))
+        error, found = self.answer()[2:]
+        if error is not None:
+            raise WebDriverException(f"{error['error']}: {error['message']}")
+        return {"value": found["value"] if isinstance(found, dict) and found.keys() == {"value"} else found}
+
+    def close(self):
+        self.answers.close()
+        self.socket.close()
+
+
+@contextmanager
+def firefox(profile):
+    prefs = {"marionette.port": 0, "toolkit.legacyUserProfileCustomizations.stylesheets": True}
+    (profile / "user.js").write_text(
+        "".join(f"user_pref({json.dumps(k)}, {json.dumps(v)});\n" for k, v in prefs.items())
+    )
+    (profile / "chrome").mkdir()
+    (profile / "chrome" / "userChrome.css").write_text(":root { min-width: 0 !important; }")  # as narrow as a phone
+    command = [FIREFOX, "--headless", "--no-remote", "--marionette", "--profile", str(profile), "about:blank"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            noted, until = profile / "MarionetteActivePort", time.monotonic() + SECONDS
+            while not (noted.exists() and noted.read_text()):
+                assert time.monotonic() < until, "Firefox does not start"
+                time.sleep(0.05)
+            wire = Marionette(int(noted.read_text()))
+            driver = webdriver.Remote(wire, options=webdriver.FirefoxOptions())
+            driver.set_window_rect(0, 0, 1280, 900)
+            yield driver
+            wire.close()
+        finally:
+            process.terminate()
+
+
+@pytest.fixture(scope="module")
+def started(tmp_path_factory):
+    """Each browser, started once, when it is asked for."""
+    with ExitStack() as stack:
+        yield lru_cache(lambda name: stack.enter_context(globals()[name](tmp_path_factory.mktemp(name))))
+
+
+@pytest.fixture
+def driver(started):
+    return started(BROWSERS[0])
+
+
+@pytest.fixture(params=BROWSERS)
+def each_driver(started, request):
+    return started(request.param)
 
 
 PATCHED = """
@@ -67,13 +159,50 @@ def served(*arguments, code=None):
             process.kill()
 
 
+@contextmanager
+def beside(file="", ledger=""):
+    """A studio within this process, which starts at once: its address."""
+    with socket.socket() as own:
+        own.bind((server.HOST, 0))
+        own.listen()
+        studio = Studio(file, ledger)
+        guard = server.make_app(studio, lambda: None, own.getsockname()[1])
+        runs = server.uvicorn.Server(server.uvicorn.Config(guard, lifespan="off", ws="none", log_level="warning"))
+        thread = threading.Thread(target=runs.run, kwargs={"sockets": [own]})
+        thread.start()
+        try:
+            yield guard.address
+        finally:
+            runs.should_exit = True
+            thread.join()
+            studio.wait()
+
+
+@contextmanager
+def as_wide_as(driver, width):
+    """The page in a window of this width, such as a phone's."""
+
+    def resize(wide):
+        if driver.caps["browserName"] == "firefox":
+            driver.set_window_rect(0, 0, wide, 900)
+        else:
+            size = {"width": wide, "height": 800, "deviceScaleFactor": 1, "mobile": wide < 500}
+            driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+    resize(width)
+    try:
+        yield
+    finally:
+        resize(1280)
+
+
 class Page:
     """The page as a person uses it."""
 
     def __init__(self, driver, address):
         self.driver = driver
         driver.get(address)
-        driver.get_log("browser")  # of pages before
+        self.complaints()  # of pages before
         self.wait("return document.documentElement.dataset.ready === 'yes'")
 
     def __getitem__(self, id):
@@ -114,19 +243,21 @@ class Page:
         self.says("spend", settled)
 
     def release(self, confirm="release"):
-        self["confirm"].send_keys(confirm)
-        self["do"].click()
+        """By the keyboard: a picture that is drawn meanwhile moves the button."""
+        self["confirm"].send_keys(confirm, "\ue007")
 
     def complaints(self):
-        """What the browser itself complains of: a broken script, a blocked request."""
-        return [entry["message"] for entry in self.driver.get_log("browser") if "422" not in entry["message"]]
+        """What the browser itself complains of, a broken script or a blocked request, where it says it."""
+        log = self.driver.get_log("browser") if hasattr(self.driver, "get_log") else []
+        return [entry["message"] for entry in log if "422" not in entry["message"]]
 
 
 def charges():
     return [entry for entry in sf.Ledger("study.ledger").verify().entries if entry.kind == "charge"]
 
 
-def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, driver):
+def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, each_driver):
+    driver = each_driver
     with served("wings.tps", "--ledger", "study.ledger") as (process, address):
         page = Page(driver, address)
         assert not page["file"].is_enabled()  # whom to protect is asked first
@@ -188,7 +319,7 @@ def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, driver):
 
 
 def test_a_tab_left_behind_cannot_release_again(studio_folder, driver):
-    with served("wings.tps", "--ledger", "study.ledger") as (_, address):
+    with beside("wings.tps", "study.ledger") as address:
         page = Page(driver, address)
         page.plan()
         first = driver.current_window_handle
@@ -204,10 +335,65 @@ def test_a_tab_left_behind_cannot_release_again(studio_folder, driver):
         assert len(charges()) == 1
 
 
+def test_groups_in_a_few_clicks(studio_folder, driver):
+    Path("sexes.csv").write_text("\n".join(["ID,sex", *(f"{i},{'mf'[i % 3 == 0]}" for i in range(120))]) + "\n")
+    with beside("wings.tps", "study.ledger") as address:
+        page = Page(driver, address)
+        page.plan(epsilon="3")
+        page.pick("what", "groups")
+        page.says("spend", "the column of the groups")
+        page.fill("by", "sex")
+        page.fill("labels", "sexes.csv")
+        page["inspect"].click()
+        page.says("seen", "By sex the groups are f (40), m (80).")
+        assert page["smallest"].get_property("value") == "40"
+        page.says("means", "Two groups of 40 would be told apart in 8 of 10 studies")
+        page.says("spend", "whether everybody may know the groups")
+        page["labels_are_public"].click()
+        page.says("spend", "on the means of the groups of sex among 120 records")
+        assert page["out"].get_property("value") == "comparison.json"
+        page.release("3")
+        page.says("home", "f (40), m (80), whose groups and sizes are public")
+        page.says("home", "sfumato compare wings.tps --by sex --labels sexes.csv --labels-are-public")
+        page.wait("return document.querySelector('#taken img').naturalWidth > 100")
+        driver.refresh()
+        page.says("spend", "released already")
+        assert len(charges()) == 1
+        assert page.complaints() == []
+
+
+def test_regions_that_are_found_and_symmetric_specimens(studio_folder, driver):
+    with beside("wings.tps", "study.ledger") as address:
+        page = Page(driver, address)
+        page.plan(radius="0.4")
+        for find, words in (("radius", "within 0.1 of the centre"), ("ball", "within 0.1 of some point")):
+            driver.find_element("css selector", f"#find option[value={find}]").click()
+            page.says("means", words)
+            page.says("spend", words)
+            assert not page["prior"].is_displayed()
+        page.fill("symmetric", "2-9")
+        page.says("known-refusal", "there are 8 landmarks")
+        page.fill("symmetric", "2-8,3-7,4-6")
+        page.says("spend", "will be spent")
+        page.release()
+        page.says("home", "Released: ε = 1")
+        page.says("home", "--center reference.tps --prior 0.4 --symmetric 2-8,3-7,4-6")
+        page.pick("how", "prior")
+        page.says("known-refusal", "Say in step 1 what the records are")
+        page["inspect"].click()
+        page.says("known-refusal", "has no ball that surely holds all records")
+        page.pick("wide", "range")
+        page.fill("low", "0.1")
+        page.fill("high", "10")
+        page.says("known-refusal", "0.1:10")
+        assert len(charges()) == 1
+        assert page.complaints() == []
+
+
 @pytest.mark.useful
 def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, driver):
     Path("twice.tps").write_text(Path("wings.tps").read_text().replace("ID=1\n", "ID=0\n"))
-    with served("--ledger", "study.ledger") as (_, address):
+    with beside(ledger="study.ledger") as address:
         page = Page(driver, address)
         page.pick("who", "unit")
         page.fill("file", "gone.tps")
@@ -217,6 +403,9 @@ def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, dr
         page.fill("center", "gone.tps")
         page.fill("radius", "0.2")
         page.says("known-refusal", "there is no such file")
+        driver.find_element(
+            "xpath", "//select[@id='mechanism']/option[.='laplace']"
+        ).click()  # which is planned at once
         page.plan(file="twice.tps")
         page.fill("radius", "2")
         page.says("blur-refusal", "needs a radius below")
@@ -235,7 +424,15 @@ def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, dr
             page.driver.execute_script("document.getElementById('confirm').value = ''")
             page.release(confirm)
             page.says("release-refusal", words)
-            assert page["useless-field"].is_displayed() == ("useless" in words)
+            page.wait("return document.getElementById('useless-field').hidden !== arguments[0]", "useless" in words)
+        np.save("vectors.npy", np.random.default_rng(0).normal(size=(20, 3)))
+        page.fill("file", "vectors.npy")
+        page["inspect"].click()
+        page.says("seen", "does not say what these are")
+        page.driver.find_element("xpath", "//div[@id='seen']//button[.='directions']").click()
+        page.wait("return !document.getElementById('seen').textContent.includes('does not say')")
+        assert page["space"].get_property("value") == "sphere"
+        page.fill("space", "")
         page.fill("file", "twice.tps")
         page["inspect"].click()
         page.says("seen", "Does it say whose record it is?")
@@ -257,7 +454,7 @@ def test_a_server_killed_half_way_spends_nothing_twice(studio_folder, driver):
         page.says("gone", "has stopped")
     assert len(charges()) == 1
     assert not Path("mean.json").exists()
-    with served("wings.tps", "--ledger", "study.ledger") as (_, address):
+    with beside("wings.tps", "study.ledger") as address:
         page = Page(driver, address)
         page.says("left", "2 of 3 is left")
         page.says("left", "no release is noted for it: line 2")
@@ -267,7 +464,7 @@ def test_a_server_killed_half_way_spends_nothing_twice(studio_folder, driver):
         page.release()
         page.says("home", "Released: ε = 1")
     assert len(charges()) == 2  # confirmed anew
-    with served("wings.tps", "--ledger", "study.ledger") as (_, address):  # killed once all was written: it is there
+    with beside("wings.tps", "study.ledger") as address:  # killed once all was written: it is there
         page = Page(driver, address)
         page.plan()
         page.release()
@@ -309,6 +506,14 @@ const body = JSON.stringify({choices: plan, confirm: "release", seen: 0});
 const post = more => fetch(url + "api/release", {method: "POST", body, ...more});
 const tries = [fetch(url + "api/state").then(a => a.text()), post({mode: "no-cors"}).then(a => a.type),
   post({headers: {"Content-Type": "application/json"}}).then(a => a.text())];
+navigator.sendBeacon(url + "api/release", body);
+const form = document.createElement("form"), part = document.createElement("input");
+[form.method, form.action, form.enctype, part.name] = ["post", url + "api/release", "text/plain", body.slice(0, -1) + ', "x'];
+const frame = document.createElement("iframe");
+[frame.name, form.target, part.value] = ["inside", "inside", '": 1}'];
+document.body.append(frame, form);
+form.append(part);
+form.submit();
 Promise.allSettled(tries).then(all => done(all.map(a => a.value || a.status)));
 """
 
@@ -320,7 +525,7 @@ def test_a_page_of_another_origin_can_neither_read_nor_spend(studio_folder, driv
     evil = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
     threading.Thread(target=evil.serve_forever, daemon=True).start()
     try:
-        with served("wings.tps", "--ledger", "study.ledger") as (_, address):
+        with beside("wings.tps", "study.ledger") as address:
             driver.get(f"http://127.0.0.1:{evil.server_port}/")
             assert driver.execute_async_script(SPEND, address, plan) == ["rejected"] * 3
             driver.get(address.replace(address.split("/")[3], "x" * 43))  # nor does a wrong token
@@ -359,30 +564,29 @@ return every.filter(e => !named(e)).map(e => e.outerHTML.slice(0, 80));
 """
 
 
-@pytest.mark.parametrize("width", [1280, 390])
-def test_everybody_can_use_it(studio_folder, driver, width):
+def test_everybody_can_use_it(studio_folder, driver):
     """Names for screen readers, contrast AA, nothing wider than a phone, and a file that is dropped."""
-    with served() as (_, address):
-        size = {"width": width, "height": 800, "deviceScaleFactor": 1, "mobile": width < 500}
-        driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-        try:
-            page = Page(driver, address)
-            page.pick("who", "unit")
-            dropped = """
-            const dataTransfer = new DataTransfer(); dataTransfer.items.add(new File([arguments[0]], "dropped.tps"));
-            const drop = new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true});
-            document.getElementById("data").dispatchEvent(drop);
-            """
-            driver.execute_script(dropped, Path("wings.tps").read_text())
-            page.wait("return document.getElementById('file').value.endsWith('dropped.tps')")
-            page["inspect"].click()
-            page.says("seen", "120 records of 8 landmarks")
-            page.plan(file=page["file"].get_property("value"), ledger="study.ledger")
-            page.release()
-            page.says("home", "Released: ε = 1")
-            assert driver.execute_script(CONTRAST) == []
-            assert driver.execute_script(UNNAMED) == []
-            assert driver.execute_script("return document.documentElement.scrollWidth") <= width
-            assert page.complaints() == []
-        finally:
-            driver.execute_cdp_cmd("Emulation.clearDeviceMetricsOverride", {})
+    with beside() as address, as_wide_as(driver, 390):
+        page = Page(driver, address)
+        page.pick("who", "unit")
+        dropped = """
+        const dataTransfer = new DataTransfer(); dataTransfer.items.add(new File([arguments[0]], "dropped.tps"));
+        const drop = new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true});
+        document.getElementById("data").dispatchEvent(drop);
+        """
+        driver.execute_script(dropped, Path("wings.tps").read_text())
+        page.wait("return document.getElementById('file').value.endsWith('dropped.tps')")
+        page["inspect"].click()
+        page.says("seen", "120 records of 8 landmarks")
+        page.plan(file=page["file"].get_property("value"), ledger="study.ledger")
+        page.release()
+        page.says("home", "Released: ε = 1")
+        page.pick("what", "groups")  # all that can be asked is seen
+        page.pick("how", "prior")
+        for width in (390, 1280):
+            with as_wide_as(driver, width):
+                page.wait("return innerWidth === arguments[0]", width)
+                assert driver.execute_script(CONTRAST) == []
+                assert driver.execute_script(UNNAMED) == []
+                assert driver.execute_script("return document.documentElement.scrollWidth <= innerWidth")
+        assert page.complaints() == []

@@ -65,7 +65,7 @@ def numbers(values: list[Any]) -> Array | None:
     return np.array(small, dtype=np.float64)
 
 
-def groups_of(data: Dataset, by: str, file: Path | None = None) -> NDArray[Any]:
+def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray[Any]:
     """The column ``by``, one value for each record: of the data itself, or of a table that has a column in common with it, such
     as ID, by which its rows are told."""
     if file is None:
@@ -97,10 +97,10 @@ def groups_of(data: Dataset, by: str, file: Path | None = None) -> NDArray[Any]:
     return np.array([found[key] for key in keys], dtype=np.str_)
 
 
-def _table(file: Path) -> tuple[list[str], list[list[str]]]:
+def _table(file: str | Path) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a small table of text."""
     try:
-        text = file.read_text(encoding="utf-8-sig")
+        text = Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise ValueError(f"--labels {file}: is not a table of text; save it as CSV (UTF-8)") from None
     mark = max(",;\t", key=text.partition("\n")[0].count)

@@ -240,8 +240,8 @@ def compare_groups(
     privacy, inference = PureDP(epsilon).check(force), check_share(inference)
     points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
-    chart = _one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
-    plans = {name: _plan(chart, records.n, privacy, inference, allow_useless) for name, records in parts.items()}
+    chart = one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
+    plans = {name: plan_group(chart, records.n, privacy, inference, allow_useless) for name, records in parts.items()}
     paid = None
     if budget is not None:
         sizes = {name: records.n for name, records in parts.items()}
@@ -306,12 +306,14 @@ def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
         )
 
 
-def _one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
+def one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
     """The region as all groups use it: settled for the smallest of them."""
     return region if isinstance(region, Ball) else region.settle(n, epsilon)
 
 
-def _plan(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+def plan_group(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+    """The release of one group of n in the chart of all."""
+
     def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
         plan = choose(Problem(region, count, PureDP(epsilon)), "tangent", inference=inference)
         assert isinstance(plan, InferencePlan)

@@ -63,6 +63,8 @@ def _flush_folder(folder: Path) -> None:
 
 def check_writable(path: Path, name: str) -> None:
     """Check that an output can be written, by writing a file beside it and removing it; ``name`` is what the user calls it."""
+    if path.is_symlink() and not path.exists():
+        raise ValueError(f"{name}: is a link to a file that is not there; choose another name")
     trial = path.with_name(f"{path.name}.try")
     try:
         write_atomically(trial, "", overwrite=False)

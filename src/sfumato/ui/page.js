@@ -1,9 +1,9 @@
 "use strict";
 const $ = id => document.getElementById(id);
-const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "links", "channels"];
+const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "symmetric", "links", "channels"];
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
 const NUMBERS = ["n", "epsilon"];
-let releases = {}, readAs = "", shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
+let releases = {}, readAs = "", sizes = {}, shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
 
 /* -- asking the server ------------------------------------------------------------------------------------------------ */
 async function ask(what, body, method = "POST") {
@@ -76,6 +76,11 @@ function show(id, found, words) {
 }
 
 /* -- the form --------------------------------------------------------------------------------------------------------- */
+const KEPT = ["unit", "unit_column", "public", "center", "radius", "modes", "find", "low", "high", "by", "labels", "smallest"];
+const TICKS = ["alone", "even_if_useless", "inference", "labels_are_public"];
+const RADIOS = ["who", "what", "how", "wide"];
+const grouped = () => picked("what") === "groups";
+const finding = () => picked("how") === "prior" || (picked("how") === "center" && $("find").value !== "");
 const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
 function choices() {
   const made = {read_as: readAs};
@@ -84,29 +89,42 @@ function choices() {
   if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
   if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
   if (picked("how") === "public") made.public = $("public").value.trim();
-  if (picked("how") === "center") { made.center = $("center").value.trim(); made.radius = $("radius").value; }
+  if (picked("how") === "center") {
+    made.center = $("center").value.trim();
+    made[$("find").value === "ball" ? "wide" : "radius"] = $("radius").value;
+    made.find_radius = $("find").value === "radius";
+  }
+  if (picked("how") === "prior") made.wide = picked("wide") === "whole" ? "whole" : `${$("low").value}:${$("high").value}`;
+  if (grouped()) {
+    for (const name of ["by", "labels", "smallest"]) made[name] = $(name).value.trim();
+    made.labels_are_public = $("labels_are_public").checked;
+    made.mechanism = "auto";
+  }
   if (!$("modes-field").hidden) made.modes = $("modes").value;
-  if ($("inference").checked) made.inference = 0.1;
+  if ($("inference").checked && !grouped()) made.inference = 0.1;
   made.even_if_useless = $("even_if_useless").checked;
   if (!made.ledger) made.dataset = "";
-  if ($("prior-field").hidden) made.prior = made.links = "";
+  if ($("prior-field").hidden) made.prior = made.links = made.symmetric = "";
+  if ($("prior-pick").hidden) made.prior = "";
   if ($("channels-field").hidden) made.channels = "";
   return made;
 }
 function keep() {
-  const held = {readAs, who: picked("who"), how: picked("how"), alone: $("alone").checked, even: $("even_if_useless").checked, spread: $("inference").checked};
-  for (const name of [...TEXTS, ...NUMBERS, "unit", "unit_column", "public", "center", "radius", "modes"]) held[name] = $(name).value;
+  const held = {readAs, sizes, ticks: TICKS.filter(name => $(name).checked)};
+  for (const name of RADIOS) held[name] = picked(name);
+  for (const name of [...TEXTS, ...NUMBERS, ...KEPT]) held[name] = $(name).value;
   sessionStorage.setItem("plan", JSON.stringify(held));
 }
 function restore() {
   const held = JSON.parse(sessionStorage.getItem("plan") || "{}");
   for (const name in held) if ($(name) && "value" in $(name) && typeof held[name] === "string") $(name).value = held[name];
-  for (const name of ["who", "how"]) {
+  for (const name of RADIOS) {
     const radio = held[name] && document.querySelector(`input[name=${name}][value=${held[name]}]`);
     if (radio) radio.checked = true;
   }
-  $("alone").checked = Boolean(held.alone); $("even_if_useless").checked = Boolean(held.even); $("inference").checked = Boolean(held.spread); readAs = held.readAs || "";
-  if (held.alone) offerAlone("a column");
+  for (const name of held.ticks || []) $(name).checked = true;
+  readAs = held.readAs || ""; sizes = held.sizes || {};
+  if ($("alone").checked) offerAlone("a column");
 }
 function arrange() {
   for (const part of document.querySelectorAll("[data-when]")) {
@@ -115,7 +133,14 @@ function arrange() {
   }
   $("file-set").disabled = !picked("who");
   $("radius-again").hidden = picked("how") !== "center";
-  $("modes-field").hidden = !(picked("how") === "public" || $("prior").value);
+  $("prior-pick").hidden = finding();
+  document.querySelector("[data-find]").hidden = !finding();
+  $("modes-field").hidden = !(picked("how") === "public" || ($("prior").value && !finding()));
+  $("smallest-field").hidden = !grouped();
+  $("mechanism-field").hidden = grouped();
+  $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
+  const usual = ["mean.json", "comparison.json"];
+  if (usual.includes($("out").value)) $("out").value = usual[Number(grouped())];
   for (const range of document.querySelectorAll("input[type=range]")) place_slider(range);
 }
 const span = range => [Math.log10(range.dataset.low), Math.log10(range.dataset.high)];
@@ -139,13 +164,20 @@ async function inspect() {
   try {
     const found = await post("inspect");
     readAs = found.space;
+    $("prior-field").hidden = found.kind !== "landmarks";
     const list = [`${found.format}: ${found.contents}`, `The points are ${found.points_from}`, `Columns beside them: ${found.columns.join(", ") || "none"}`,
       `Records that cannot be used: ${found.bad_records || "none"}`, ...found.bad.map(b => `— ${b}`), ...found.remarks.map(r => `To look at: ${r}`)];
     if (found.exact_copies) list.push(`${found.exact_copies} records are exact copies of others`);
     const box = $("seen"), repeats = Object.entries(found.repeats);
     box.replaceChildren(el("strong", {class: "mark"}, "For the curator's eyes only: not private, and no part of a release"), el("ul", {}, ...list.map(l => el("li", {}, l))));
-    if (found.may_be.length) box.append(el("p", {}, `This may be several things. Say under “What is in the file” which: ${found.may_be.join(" or ")}.`));
-    if (found.may_be.length) $("details").open = true;
+    if (found.may_be.length) {
+      const kinds = found.may_be.map(kind => {
+        const known = [...$("spaces").options].find(o => o.value === kind), made = el("button", {type: "button"}, known ? known.textContent : kind);
+        made.onclick = () => { $("space").value = kind; $("details").open = true; readAs = ""; changed(); inspect(); };
+        return made;
+      });
+      box.append(el("p", {}, "The file does not say what these are:"), el("p", {}, ...kinds.flatMap(k => [k, " "])));
+    }
     if (repeats.length && picked("who") === "unit") {
       const [name, count] = repeats[0];
       const yes = el("button", {type: "button"}, `Yes: protect each ${name}`), no = el("button", {type: "button", class: "quiet"}, "No: each record by itself");
@@ -157,6 +189,9 @@ async function inspect() {
     $("column-names").replaceChildren(...found.columns.map(c => el("option", {value: c})));
     $("n").value = found.n;
     box.append(el("p", {}, `n is set to ${found.n} in step 3.`));
+    sizes = found.groups;
+    for (const name in sizes) box.append(el("p", {}, `By ${name} the groups are ${Object.entries(sizes[name]).map(([g, n]) => `${g} (${n})`).join(", ")}.`));
+    countGroups();
     box.hidden = false;
     changed();
     box.focus({preventScroll: true});
@@ -167,13 +202,20 @@ async function inspect() {
     $("inspect").disabled = false;
   }
 }
+function countGroups() {
+  const counted = sizes[$("by").value.trim()];
+  if (counted) $("smallest").value = Math.min(...Object.values(counted));
+}
 function offerAlone(name) {
   $("alone-field").querySelector("span").textContent = `Each record counts by itself, though ${name} holds some values more than once`;
   $("alone-field").hidden = false;
 }
 
 /* -- steps 2 and 3: public numbers only ----------------------------------------------------------------------------------- */
-const ready = () => (picked("how") === "center" && $("center").value.trim() && Number($("radius").value) > 0) || (picked("how") === "public" && $("public").value.trim());
+const ready = () => ({
+  center: $("center").value.trim() && Number($("radius").value) > 0,
+  public: $("public").value.trim(),
+  prior: picked("wide") === "whole" || ($("low").value && $("high").value)})[picked("how")];
 let drawing = false, again = null;
 async function look(quick) {
   if (drawing) { again = again === false ? false : quick; return; }
@@ -192,7 +234,7 @@ function unready() {
 }
 let knownKey = "";
 async function looked(quick) {
-  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
+  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.wide, chosen.find_radius, chosen.symmetric, chosen.prior, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
   try {
     if (key !== knownKey) {
       const found = await post("known", chosen);
@@ -217,7 +259,8 @@ async function looked(quick) {
     refuse("blur-refusal");
     means();
     mark();
-    if (!quick) curve({...choices(), mechanism: found.mechanism});
+    if (finding()) { clearTimeout(curveTimer); curveKey = ""; $("curve-picture").hidden = true; }
+    else if (!quick) curve({...choices(), mechanism: found.mechanism});
   } catch (error) {
     lastBlur = null;
     for (const id of ["blur-picture", "curve-picture"]) $(id).hidden = true;
@@ -231,13 +274,15 @@ function means() {
   const b = lastBlur, e = digits(b.epsilon), share = b.odds / (1 + b.odds);
   const likely = share < .995 ? `${Math.round(100 * share)}%` : share < .9999 ? `${(100 * share).toFixed(1)}%` : "almost sure";
   const lines = [
-    el("p", {class: "big"}, `Error up to ${digits(b.error)}, with probability 95%.`),
+    el("p", {class: "big"}, `${b.first ? `${b.first}${b.what || "error"}` : "Error"} up to ${digits(b.error)}, with probability 95%.`),
+    ...(b.also || []).map(line => el("p", {}, line)),
+    b.to_beat === null ? b.useless && el("p", {}, "This would be useless: the noise is as large as whatever region is found. More records, a larger ε, or more public knowledge help.") :
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
       : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
-    el("p", {}, `Made by ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others` + (b.left_out ? `, which may add about ${digits(b.left_out)}, by what is public.` : ".") : ".")),
+    el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others` + (b.left_out ? `, which may add about ${digits(b.left_out)}, by what is public.` : ".") : ".")),
     el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
       `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
-  $("means").replaceChildren(...lines);
+  $("means").replaceChildren(...lines.filter(Boolean));
   $("means").classList.toggle("bad", b.useless);
   $("useless-field").hidden = !b.useless && !$("even_if_useless").checked;
 }
@@ -301,9 +346,10 @@ async function spend() {
   const made = releases[plan.id], whom = chosen.unit_column ? `each ${chosen.unit_column}` : chosen.unit;
   if (made) lines.push(el("p", {class: "big"}, made.done ? "This plan is released already. Releasing it again costs nothing and changes nothing." : "This plan is being released."));
   else {
-    const open = [!whom && "whom you protect (step 1)", !chosen.file && "the file (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
-    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on the mean of ${chosen.n} records of ${chosen.file}, to protect ${whom}.`));
-    if (!open.length && lastBlur) lines.push(el("p", {}, `The mean will be off by up to ${digits(lastBlur.error)}, with probability 95%.`));
+    const open = [!whom && "whom you protect (step 1)", !chosen.file && "the file (step 1)", grouped() && !chosen.by && "the column of the groups (step 1)",
+      grouped() && !chosen.labels_are_public && "whether everybody may know the groups (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
+    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${chosen.file}, to protect ${whom}.`));
+    if (!open.length && lastBlur) lines.push(el("p", {}, `${lastBlur.first ? `${lastBlur.first}off` : "The mean will be off"} by up to ${digits(lastBlur.error)}, with probability 95%.`));
     if (budget.left !== null) {
       const rest = Number(budget.left) - Number(chosen.epsilon);
       lines.push(el("p", {}, rest >= -1e-12 ? `In the ledger: ${budget.left} now, ${digits(Math.max(rest, 0))} afterwards.` : `The ledger has only ${budget.left} left: choose a smaller ε.`));
@@ -368,9 +414,9 @@ function home(job) {
   $(`job-${job.id}`)?.remove();
   const take = name => `take/${job.id}/${name}`;
   const box = el("article", {id: `job-${job.id}`}, el("h3", {}, `Released: ε = ${digits(job.epsilon)}`), el("p", {}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`));
-  if (job.curator.length) box.append(el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, c))));
+  if (job.curator.length) box.append(el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, capital(c)))));
   box.append(el("ul", {class: "takes"}, ...job.takes.map(name => el("li", {}, el("a", {class: "button", href: take(name), download: `${job.out.replace(/^.*[\\/]/, "").replace(/\.json$/, "")}-${name}`}, NAMES[name])))));
-  box.append(el("img", {src: take("picture.png") + "?show", alt: "The released mean over the public centre, with its error at 95%"}));
+  box.append(el("img", {src: take("picture.png") + "?show", alt: "The release drawn, with its error at 95%"}));
   box.append(el("h3", {}, "In words"), ...job.words.split("\n").map(line => el("p", {}, line)));
   if (job.command) box.append(el("h3", {}, "The same on the command line"), el("pre", {tabindex: "0"}, job.command));
   if (job.python) box.append(el("h3", {}, "The same in Python"), el("pre", {tabindex: "0"}, job.python));
@@ -416,7 +462,8 @@ async function begin() {
   restore();
   for (const job of state.releases) { releases[job.id] = job; if (job.words) home(job); }
   document.addEventListener("change", event => {
-    if (OF_THE_FILE.includes(event.target.id)) { readAs = ""; $("seen").hidden = true; }
+    if (OF_THE_FILE.includes(event.target.id)) { readAs = ""; sizes = {}; $("seen").hidden = true; }
+    if (event.target.id === "by") countGroups();
     if (event.target.type !== "range" && event.target.id !== "confirm" && event.target.id !== "chooser") changed();
   });
   document.addEventListener("input", event => {

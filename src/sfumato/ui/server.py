@@ -12,6 +12,7 @@ from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
 from threading import Thread
+from time import sleep
 from typing import Any
 
 from .choices import Choices
@@ -21,8 +22,8 @@ try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.requests import Request
-    from starlette.responses import JSONResponse, Response
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 except ImportError as error:
@@ -108,8 +109,13 @@ class Guard:
         return None
 
 
+def _json(found: Any, status: int = 200) -> Response:
+    """As ASCII: names of files may hold what is no text."""
+    return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
+
+
 def _no(words: str, status: int) -> Response:
-    return JSONResponse({"refusal": words}, status)
+    return _json({"refusal": words}, status)
 
 
 class Answers:
@@ -150,13 +156,11 @@ class Answers:
         return _typed(name, files(__package__).joinpath(name).read_bytes())
 
     async def state(self, request: Request) -> Response:
-        return JSONResponse(await run_in_threadpool(self.studio.state))
+        return _json(await run_in_threadpool(self.studio.state))
 
     async def job(self, request: Request) -> Response:
         found = self.studio.job(request.path_params["id"])
-        return (
-            _no("there is no such release: load the page again", 404) if found is None else JSONResponse(found.facts())
-        )
+        return _no("there is no such release: load the page again", 404) if found is None else _json(found.facts())
 
     async def ask(self, request: Request) -> Response:
         body = bytearray()
@@ -171,19 +175,25 @@ class Answers:
             asked = json.loads(bytes(body))
             if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
                 raise ValueError("the page sent what is not understood: load it again")
-            return JSONResponse(await run_in_threadpool(work, Choices.of(asked["choices"]), asked))
+            return _json(await run_in_threadpool(work, Choices.of(asked["choices"]), asked))
         except PLAIN as error:
             return _no(refusal(error), 422)
 
     async def drop(self, request: Request) -> Response:
         try:
             path = self.studio.drop(request.query_params.get("name", ""))
-            with path.open("wb") as file:
-                async for chunk in request.stream():
-                    file.write(chunk)
-            return JSONResponse({"path": str(path)})
+            try:
+                with path.open("wb") as file:
+                    async for chunk in request.stream():
+                        file.write(chunk)
+            except BaseException:
+                path.unlink(missing_ok=True)  # half a file is none
+                raise
+            return _json({"path": str(path)})
         except PLAIN as error:
             return _no(refusal(error), 422)
+        except ClientDisconnect:
+            return _no("the file did not arrive whole", 400)
 
     async def take(self, request: Request) -> Response:
         name = request.path_params["name"]
@@ -198,7 +208,7 @@ class Answers:
 
     async def end(self, request: Request) -> Response:
         self.stop()
-        return JSONResponse({"stopped": True})
+        return _json({"stopped": True})
 
 
 def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
@@ -241,5 +251,6 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
 
 
 def _warm() -> None:
-    """Load what the first answers need while the curator reads the page."""
+    """Load what the first answers need while the curator reads the page, which comes first."""
+    sleep(0.3)
     from .. import cli, mechanisms, views  # noqa: F401

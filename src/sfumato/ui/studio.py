@@ -5,20 +5,25 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, mkdtemp
 from threading import Lock, Thread
 from typing import TYPE_CHECKING, Any
 
-from .choices import Choices, in_the_page
+import numpy as np
+
+from .choices import Choices, in_the_page, is_text
 
 if TYPE_CHECKING:
     from ..files import Dataset
+    from ..findings import Comparison
     from ..regions import Region
     from ..release import Release
     from ..spaces.base import Space
+    from .foreseen import Foreseen
     from .previews import Looks
 
 PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # what the command line says in a sentence
@@ -40,7 +45,11 @@ SHOWN = (
 )
 LEDGERS = (".ledger", ".db", ".sqlite")
 MOST_FILES = 200
-TAKEN = {"record.json", "report.html", "picture.png", "picture.svg", "value.csv", "value.tps", "value.npy"}
+SHOW = {"record.json", "report.html", "picture.png", "picture.svg"}
+VALUES = {"value.csv", "value.tps", "value.npy"}
+MEMORY = 256 << 20  # bytes: a Parquet file that would take more is read in parts
+MADE_UP = 12  # records shown in a region that is wide
+MOST_GROUPS = 20  # of a column that the page offers to compare by
 
 
 @dataclass
@@ -49,7 +58,7 @@ class Job:
 
     choices: Choices
     stage: str = "waiting"
-    release: Release | None = None
+    release: Release | Comparison | None = None
     refusal: str = ""
     charged: bool = False
     done: bool = False
@@ -61,12 +70,27 @@ class Job:
         found: dict[str, Any] = {"id": self.choices.id, "stage": self.stage, "done": self.done, "charged": self.charged}
         found |= {"refusal": self.refusal, "curator": self.curator, "out": self.choices.out}
         if self.release is not None:
-            kind = getattr(self.release.space.known, "kind", "")
-            found["words"] = self.release.describe()
+            found["words"], found["takes"] = self.release.describe(), sorted(self.takes)
             found["command"], found["python"] = self.choices.command() if self.python else "", self.python
-            found["takes"] = sorted(TAKEN - (set() if kind == "landmarks" else {"value.tps"}))
-            found["epsilon"] = self.release.guarantee.epsilon
+            found["epsilon"] = self.epsilon
         return found
+
+    @property
+    def takes(self) -> set[str]:
+        """The names of the files that it can be taken home as."""
+        from ..release import Release
+
+        if not isinstance(self.release, Release):
+            return SHOW
+        kind = getattr(self.release.space.known, "kind", "")
+        return (SHOW | VALUES) - (set() if kind == "landmarks" else {"value.tps"})
+
+    @property
+    def epsilon(self) -> float:
+        from ..release import Release
+
+        assert self.release is not None
+        return self.release.guarantee.epsilon if isinstance(self.release, Release) else self.release.epsilon
 
 
 class Studio:
@@ -97,6 +121,7 @@ class Studio:
     def state(self) -> dict[str, Any]:
         """What the page shows first: names of files, none of them opened."""
         names = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
+        names = [name for name in names if is_text(name)]
         return {
             **self.given,
             "folder": str(Path().absolute()),
@@ -114,10 +139,14 @@ class Studio:
         if not name or choices.read_as.startswith(f"{name}("):  # the inspection knows the size too
             name = choices.read_as
         known.complete(choices.mechanism)
+        if known.limits is not None and not name:
+            raise ValueError(
+                "say in step 1 what the records are, or look into the file: how wide that is depends on it"
+            )
         links = [Path(text) for text in (choices.links, choices.channels) if text]
         public = [path for path in (*known.inputs, *links) if path.exists()]
         for path in public:
-            if choices.file and Path(choices.file).resolve() == path.resolve():
+            if choices.file and _is_of(path, Path(choices.file)):
                 raise ValueError(f"{path}: is the file of the records itself, so it is not public; {OTHERS}")
         if known.center is not None and not public and not known.center.isalpha():
             raise ValueError(f"{known.center}: there is no such file; give a file with one public record")
@@ -141,7 +170,25 @@ class Studio:
         from .previews import of_region
 
         region, sample = self.region(choices)
-        return of_region(region, sample, self.looks(choices))
+        if choices.known.find is None:
+            return of_region(region, sample, self.looks(choices))
+        space, rng = region.space, np.random.default_rng(0)
+        inside = space.present(space.random_points(region.center, region.radius, MADE_UP, rng))
+        words = f"A public point, and {MADE_UP} made-up records anywhere within {region.radius:.3g} of it (thin)."
+        return of_region(region, inside, self.looks(choices)) | {"words": words}
+
+    def _foreseen(self, choices: Choices) -> Foreseen:
+        """What stands in the pictures for the release."""
+        from .foreseen import Foreseen, of_found, of_groups
+
+        n, epsilon = _asked(choices)
+        region, known = self.region(choices)[0], choices.known
+        if choices.by:
+            _check_groups(choices)
+            return of_groups(region, choices.smallest or max(1, n // 2), epsilon, choices.inference)
+        if known.find is not None:
+            return of_found(region, n, epsilon, known)
+        return Foreseen(region, n, choices.mechanism, known.share, choices.inference or 0.0, {})
 
     def looks(self, choices: Choices) -> Looks:
         """Lines, names and coasts for the pictures, from public files and what was typed alone."""
@@ -156,18 +203,15 @@ class Studio:
         """What releases would look like, on synthetic data about the public centre."""
         from .previews import of_release
 
-        n, epsilon = _asked(choices)
-        region, _ = self.region(choices)
-        how = (choices.mechanism, choices.known.share, choices.inference or 0.0)
-        return of_release(region, n, epsilon, *how, self.looks(choices))
+        made = self._foreseen(choices)
+        return of_release(made.region, made.n, _asked(choices)[1], *made.how, self.looks(choices)) | made.more
 
     def curve(self, choices: Choices) -> dict[str, Any]:
         """The error against ε."""
         from .previews import of_errors
 
-        n, _ = _asked(choices)
-        region, _ = self.region(choices)
-        return of_errors(region, n, choices.mechanism, choices.known.share, choices.inference or 0.0)
+        made = self._foreseen(choices)
+        return of_errors(made.region, made.n, *made.how)
 
     def ledger(self, choices: Choices) -> dict[str, Any]:
         """What is left of a budget, and the charges for which no release is noted."""
@@ -198,30 +242,38 @@ class Studio:
         plain = "".join(c for c in Path(name.replace("\\", "/")).name if c.isprintable()).strip(". ")
         if not plain:
             raise ValueError("the file has no name: give it one, with an ending such as .tps or .csv")
-        return Path(self._dropped.name, plain)
+        return Path(mkdtemp(dir=self._dropped.name), plain)  # another file may have the same name
 
     def inspect(self, choices: Choices) -> dict[str, Any]:
         """What the file of the records holds: for the curator's eyes."""
         from ..cli import first_space, load
         from ..spaces import usual_spaces
         from ..spaces.family import as_typed
-        from ..units import repeated_labels
+        from ..units import named_labels, repeated_labels
         from ..views.curator import inspection
 
         file, how = _file(choices), {**choices.reading, "missing": choices.missing or "none"}
-        data, space, _ = load([file], choices.space or first_space(file, {}, **how), {}, **how)
+        if parts := _in_parts(choices):
+            data, space, _ = load([file], choices.space, {}, head=True)
+        else:
+            data, space, _ = load([file], choices.space or first_space(file, {}, **how), {}, **how)
         facts = inspection(data, space, said=bool(choices.missing))
+        if parts:
+            words = f"the file is large, and only the first {len(data)} of its {parts} records were looked at"
+            facts["remarks"] = [words, *facts["remarks"]]
         kinds = usual_spaces(data.kind, data.points.shape[1:], data.degrees is not None)
-        n = len(data) if choices.unit_column not in data.labels else _persons(data, choices.unit_column)
+        who = data.labels.get(choices.unit_column)
+        labels = {name: column for name, column in data.labels.items() if name != choices.by}
         return {
             **facts,
             "bad": [f"{data.where(row)}: {reason}" for row, reason in facts["bad"].items()],
-            "contents": data.contents,
+            "contents": data.contents if data.degrees is None else f"{len(data)} places or directions, in degrees",
             "space": as_typed(space),
             "may_be": [kind.name for kind in kinds] if not choices.space and len(kinds) > 1 else [],
             "columns": list(data.labels),
-            "repeats": repeated_labels(data.labels),
-            "n": n,
+            "repeats": {**(named_labels(labels) if parts else {}), **repeated_labels(labels)},
+            "n": parts or _persons(who, np.ones(len(data), dtype=bool)),
+            "groups": {} if parts else _groups(data, choices, who),
         }
 
     # -- the release -------------------------------------------------------------------------------------------------------
@@ -246,7 +298,7 @@ class Studio:
     def _session(self, choices: Choices) -> tuple[Any, Any]:
         """All that can be refused before a record is read."""
         from ..cli import open_ledger
-        from ..views.outputs import check_outputs
+        from ..views.outputs import check_comparable, check_outputs
 
         known, (n, epsilon) = choices.known, _asked(choices)
         known.complete(choices.mechanism)
@@ -254,35 +306,24 @@ class Studio:
             raise ValueError(
                 "say first whom to protect: what one record stands for, or the column that says whose it is"
             )
+        if choices.by:
+            check_comparable(choices.by, choices.labels_are_public)
+            _check_groups(choices)
         file, out = _file(choices), Path(choices.out)
         ledger = Path(choices.ledger) if choices.ledger else None
-        check_outputs({"--out": out}, [file, *known.inputs, *([ledger] if ledger else [])], force=False)
+        others = [Path(name) for name in (choices.ledger, choices.labels) if name]
+        check_outputs({"--out": out}, [file, *known.inputs, *others], force=False)
         session = _watched(out, open_ledger(ledger, choices.dataset or None), n)
         session.afford(epsilon)
         return session, known
 
     def _make(self, job: Job, session: Any, known: Any) -> None:
         """Read, charge, draw and write, as the command line does; whatever happens is told."""
-        from ..cli import load, region_beside, rows_named, unit_of
         from ..errors import UnsavedError
-        from ..views.curator import of_clipping, region_used
 
-        c, file, session.job = job.choices, _file(job.choices), job
+        session.job = job
         try:
-            job.stage = "reading the records"
-            data, space, kind = load([file], c.space, {}, **c.reading)
-            region = region_beside(known, data, space, [file], kind, {}, **c.reading)
-            if not c.unit_column and not c.alone:
-                unit_of(data, None, None, head=False)  # refuses a column that repeats, unless that was answered
-            how = unit_of(data, c.unit_column or None, c.unit or None, head=False)
-            how |= {"invalid": c.invalid, "check": known.share, "allow_useless": c.even_if_useless}
-            how |= {"inference": known.inference or 0.0}
-            job.stage = "planning the noise"
-            with rows_named([file], data, streamed=False):
-                points = known.symmetrized(data.points)
-                job.release = session.release(points, region, c.epsilon, c.mechanism, degrees=data.degrees, **how)
-            job.python = c.python(space)
-            job.curator = [of_clipping(region_used(region, job.release), points, first=False)]
+            self._read_and_release(job, session, known)
         except UnsavedError as error:
             job.release, job.refusal = error.release, in_the_page(f"{error}. It is kept here: save it below, now")
         except PLAIN as error:
@@ -294,6 +335,44 @@ class Studio:
             raise
         finally:
             self._finish(job, session)
+
+    def _read_and_release(self, job: Job, session: Any, known: Any) -> None:
+        from ..cli import load, region_beside, rows_named, unit_of
+        from ..files.labels import groups_of
+        from ..mechanisms.inference import SHARE
+        from ..records.parts import open_parts
+        from ..spaces.family import as_typed
+        from ..views.curator import MARK, of_clipping, region_used
+
+        c, file, job.stage = job.choices, _file(job.choices), "reading the records"
+        parts = bool(_in_parts(c))
+        data, space, kind = load([file], c.space, {}, head=parts, **c.reading)
+        if c.read_as and c.read_as != as_typed(space):
+            raise ValueError(
+                f"{file}: has changed since you looked into it: look again, and at the blur. Nothing was spent"
+            )
+        groups = groups_of(data, c.by, c.labels or None) if c.by else None
+        data = replace(data, labels={name: column for name, column in data.labels.items() if name != c.by})
+        region = region_beside(known, data, space, [file], kind, {}, **c.reading)
+        data = replace(data, points=known.symmetrized(data.points))
+        if not c.unit_column and not c.alone:
+            unit_of(data, None, None, head=parts)  # refuses a column that repeats, unless that was answered
+        how = unit_of(data, c.unit_column or None, c.unit or None, head=parts)
+        how |= {"invalid": c.invalid, "allow_useless": c.even_if_useless, "inference": known.inference or 0.0}
+        job.stage = "planning the noise"
+        with ExitStack() as stack, rows_named([file], data, streamed=parts):
+            if groups is not None:
+                how["inference"] = known.inference or SHARE
+                compared = session.compare(data, groups, region, c.epsilon, **how)
+                job.release, one = compared, next(iter(compared.groups.values()))
+            else:
+                how |= {"check": known.share} | ({"prior": region, "find": known.find} if known.find else {})
+                within = None if known.find else region
+                points = open_parts(stack, [file], space, MEMORY, 1, None) if parts else data.points
+                one = session.release(points, within, c.epsilon, c.mechanism, degrees=data.degrees, **how)
+                job.release = one
+        job.python = c.python(space)
+        job.curator = [of_clipping(region_used(region, one), data.points, first=parts).removeprefix(f"{MARK}: ")]
 
     def _finish(self, job: Job, session: Any) -> None:
         job.charged = session.entry is not None
@@ -310,9 +389,7 @@ class Studio:
 
     def open(self, choices: Choices) -> dict[str, Any]:
         """A release that was saved before, to take home what it shows; it costs nothing."""
-        from ..release import Release
-
-        release = Release.load(Path(choices.out))
+        release = _saved(Path(choices.out))
         with self.lock:
             job = self.jobs.setdefault(choices.id, Job(choices, "done", release, done=True))
         return job.facts()
@@ -327,27 +404,93 @@ class Studio:
     # -- take home -----------------------------------------------------------------------------------------------------------
     def take(self, id: str, name: str) -> bytes:
         """A finished release as a file of this name."""
-        from ..files import write_points
-        from ..views.plots import plot_release, read_links, read_names
-        from ..views.report import write_report
-
         job = self.jobs.get(id)
-        if job is None or job.release is None or name not in TAKEN:
+        if job is None or job.release is None or name not in job.takes:
             raise ValueError("there is no such release, or it is not finished: load the page again")
-        release, space, links = job.release, job.release.space.known, job.choices.links
-        lines = read_links(links, len(release.value)) if links else None
-        names = read_names(job.choices.channels) if job.choices.channels else ()
         with TemporaryDirectory(prefix="sfumato-studio-") as folder:
             path = Path(folder, name)
             if name == "record.json":
-                release.save(path)
-            elif name == "report.html":
-                write_report(release, path, lines, names)
-            elif name.startswith("picture"):
-                plot_release(release, path, outline=lines, channels=names)
+                job.release.save(path)
             else:
-                write_points(path, release.value, "arrays" if space is None else space.kind)
+                _show(job.release, path, job.choices)
             return path.read_bytes()
+
+
+def _show(release: Release | Comparison, path: Path, choices: Choices) -> None:
+    """The report, the picture or the value, as the name of the file says."""
+    from ..files import write_points
+    from ..release import Release
+    from ..views.compared import plot_comparison, write_comparison_report
+    from ..views.plots import plot_release, read_links, read_names
+    from ..views.report import write_report
+
+    report, picture = path.name.startswith("report"), path.name.startswith("picture")
+    one = release if isinstance(release, Release) else next(iter(release.groups.values()))
+    lines = read_links(choices.links, len(one.value)) if choices.links else None
+    names = read_names(choices.channels) if choices.channels else ()
+    if not isinstance(release, Release):
+        (write_comparison_report if report else plot_comparison)(release, path, lines, names)
+    elif report:
+        write_report(release, path, lines, names)
+    elif picture:
+        plot_release(release, path, outline=lines, channels=names)
+    else:
+        write_points(path, release.value, "arrays" if release.space.known is None else release.space.known.kind)
+
+
+def _saved(path: Path) -> Release | Comparison:
+    """A record, of a mean or of groups."""
+    from ..findings import Comparison
+    from ..release import Release
+
+    with path.open(encoding="utf-8", errors="replace") as file:
+        grouped = Comparison.format in file.read(200)
+    return Comparison.load(path) if grouped else Release.load(path)
+
+
+def _is_of(path: Path, records: Path) -> bool:
+    """Whether a file, by whatever name or link, is that of the records, or one of their folder."""
+    if not records.exists():
+        return False
+    return path.resolve().is_relative_to(records.resolve()) if records.is_dir() else path.samefile(records)
+
+
+def _in_parts(choices: Choices) -> int:
+    """How many records a file holds that is read in parts, as a Parquet file is that would fill the memory; 0 for others."""
+    from ..records.parts import in_parts
+
+    whole = bool(choices.unit_column or choices.by or choices.symmetric or any(choices.reading.values()))
+    file = _file(choices)
+    if whole or file.is_dir() or not in_parts([file], MEMORY, False, None, False):
+        return 0
+    from pyarrow.parquet import read_metadata
+
+    return int(read_metadata(file).num_rows)
+
+
+def _check_groups(choices: Choices) -> None:
+    if choices.known.find is not None:
+        raise ValueError(
+            "groups are compared within one region that is publicly known: give one public record and a distance, or public "
+            "specimens, in step 2"
+        )
+
+
+def _groups(data: Dataset, choices: Choices, who: Any) -> dict[str, dict[str, int]]:
+    """How many persons are in each group, by the columns that may say groups and the one that was named."""
+    from ..files.labels import groups_of
+    from ..units import UNKNOWN
+
+    columns = {name: values for name, values in data.labels.items() if name != choices.unit_column}
+    if choices.by:
+        columns[choices.by] = groups_of(data, choices.by, choices.labels or None)
+    found: dict[str, dict[str, int]] = {}
+    for column, values in columns.items():
+        names, group = np.unique(np.char.strip(np.asarray(values).astype(str)), return_inverse=True)
+        if column == choices.by or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
+            sizes = {str(name): _persons(who, group == i) for i, name in enumerate(names)}
+            found |= {column: sizes} if column == choices.by or min(sizes.values()) > 1 else {}
+    return found
 
 
 @lru_cache(maxsize=8)
@@ -387,8 +530,11 @@ def _file(choices: Choices) -> Path:
     return Path(choices.file)
 
 
-def _persons(data: Dataset, column: str) -> int:
-    return len({unicodedata.normalize("NFKC", str(name)).strip() for name in data.labels[column].tolist()})
+def _persons(who: Any, rows: Any) -> int:
+    """Among these rows: the rows themselves, where no column says whose they are."""
+    if who is None:
+        return int(rows.sum())
+    return len({unicodedata.normalize("NFKC", str(name)).strip() for name in who[rows].tolist()})
 
 
 def _sentence(error: Exception) -> str:
