@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -168,29 +168,45 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
 def _solve(records: Records, start: Points | None, tolerance: float | None) -> Solution:
     space = records.space
     x = records.start() if start is None else start
-    here = records.moments(x, accuracy=1e-7)
-    norm, damping, exact = float(space.norm(x, here.logs)), 1.0, False
+    here = records.moments(x, accuracy=1e-4)
+    norm, damping, rate = float(space.norm(x, here.logs)), 1.0, 1e-2
+    past: list[tuple[Array, Array]] = []
     for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))
         floor = 4 * space.rounding_error(x, 0.0)
-        goal = max(1e-12 * spread if tolerance is None else tolerance, 1e-2 * floor)
+        goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else tolerance
         ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step lowers it, however short
-        if norm + here.error <= goal or ended or iteration == MAX_ITERATIONS:
+        if norm + here.error <= goal or (ended and here.error <= goal) or iteration == MAX_ITERATIONS:
             break
-        if norm <= 2 * here.error and not exact:  # the rest may be the error of the series: compute it again, exactly
-            here, exact = records.moments(x, goal / 10), True
-            norm = float(space.norm(x, here.logs))
-            continue
-        candidate = space.retract(x, damping * space.newton(x, here))
-        there = records.moments(candidate, max(goal / 10, 1e-5 * norm))
+        step = damping * _step(space, x, here, past)
+        candidate = space.retract(x, step)
+        there = records.moments(candidate, max(goal / 4, 0.1 * rate * norm))
         there_norm = float(space.norm(candidate, there.logs))
-        if there_norm < norm:
-            x, here, norm, damping, exact = candidate, there, there_norm, min(1.0, 2 * damping), False
+        if there_norm < norm + (
+            here.error if here.error > goal / 2 else 0.0
+        ):  # which may be the error of a series alone
+            if here.hessian.ndim == 0 and damping == 1:
+                drop = space.coordinates(x, here.logs) - space.coordinates(candidate, there.logs)
+                past = [*past[-4:], (space.coordinates(x, step), drop)]
+            rate = min(0.1, there_norm / norm)
+            x, here, norm, damping = candidate, there, there_norm, min(1.0, 2 * damping)
         else:
-            damping /= 2
+            damping, past = damping / 2, []
     if tolerance is None:  # double precision may not reach the tolerance that was asked for
         goal = max(goal, ENOUGH * spread, floor)
     return Solution(x, norm + here.error, iteration, goal, here)
+
+
+def _step(space: Space, x: Points, here: Moments, past: list[tuple[Array, Array]]) -> Points:
+    """Newton's step; where no more than the trace of the Hessian is known, with what past steps told of it (Anderson 1965):
+    their combination that comes closest to undoing the gradient, and Newton's step for the rest."""
+    if not past:
+        return space.newton(x, here)
+    moves, drops = (np.transpose(each) for each in zip(*past, strict=True))
+    gradient = space.coordinates(x, here.logs)
+    share = np.linalg.lstsq(drops, gradient, rcond=1e-8)[0]
+    rest = replace(here, logs=space.from_coordinates(x, gradient - drops @ share))
+    return np.asarray(space.newton(x, rest) + space.from_coordinates(x, moves @ share))
 
 
 def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:

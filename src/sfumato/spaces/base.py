@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -341,14 +342,13 @@ class Space(ABC):
         return repr(self)
 
 
-@lru_cache(maxsize=1)
-def compiled() -> ModuleType | None:
-    """The compiled kernels, or None where Numba is missing."""
+@lru_cache(maxsize=2)
+def compiled(name: str = "_kernels") -> ModuleType | None:
+    """The compiled kernels of that file, or None where Numba is missing."""
     try:
-        from . import _kernels
+        return import_module(f".{name}", __package__)
     except ImportError:
         return None
-    return _kernels
 
 
 def whole_number(space: str, name: str, value: object, least: int) -> int:

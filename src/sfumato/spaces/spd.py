@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import WIDEST, artanh_series, coth_excess, log_tables
+from ._curvature import WIDEST, artanh_series, coth_excess, log_rules
 from .base import (
     CACHE,
     MANY,
@@ -100,7 +100,7 @@ class SPD(Space):
     def _faults(self, array: Array) -> NDArray[np.bool_]:
         """Which matrices need a closer look: all but those that are exactly symmetric and clearly positive definite."""
         least = 8 * self.size * np.finfo(float).eps
-        if self.size <= COMPILED and array.size >= MANY and (kernels := compiled()):
+        if self.size <= COMPILED and array.size >= MANY and (kernels := compiled("_spd_kernels")):
             return np.asarray(
                 kernels.plane_faults(array, 2 * least) if self.size == 2 else kernels.matrix_faults(array, least)
             )
@@ -232,18 +232,26 @@ class SPD(Space):
         """The geometric mean of the arithmetic and the harmonic mean."""
         w = uniform_weights(len(points), weights)
         factor = np.linalg.cholesky(np.tensordot(w, points, 1))
-        inverses = np.linalg.inv(points) if self.size != 2 else _inverse_2x2(points)
-        harmonic = np.linalg.inv(_symmetric(np.tensordot(w, inverses, 1)))
-        eigenvalues, vectors = np.linalg.eigh(whiten(factor, harmonic))
-        side = factor @ (vectors * _positive(eigenvalues) ** 0.25)
+        inverse = _inverse(factor)
+        kernels = compiled("_spd_kernels") if weights is None and self.size > 2 and points.size >= MANY else None
+        if kernels is not None:
+            inverses = kernels.matrix_inverses(_columns(points, inverse), self.size) / len(points)
+        else:
+            inverses = (
+                factor.T
+                @ np.tensordot(w, np.linalg.inv(points) if self.size != 2 else _inverse_2x2(points), 1)
+                @ factor
+            )
+        eigenvalues, vectors = np.linalg.eigh(_symmetric(inverses))
+        side = factor @ (vectors * eigenvalues**-0.25)
         return _symmetric(side @ side.T)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         factor = np.linalg.cholesky(base)
         inverse = _inverse(factor)
         total = None
-        if weights is None and self.size > 1 and points.size >= MANY:
-            total = self._fast_sums(points, inverse, accuracy)
+        if (weights is None or self.size > 2) and self.size > 1 and points.size >= MANY:
+            total = self._fast_sums(points, inverse, weights, accuracy)
         if total is None:
             total = self._sums(points, inverse, weights)
         weight, logs, hessian, square, error = total
@@ -273,13 +281,13 @@ class SPD(Space):
         weight, logs, trace, square = in_pairs(add_each, map(of_run, blocks(len(points), k, RUN)))
         return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
 
-    def _fast_sums(self, points: Points, inverse: Array, accuracy: float) -> _Sums | None:
-        """The same without eigenvectors, by series; None where a spectrum is too wide for them."""
+    def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> _Sums | None:
+        """The same without eigenvectors; None where there are no compiled loops for it."""
         n, k = len(points), self.size
-        kernels = compiled() if k <= COMPILED else None
+        kernels = compiled("_spd_kernels")
+        if kernels is None:
+            return None
         if k == 2:
-            if kernels is None:
-                return None
             first, second, square, h11, h12, h22, level, lost = kernels.plane_moments(
                 points, inverse, artanh_series(), WIDEST**2
             )
@@ -292,20 +300,21 @@ class SPD(Space):
             hessian = n * np.eye(3) + turn.T @ np.array([[h11, h12], [h12, h22]]) @ turn
             return float(n), logs, hessian, 2 * float(square + alpha * alpha / n), 0.0
         accuracy = max(accuracy, 1e-15 * np.sqrt(k))
-        tables = log_tables(accuracy / np.sqrt(k))
-        if kernels is not None:
-            logs, square, trace_square, wide = kernels.matrix_moments(points, inverse, *tables)
-        else:
-            logs, square, trace_square, wide = _series_sums(points, inverse, *tables)
-        n -= int(wide.sum())
+        rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
+        w, wide = np.ones(n) if weights is None else weights, np.zeros(n, dtype=bool)
+
+        def of_part(part: slice) -> tuple[Any, ...]:
+            return tuple(kernels.matrix_moments(_columns(points[part], inverse), k, w[part], wide[part], *rules))
+
+        logs, (square, trace_square, weight) = in_pairs(add_each, map(of_part, blocks(n, k * k, CACHE // 4)))
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
-        trace = np.asarray(n * self.dim + pairs / 3 / (1 + pairs / max(1, n * k * (k - 1) / 2) / 15))
+        trace = np.asarray(weight * self.dim + pairs / 3 / (1 + pairs / max(1e-300, weight * k * (k - 1) / 2) / 15))
         if not wide.any():
-            return float(n), logs, trace, float(square), accuracy
+            return float(weight), logs, trace, float(square), accuracy
         # a few are summed the slow way; all of them would take longer, and a clock would tell
-        count, slow_logs, slow_trace, slow_square, _ = self._sums(points[wide], inverse, None)
-        return n + count, logs + slow_logs, trace + slow_trace, square + slow_square, accuracy
+        slow = self._sums(points[wide], inverse, w[wide])
+        return slow[0] + weight, slow[1] + logs, slow[2] + trace, slow[3] + square, accuracy
 
     @property
     def series_moments(self) -> bool:
@@ -460,58 +469,15 @@ def _inverse_2x2(matrices: Points) -> Points:
     return result
 
 
-def _series_sums(
-    points: Points, inverse: Array, widths: Array, counts: NDArray[np.int64], tables: Array
-) -> tuple[Array, float, float, NDArray[np.bool_]]:
-    """As matrix_moments of the compiled kernels, a block of large matrices at a time; each is a few products of BLAS."""
-    k = inverse.shape[0]
-    identity, transposed = np.eye(k), np.ascontiguousarray(inverse.T)
-    wide = np.zeros(len(points), dtype=bool)
-
-    def of_run(part: slice) -> tuple[Array, float, float]:
-        white = inverse @ (points[part].reshape(-1, k) @ transposed).reshape(-1, k, k)
-        flat = white.reshape(len(white), -1)
-        diagonal = flat[:, :: k + 1]
-        center = np.vecdot(flat, flat) / diagonal.sum(axis=1)
-        diagonal -= center[:, None]
-        d2 = white @ white
-        d4 = d2 @ d2
-        eighth = d4.reshape(len(d4), -1)
-        width = float((np.vecdot(eighth, eighth) ** 0.125 / center).max()) * (1 + 1e-12)
-        if not width <= widths[-1]:
-            wide[part] = True  # the whole block: it is small
-            return np.zeros((k, k)), 0.0, 0.0
-        row = int(np.searchsorted(widths, width))
-        scale = (1 / (widths[row] * center))[:, None, None]
-        basis = np.empty((4, *white.shape))  # T₀ to T₃ of D/δc
-        basis[0] = identity
-        np.multiply(white, scale, out=basis[1])
-        d2 *= scale * scale
-        np.multiply(d2, 2.0, out=basis[2])
-        basis[2] -= identity
-        np.matmul(basis[1], basis[2], out=basis[3])
-        basis[3] *= 2
-        basis[3] -= basis[1]
-        d4 *= scale**4
-        d4 -= d2
-        d4 *= 16
-        d4 += 2 * identity  # 2·T₄
-        count = int(counts[row])
-        terms = (tables[row, :count] @ basis.reshape(4, -1)).reshape(count, *white.shape)
-        now, last = terms[-1], np.zeros(())
-        for q in range(count - 2, -1, -1):
-            new = d4 @ now
-            if q == 0:
-                new *= 0.5
-            new -= last
-            new += terms[q]
-            now, last = new, now
-        flat = now.reshape(len(now), -1)
-        flat[:, :: k + 1] += np.log(center)[:, None]
-        lengths = np.vecdot(flat, flat)
-        return now.sum(axis=0), float(lengths.sum()), float(np.sum(flat[:, :: k + 1].sum(axis=1) ** 2))
-
-    return *in_pairs(add_each, map(of_run, runs(len(points), k * k, CACHE // 8))), wide
+def _columns(points: Points, inverse: Array) -> Array:
+    """L⁻¹yL⁻ᵀ, one record in a column with its lower triangle by rows."""
+    k = len(inverse)
+    rows, columns = np.tril_indices(k)
+    if k <= 8:  # one product with a matrix of k² columns
+        table = inverse[rows][:, :, None] * inverse[columns][:, None, :]
+        return np.asarray(table.reshape(-1, k * k) @ points.reshape(-1, k * k).T)
+    white = inverse @ (points.reshape(-1, k) @ inverse.T).reshape(-1, k, k)
+    return np.ascontiguousarray(white.reshape(-1, k * k)[:, rows * k + columns].T)
 
 
 def _matrix_log(matrices: Points) -> Points:
