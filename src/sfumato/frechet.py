@@ -168,19 +168,19 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
 def _solve(records: Records, start: Points | None, tolerance: float | None) -> Solution:
     space = records.space
     x = records.start() if start is None else start
-    here = records.moments(x, accuracy=1e-4)
+    here = records.moments(x, accuracy=1e-5)
     norm, damping, rate = float(space.norm(x, here.logs)), 1.0, 1e-2
     past: list[tuple[Array, Array]] = []
     for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))
-        floor = 4 * space.rounding_error(x, 0.0)
+        floor = 4 * space.rounding_error(x, 0.0) if tolerance is None or damping < 0.25 else 0.0
         goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else tolerance
         ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step lowers it, however short
         if norm + here.error <= goal or (ended and here.error <= goal) or iteration == MAX_ITERATIONS:
             break
         step = damping * _step(space, x, here, past)
         candidate = space.retract(x, step)
-        there = records.moments(candidate, max(goal / 4, 0.1 * rate * norm))
+        there = records.moments(candidate, max(goal / 4, 0.03 * rate * norm))
         there_norm = float(space.norm(candidate, there.logs))
         if there_norm < norm + (
             here.error if here.error > goal / 2 else 0.0

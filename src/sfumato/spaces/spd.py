@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.linalg.lapack import dtrtri
 
 from ._curvature import WIDEST, artanh_series, coth_excess, log_rules
 from .base import (
@@ -171,7 +172,8 @@ class SPD(Space):
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         factor = np.linalg.cholesky(base)
-        return np.asarray(np.sum(whiten(factor, u) * whiten(factor, v), axis=(-2, -1)))
+        first = whiten(factor, u)
+        return np.asarray(np.sum(first * (first if v is u else whiten(factor, v)), axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         """Diagonal entries first, then the upper triangle divided by √2, in the frame of the Cholesky factor."""
@@ -235,7 +237,7 @@ class SPD(Space):
         inverse = _inverse(factor)
         kernels = compiled("_spd_kernels") if weights is None and self.size > 2 and points.size >= MANY else None
         if kernels is not None:
-            inverses = kernels.matrix_inverses(_columns(points, inverse), self.size) / len(points)
+            inverses = kernels.matrix_inverses(_columns(inverse)(points), self.size) / len(points)
         else:
             inverses = (
                 factor.T
@@ -301,12 +303,14 @@ class SPD(Space):
             return float(n), logs, hessian, 2 * float(square + alpha * alpha / n), 0.0
         accuracy = max(accuracy, 1e-15 * np.sqrt(k))
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
-        w, wide = np.ones(n) if weights is None else weights, np.zeros(n, dtype=bool)
+        w, wide, columns = np.ones(n) if weights is None else weights, np.zeros(n, dtype=bool), _columns(inverse)
 
         def of_part(part: slice) -> tuple[Any, ...]:
-            return tuple(kernels.matrix_moments(_columns(points[part], inverse), k, w[part], wide[part], *rules))
+            return tuple(kernels.matrix_moments(columns(points[part]), k, w[part], wide[part], *rules))
 
-        logs, (square, trace_square, weight) = in_pairs(add_each, map(of_part, blocks(n, k * k, CACHE // 4)))
+        logs, (square, trace_square, weight) = in_pairs(
+            add_each, map(of_part, blocks(n, k * k, max(CACHE // 4, 256 * k * k)))
+        )
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
         trace = np.asarray(weight * self.dim + pairs / 3 / (1 + pairs / max(1e-300, weight * k * (k - 1) / 2) / 15))
@@ -436,6 +440,8 @@ def _not_definite(matrices: Points) -> NDArray[np.bool_]:
 
 def _inverse(factor: Points) -> Array:
     """L⁻¹ by substitution.  LAPACK's inverse exchanges rows, which mixes those of very different units."""
+    if factor.ndim == 2:
+        return np.asarray(dtrtri(factor, lower=1)[0])
     inverse = np.zeros(factor.shape)
     for i in range(factor.shape[-1]):
         inverse[..., i, i] = 1.0
@@ -469,15 +475,19 @@ def _inverse_2x2(matrices: Points) -> Points:
     return result
 
 
-def _columns(points: Points, inverse: Array) -> Array:
-    """L⁻¹yL⁻ᵀ, one record in a column with its lower triangle by rows."""
+def _columns(inverse: Array) -> Callable[[Points], Array]:
+    """The function that gives L⁻¹yL⁻ᵀ, one record in a column with its lower triangle by rows."""
     k = len(inverse)
     rows, columns = np.tril_indices(k)
     if k <= 8:  # one product with a matrix of k² columns
-        table = inverse[rows][:, :, None] * inverse[columns][:, None, :]
-        return np.asarray(table.reshape(-1, k * k) @ points.reshape(-1, k * k).T)
-    white = inverse @ (points.reshape(-1, k) @ inverse.T).reshape(-1, k, k)
-    return np.ascontiguousarray(white.reshape(-1, k * k)[:, rows * k + columns].T)
+        table = (inverse[rows][:, :, None] * inverse[columns][:, None, :]).reshape(-1, k * k)
+        return lambda points: np.asarray(table @ points.reshape(-1, k * k).T)
+
+    def of(points: Points) -> Array:
+        white = inverse @ (points.reshape(-1, k) @ inverse.T).reshape(-1, k, k)
+        return np.ascontiguousarray(white.reshape(-1, k * k).T[rows * k + columns])
+
+    return of
 
 
 def _matrix_log(matrices: Points) -> Points:
