@@ -157,9 +157,9 @@ def _polished(space: Space, found: Solution) -> Points:
 def solve(records: Records, start: Points | None = None, tolerance: float | None = None) -> Solution:
     """The Fréchet mean of records.
 
-    Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue.  A step is
-    halved when the gradient does not shrink.  Logarithms are computed only as accurately as the next step needs.  Every loop
-    ends after a fixed number of passes.  Where privacy depends on the answer use :func:`mean_in_ball`.
+    Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, with what past
+    steps told of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as accurately as
+    the next step needs.  Every loop ends after a fixed number of passes.  Where privacy depends on the answer use :func:`mean_in_ball`.
     """
     with one_thread():
         return _solve(records, start, tolerance)
@@ -182,10 +182,9 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         candidate = space.retract(x, step)
         there = records.moments(candidate, max(goal / 4, 0.03 * rate * norm))
         there_norm = float(space.norm(candidate, there.logs))
-        if there_norm < norm + (
-            here.error if here.error > goal / 2 else 0.0
-        ):  # which may be the error of a series alone
-            if here.hessian.ndim == 0 and damping == 1:
+        slack = here.error if here.error > goal / 2 else 0.0  # all of the norm may be what a series left out
+        if there_norm < norm + slack:
+            if here.hessian.ndim == 0 and damping == 1 and there_norm > max(goal, 1e-3 * norm):  # not so quick without
                 drop = space.coordinates(x, here.logs) - space.coordinates(candidate, there.logs)
                 past = [*past[-4:], (space.coordinates(x, step), drop)]
             rate = min(0.1, there_norm / norm)
