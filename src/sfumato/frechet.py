@@ -159,7 +159,8 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
 
     Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, with what past
     steps told of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as accurately as
-    the next step needs.  Every loop ends after a fixed number of passes.  Where privacy depends on the answer use :func:`mean_in_ball`.
+    the next step needs.  Every loop ends after a fixed number of passes.  Where privacy depends on the answer use
+    :func:`mean_in_ball`.
     """
     with one_thread():
         return _solve(records, start, tolerance)
