@@ -2,6 +2,7 @@
 
 import warnings
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -42,9 +43,9 @@ def test_sums_are_those_of_eigenvectors(k, spread, rng, eager, monkeypatch):
     assert np.abs(found.logs - plain.logs).max() < 201 * min(worst, 1e-9)
 
 
-@pytest.mark.parametrize("n", [1, 2, 63, 64, 65, 2049])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 65, 2049])
 def test_each_record_counts_once(n, rng, eager):
-    for k in (3, 6):
+    for k in (3, 4, 6):
         points = wishart(k, n, rng)
         logs, _ = by_eigenvectors(points)
         assert np.abs(sf.SPD(k).moments(np.eye(k), points).logs - logs).max() < 1e-11 * n
@@ -90,3 +91,53 @@ def test_means_of_anisotropic_records_converge(k, rng, eager):
 def test_a_tolerance_that_is_not_reached_is_said(rng, eager):
     with pytest.warns(sf.ConvergenceWarning):
         sf.frechet_mean(sf.SPD(3), wishart(3, 100, rng), tolerance=1e-19)
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 8, 12])
+def test_faults_are_those_that_numpy_finds(k, rng, eager, monkeypatch):
+    """Nearly singular, indefinite, skew by one unit of the last digit, infinite and no numbers, in each place."""
+    space, good = sf.SPD(k), wishart(k, 40, rng)
+    points = np.concatenate([good * scale for scale in (1.0, 1e-28, 1e28)])
+    bad = []
+    for i in range(k):
+        for j in range(k):
+            for value in (np.nextafter(good[0, i, j], np.inf), np.nan, np.inf, -np.inf, -1.0):
+                if not (i == j and np.isfinite(value) and value > 0):
+                    bad.append(good[0].copy())
+                    bad[-1][i, j] = value
+    thin = rng.standard_normal((20, k, k - 1))
+    bad = np.array([*bad, *(thin @ thin.swapaxes(1, 2)), *(good[:5] - 30 * np.eye(k))])
+    mixed = np.concatenate([points, bad])[np.argsort(rng.random(len(points) + len(bad)))]
+    found = space._faults(mixed)
+    assert found.sum() >= len(bad) - 20
+    assert not space._faults(points).any()
+    assert space._faults(bad[:-25]).all()
+    assert np.array_equal(found, space._faults(np.repeat(mixed, 2, axis=0)[::2]))
+    assert np.array_equal(
+        space.moments(np.eye(k), points).logs, space.moments(np.eye(k), np.asfortranarray(points)).logs
+    )
+    monkeypatch.setattr(spd, "compiled", lambda *_: None)
+    assert np.array_equal(
+        space._faults(np.concatenate([points, bad[:-25], bad[-5:]])), [False] * 120 + [True] * (len(bad) - 20)
+    )
+
+
+@pytest.mark.parametrize("k", [3, 4, 8])
+def test_rounding_is_within_what_is_allowed_for_it(k, rng, eager):
+    """Of single records with condition numbers up to those that go to eigenvectors, against thirty digits."""
+    space, worst = sf.SPD(k), 0.0
+    for width in (0.1, 1.0, 4.0, 8.0, 11.0):
+        for _ in range(3):
+            q = np.linalg.qr(rng.standard_normal((k, k)))[0]
+            t = width * (rng.random(k) - 0.5)
+            t[:2] = -width / 2, width / 2
+            point = (q * np.exp(t)) @ q.T
+            point = (point + point.T) / 2
+            with mpmath.workdps(30):
+                values, vectors = mpmath.eigsy(mpmath.matrix(point.tolist()))
+                logs = vectors * mpmath.diag([mpmath.log(v) for v in values]) * vectors.T
+                exact = np.array(logs.tolist(), dtype=float)
+            found = space.moments(np.eye(k), point[None])
+            allowed = found.error + space.rounding_error(np.eye(k), float(np.linalg.norm(t)))
+            worst = max(worst, float(np.linalg.norm(found.logs - exact)) / allowed)
+    assert worst < 0.5

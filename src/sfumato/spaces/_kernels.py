@@ -31,6 +31,11 @@ def _compile(function: Any) -> Any:
     return numba.njit(fastmath=FAST, cache=True, nogil=True, error_model="numpy")(function)
 
 
+def _inside(function: Any) -> Any:
+    """A piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices."""
+    return numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)(function)
+
+
 def _instructions(function: Any) -> Any:
     """A piece of a loop that is written in the processor's own vectors."""
     return intrinsic(function)

@@ -1,8 +1,8 @@
 """Compiled loops for covariance matrices; see ``_kernels.py``.
 
-Those larger than 2×2 are worked on side by side, LANES records in a row of an array for each entry, so that the compiler makes
-vector instructions of every loop over records.  Entries are in tiles of 4×4, tile (i, j), j ≤ i, being the (i(i + 1)/2 + j)th;
-those on the diagonal are whole, and the last row of tiles is filled up with the identity.
+Matrices larger than 2×2 are worked on eight at a time, each of their entries being one vector of eight numbers: code reads as
+if it were for one matrix.  Lower triangles are kept by rows; to be inverted, they are filled up with rows of the identity to a
+multiple of four.  Records and weights must lie side by side in memory.
 """
 
 from __future__ import annotations
@@ -12,11 +12,12 @@ from typing import Any
 
 import numpy as np
 
-from ._kernels import TINY, _compile, _sum
+from ._kernels import TINY, _compile, _inside, _sum
+from ._lanes import LANES, all_of, below, gather, get, lane, log, put, root, sum_of, where_positive, where_zero
 from .base import RUN, Array
 
-LANES = 64  # records side by side
-TILE = 16 * LANES
+NUMBER = 8  # bytes
+WIDTH = NUMBER * LANES
 
 
 @_compile
@@ -115,324 +116,287 @@ def plane_moments(points: Array, inverse: Array, series: Any, widest: float) -> 
     return total
 
 
-@_compile
+@_inside
 def _entry(i: int, j: int) -> Any:
-    """Where the lanes of entry (i, j), i ≥ j, or of one in a tile on the diagonal, begin."""
-    return ((i // 4) * (i // 4 + 1) // 2 + j // 4) * TILE + (4 * (i % 4) + j % 4) * LANES
+    """Where entry (i, j) of a triangle is, i ≥ j, in bytes from its beginning."""
+    return WIDTH * (i * (i + 1) // 2 + j)
 
 
-@_compile
-def _set(rows: Array, value: float, count: int) -> None:
-    for start in range(0, len(rows), LANES):
-        row = rows[start : start + LANES]
-        for z in range(count):
-            row[z] = value
+def room(k: int) -> Array:
+    """Room for eight k×k matrices twice, for their triangles four times, and for four columns; and to begin where the
+    processor likes to."""
+    full = (k + 3) // 4 * 4
+    return np.empty(LANES * (2 * k * k + 2 * full * (full + 1) + 4 * full + 1))
 
 
-@_compile
-def _add_inverse(w: Array, x: float, y: float, factor: float, shift: float, out: Array, count: int) -> None:
-    """shift + factor·(x·w + y)⁻¹ for tiles (a; b, c; d, e, f; g, h, i, j), by halves; added to ``out``."""
-    for z in range(count):
-        a, b, c = x * w[z] + y, x * w[4 * LANES + z], x * w[5 * LANES + z] + y
-        d, e, f = x * w[8 * LANES + z], x * w[9 * LANES + z], x * w[10 * LANES + z] + y
-        g, h, i, j = x * w[12 * LANES + z], x * w[13 * LANES + z], x * w[14 * LANES + z], x * w[15 * LANES + z] + y
-        r = 1.0 / (a * c - b * b)
-        p, q, s = c * r, -b * r, a * r
-        d0, d1, g0, g1 = d * p + e * q, d * q + e * s, g * p + h * q, g * q + h * s
-        f, i, j = f - d0 * d - d1 * e, i - g0 * d - g1 * e, j - g0 * g - g1 * h
-        r = factor / (f * j - i * i)
-        f, i, j = j * r, -i * r, f * r
-        d, e, g, h = -(f * d0 + i * g0), -(f * d1 + i * g1), -(i * d0 + j * g0), -(i * d1 + j * g1)
-        b = factor * q - d0 * e - g0 * h
-        out[z] += shift + factor * p - d0 * d - g0 * g
-        out[LANES + z] += b
-        out[2 * LANES + z] += d
-        out[3 * LANES + z] += g
-        out[4 * LANES + z] += b
-        out[5 * LANES + z] += shift + factor * s - d1 * e - g1 * h
-        out[6 * LANES + z] += e
-        out[7 * LANES + z] += h
-        out[8 * LANES + z] += d
-        out[9 * LANES + z] += e
-        out[10 * LANES + z] += shift + f
-        out[11 * LANES + z] += i
-        out[12 * LANES + z] += g
-        out[13 * LANES + z] += h
-        out[14 * LANES + z] += i
-        out[15 * LANES + z] += shift + j
+@_inside
+def _places(room: Array, k: int) -> Any:
+    full, begin = (k + 3) // 4 * 4, (room.ctypes.data + WIDTH - 1) // WIDTH * WIDTH
+    y, half = begin, begin + WIDTH * k * k
+    w = half + WIDTH * k * k
+    m = w + _entry(full, 0)
+    logs, part = m + _entry(full, 0), m + 2 * _entry(full, 0)
+    return y, half, w, m, logs, part, part + _entry(full, 0)
 
 
-@_compile
-def _add_inverse3(w: Array, x: float, y: float, factor: float, shift: float, out: Array, count: int) -> None:
-    """The same for 3×3 matrices in a tile, from their cofactors; only below the diagonal."""
-    for z in range(count):
-        a, b, c = x * w[z] + y, x * w[4 * LANES + z], x * w[5 * LANES + z] + y
-        d, e, f = x * w[8 * LANES + z], x * w[9 * LANES + z], x * w[10 * LANES + z] + y
-        p, q, s = c * f - e * e, d * e - b * f, b * e - c * d
-        r = factor / (a * p + b * q + d * s)
-        out[z] += shift + p * r
-        out[4 * LANES + z] += q * r
-        out[5 * LANES + z] += shift + (a * f - d * d) * r
-        out[8 * LANES + z] += s * r
-        out[9 * LANES + z] += (b * d - a * e) * r
-        out[10 * LANES + z] += shift + (a * c - b * b) * r
-
-
-@_compile
-def _add_product(out: Array, sign: float, a: Array, b: Array, count: int) -> None:
-    """out ± a·bᵀ into ``out``, for tiles; two of their rows at a time, which share what is read of b."""
-    for start in range(0, TILE, 8 * LANES):
-        x, y = a[start : start + 8 * LANES], out[start : start + 8 * LANES]
-        for z in range(count):
-            p, q, r, s = sign * x[z], sign * x[LANES + z], sign * x[2 * LANES + z], sign * x[3 * LANES + z]
-            t, u, v, w = (
-                sign * x[4 * LANES + z],
-                sign * x[5 * LANES + z],
-                sign * x[6 * LANES + z],
-                sign * x[7 * LANES + z],
-            )
-            c, d, e, f = b[z], b[LANES + z], b[2 * LANES + z], b[3 * LANES + z]
-            y0, y4 = p * c + q * d + r * e + s * f, t * c + u * d + v * e + w * f
-            c, d, e, f = b[4 * LANES + z], b[5 * LANES + z], b[6 * LANES + z], b[7 * LANES + z]
-            y1, y5 = p * c + q * d + r * e + s * f, t * c + u * d + v * e + w * f
-            c, d, e, f = b[8 * LANES + z], b[9 * LANES + z], b[10 * LANES + z], b[11 * LANES + z]
-            y2, y6 = p * c + q * d + r * e + s * f, t * c + u * d + v * e + w * f
-            c, d, e, f = b[12 * LANES + z], b[13 * LANES + z], b[14 * LANES + z], b[15 * LANES + z]
-            y3, y7 = p * c + q * d + r * e + s * f, t * c + u * d + v * e + w * f
-            y[z] += y0
-            y[LANES + z] += y1
-            y[2 * LANES + z] += y2
-            y[3 * LANES + z] += y3
-            y[4 * LANES + z] += y4
-            y[5 * LANES + z] += y5
-            y[6 * LANES + z] += y6
-            y[7 * LANES + z] += y7
-
-
-@_compile
-def _copy(tile: Array, turned: bool, sign: float, out: Array, count: int) -> None:
-    for r in range(4):
-        for c in range(4):
-            s, t = 4 * c + r if turned else 4 * r + c, 4 * r + c
-            x, y = tile[s * LANES : (s + 1) * LANES], out[t * LANES : (t + 1) * LANES]
-            for z in range(count):
-                y[z] = sign * x[z]
-
-
-@_compile
-def _negative_inverse(m: Array, room: Any, count: int) -> None:
-    """−m⁻¹ into ``m``, by sweeping out one tile of the diagonal after the other (Gauss and Jordan)."""
-    pivot, column, ratio = room
-    size = len(column)
-    for p in range(size):
-        here = m[_entry(4 * p, 4 * p) : _entry(4 * p, 4 * p) + TILE]
-        _set(pivot, 0.0, count)
-        _add_inverse(here, 1.0, 0.0, 1.0, 0.0, pivot, count)
-        for i in range(size):
-            if i != p:
-                start = _entry(4 * max(i, p), 4 * min(i, p))
-                _copy(m[start : start + TILE], i < p, 1.0, column[i], count)
-                _set(ratio[i], 0.0, count)
-                _add_product(ratio[i], 1.0, column[i], pivot, count)
-        for i in range(size):
-            for j in range(i + 1):
-                if i != p and j != p:
-                    start = _entry(4 * i, 4 * j)
-                    _add_product(m[start : start + TILE], -1.0, ratio[i], column[j], count)
-        for i in range(size):
-            if i != p:
-                start = _entry(4 * max(i, p), 4 * min(i, p))
-                _copy(ratio[i], i < p, 1.0, m[start : start + TILE], count)
-        _copy(pivot, False, -1.0, here, count)
-
-
-@_compile
-def _add_node(w: Array, k: int, x: float, factor: float, m: Array, room: Any, logs: Array, count: int) -> None:
-    """factor·(1 − (x·w + 1 − x)⁻¹), added to ``logs``."""
-    size = len(room[1])
-    if k == 3:
-        _add_inverse3(w, x, 1.0 - x, -factor, factor, logs, count)
-        return
-    if size == 1:
-        _add_inverse(w, x, 1.0 - x, -factor, factor, logs, count)
-        return
-    for step in range(2):
-        t = 0
-        for i in range(size):
-            for j in range(i + 1):
-                for r in range(16):
-                    a, b, c = w[t : t + LANES], m[t : t + LANES], logs[t : t + LANES]
-                    one = 1.0 if i == j and r % 5 == 0 else 0.0
-                    for z in range(count):
-                        if step == 0:
-                            b[z] = x * a[z] + (1.0 - x) * one
-                        else:
-                            c[z] += factor * (b[z] + one)
-                    t += LANES
-        if step == 0:
-            _negative_inverse(m, room, count)
-
-
-@_compile
-def _largest(a: Array, extra: float, k: int, mean: Array, out: Array, count: int) -> None:
-    """A bound on the largest eigenvalue of a + extra into ``out``: the mean of all, plus √(k − 1) times their root mean
-    square distance from it (Samuelson 1968); a millionth more for rounding."""
-    _set(mean, 0.0, count)
-    _set(out, 0.0, count)
-    for i in range(k):
-        row = a[_entry(i, i) : _entry(i, i) + LANES]
-        for z in range(count):
-            mean[z] += row[z] / k
+@_inside
+def _fill(points: Array, first: int, y: int) -> None:
+    """Eight matrices, the last one again where there are no more."""
+    n, k = points.shape[0], points.shape[1]
+    start, size = points.ctypes.data + NUMBER * first * k * k, NUMBER * k * k
     for i in range(k):
         for j in range(i + 1):
-            row = a[_entry(i, j) : _entry(i, j) + LANES]
-            shift, times = (1.0, 1.0) if i == j else (0.0, 2.0)
-            for z in range(count):
-                d = row[z] - shift * mean[z]
-                out[z] += times * d * d
-    for z in range(count):
-        out[z] = (mean[z] + extra + math.sqrt(out[z] * (k - 1) / k)) * (1 + 1e-6)
+            entries = gather(start + NUMBER * (i * k + j), size, min(LANES, n - first))
+            put(y + WIDTH * (i * k + j), entries)
+            put(y + WIDTH * (j * k + i), entries)
 
 
-@_compile
-def _room(k: int) -> Any:
-    """Arrays for tiles: matrices with the identity beyond row k, two more of the kind, and what a sweep needs."""
-    size = (k + 3) // 4
-    w = np.zeros(size * (size + 1) // 2 * TILE)
-    for i in range(k, 4 * size):
-        _set(w[_entry(i, i) : _entry(i, i) + LANES], 1.0, LANES)
-    return w, w.copy(), w.copy(), (np.empty(TILE), np.empty((size, TILE)), np.empty((size, TILE)))
-
-
-@_compile
-def _fill(white: Array, k: int, w: Array) -> Any:
-    """A few matrices, one in a column with its lower triangle by rows, into tiles; how many."""
-    count = white.shape[1]
+@_inside
+def _whiten(y: int, inverse: Array, half: int, w: int) -> None:
+    """L⁻¹yL⁻ᵀ, from the inverse of L."""
+    k = len(inverse)
     for i in range(k):
-        for j in range(min(k, 4 * (i // 4) + 4)):
-            low, high = min(i, j), max(i, j)
-            source, row = white[high * (high + 1) // 2 + low], w[_entry(i, j) : _entry(i, j) + LANES]
-            for z in range(count):
-                row[z] = source[z]
-    return count
+        for j in range(k):
+            s = all_of(0.0)
+            for q in range(i + 1):
+                s = s + all_of(inverse[i, q]) * get(y + WIDTH * (q * k + j))
+            put(half + WIDTH * (i * k + j), s)
+    for i in range(k):
+        for j in range(i + 1):
+            s = all_of(0.0)
+            for q in range(j + 1):
+                s = s + all_of(inverse[j, q]) * get(half + WIDTH * (i * k + q))
+            put(w + _entry(i, j), s)
+
+
+@_inside
+def _fill_up(m: int, k: int) -> None:
+    for i in range(k, (k + 3) // 4 * 4):
+        for j in range(i + 1):
+            put(m + _entry(i, j), all_of(1.0 if j == i else 0.0))
+
+
+@_inside
+def _combine(w: int, x: float, k: int, m: int) -> None:
+    """x·w + 1 − x, filled up."""
+    for place in range(0, _entry(k, 0), WIDTH):
+        put(m + place, all_of(x) * get(w + place))
+    for i in range(k):
+        put(m + _entry(i, i), get(m + _entry(i, i)) + all_of(1.0 - x))
+    _fill_up(m, k)
+
+
+@_inside
+def _inverse(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any, j: Any, fine: Any) -> Any:
+    """The inverse of 4×4 matrices (a; b, c; d, e, f; g, h, i, j), by halves; and ``fine`` where they are positive definite, 0
+    elsewhere."""
+    zero, first = all_of(0.0), a * c - b * b
+    one = all_of(1.0) / first
+    p, q, s = c * one, zero - b * one, a * one
+    d0, d1, g0, g1 = d * p + e * q, d * q + e * s, g * p + h * q, g * q + h * s
+    f, i, j = f - d0 * d - d1 * e, i - g0 * d - g1 * e, j - g0 * g - g1 * h
+    second = f * j - i * i
+    fine = where_positive(a, where_positive(first, where_positive(f, where_positive(second, fine))))
+    one = all_of(1.0) / second
+    f, i, j = j * one, zero - i * one, f * one
+    d, e, g, h = f * d0 + i * g0, f * d1 + i * g1, i * d0 + j * g0, i * d1 + j * g1
+    a, b, c = p + d0 * d + g0 * g, q + d0 * e + g0 * h, s + d1 * e + g1 * h
+    return a, b, c, zero - d, zero - e, f, zero - g, zero - h, i, j, fine
+
+
+@_inside
+def _negative_inverse(m: int, k: int, u: int) -> Any:
+    """−m⁻¹ in the place of m, by sweeping out four rows and columns after the other (Gauss and Jordan); 1 where m is positive
+    definite, 0 elsewhere."""
+    k, fine = (k + 3) // 4 * 4, all_of(1.0)
+    v, w, x = u + WIDTH * k, u + 2 * WIDTH * k, u + 3 * WIDTH * k
+    for p in range(0, k, 4):
+        q, r, s, t = m + _entry(p, p), m + _entry(p + 1, p), m + _entry(p + 2, p), m + _entry(p + 3, p)
+        i, j, o = get(t + WIDTH), get(t + 2 * WIDTH), get(t + 3 * WIDTH)
+        some = get(q), get(r), get(r + WIDTH), get(s), get(s + WIDTH), get(s + 2 * WIDTH), get(t), i, j, o
+        a, b, c, d, e, f, g, h, i, j, fine = _inverse(*some, fine)
+        for n in range(k):
+            put(u + WIDTH * n, get(m + _entry(max(n, p), min(n, p))))
+            put(v + WIDTH * n, get(m + _entry(max(n, p + 1), min(n, p + 1))))
+            put(w + WIDTH * n, get(m + _entry(max(n, p + 2), min(n, p + 2))))
+            put(x + WIDTH * n, get(m + _entry(max(n, p + 3), min(n, p + 3))))
+        for n in range(k):
+            if not p <= n < p + 4:
+                at = WIDTH * n
+                o0, o1, o2, o3 = get(u + at), get(v + at), get(w + at), get(x + at)
+                r0, r1 = a * o0 + b * o1 + d * o2 + g * o3, b * o0 + c * o1 + e * o2 + h * o3
+                r2, r3 = d * o0 + e * o1 + f * o2 + i * o3, g * o0 + h * o1 + i * o2 + j * o3
+                row = m + _entry(n, 0)
+                for at in range(0, WIDTH * (n + 1), WIDTH):
+                    less = r0 * get(u + at) + r1 * get(v + at) + r2 * get(w + at) + r3 * get(x + at)
+                    put(row + at, get(row + at) - less)
+                put(m + _entry(max(n, p), min(n, p)), r0)
+                put(m + _entry(max(n, p + 1), min(n, p + 1)), r1)
+                put(m + _entry(max(n, p + 2), min(n, p + 2)), r2)
+                put(m + _entry(max(n, p + 3), min(n, p + 3)), r3)
+        some = a, b, c, d, e, f, g, h, i, j
+        for n in range(4):
+            for at in range(n + 1):
+                put(m + _entry(p + n, p + at), all_of(0.0) - some[n * (n + 1) // 2 + at])
+    return fine
+
+
+@_inside
+def _add_node(w: int, k: int, x: float, factor: float, m: int, logs: int, u: int) -> None:
+    """−factor·(x·w + 1 − x)⁻¹, added to ``logs``; of 3×3 matrices from their cofactors."""
+    if k == 3:
+        s, r = all_of(x), all_of(1.0 - x)
+        a, b, c = s * get(w) + r, s * get(w + WIDTH), s * get(w + 2 * WIDTH) + r
+        d, e, f = s * get(w + 3 * WIDTH), s * get(w + 4 * WIDTH), s * get(w + 5 * WIDTH) + r
+        p, q, s = c * f - e * e, d * e - b * f, b * e - c * d
+        r = all_of(-factor) / (a * p + b * q + d * s)
+        put(logs, get(logs) + p * r)
+        put(logs + WIDTH, get(logs + WIDTH) + q * r)
+        put(logs + 2 * WIDTH, get(logs + 2 * WIDTH) + (a * f - d * d) * r)
+        put(logs + 3 * WIDTH, get(logs + 3 * WIDTH) + s * r)
+        put(logs + 4 * WIDTH, get(logs + 4 * WIDTH) + (b * d - a * e) * r)
+        put(logs + 5 * WIDTH, get(logs + 5 * WIDTH) + (a * c - b * b) * r)
+    else:
+        _combine(w, x, k, m)
+        _negative_inverse(m, k, u)
+        for place in range(0, _entry(k, 0), WIDTH):
+            put(logs + place, get(logs + place) + all_of(factor) * get(m + place))
+
+
+@_inside
+def _largest(a: int, k: int) -> Any:
+    """A bound on the largest |eigenvalue| of matrices of one sign: the mean of all, and √(k − 1) times their root mean square
+    distance from it (Samuelson 1968); a millionth more for rounding."""
+    mean, square = all_of(0.0), all_of(0.0)
+    for i in range(k):
+        mean = mean + get(a + _entry(i, i))
+    mean = mean * all_of(1.0 / k)
+    for i in range(k):
+        d = get(a + _entry(i, i)) - mean
+        square = square + d * d
+        for j in range(i):
+            d = get(a + _entry(i, j))
+            square = square + (d + d) * d
+    return (root(mean * mean) + root(square * all_of((k - 1) / k))) * all_of(1 + 1e-6)
+
+
+@_inside
+def _clear(begin: int, k: int) -> None:
+    for place in range(begin, begin + _entry(k, 0), WIDTH):
+        put(place, all_of(0.0))
+
+
+@_inside
+def _whole(triangle: int, k: int) -> Any:
+    """The sum of eight matrices."""
+    total = np.empty((k, k))
+    for i in range(k):
+        for j in range(i + 1):
+            total[i, j] = total[j, i] = sum_of(get(triangle + _entry(i, j)))
+    return total
 
 
 @_compile
-def matrix_inverses(white: Array, k: int) -> Any:
-    """The sum of w⁻¹ over k×k matrices w, one in a column of ``white`` with its lower triangle by rows."""
-    n = white.shape[1]
-    w, m, inverses, room = _room(k)
-    total = np.zeros((k, k))
-    for start in range(0, n, LANES):
-        count = _fill(white[:, start : start + LANES], k, w)
-        _set(inverses, 0.0, LANES)
-        _add_node(w, k, 1.0, -1.0, m, room, inverses, count)
-        for i in range(k):
-            for j in range(i + 1):
-                row = inverses[_entry(i, j) : _entry(i, j) + LANES]
-                s = 0.0
-                for z in range(count):
-                    s += row[z]
-                total[i, j] += s
-        total += count * np.eye(k)
-    return total + np.tril(total, -1).T
+def matrix_inverses(points: Array, inverse: Array, room: Array) -> Any:
+    """The sum of w⁻¹ over matrices w = L⁻¹yL⁻ᵀ."""
+    n, k = points.shape[0], points.shape[1]
+    y, half, w, m, logs, part, u = _places(room, k)
+    _clear(part, k)
+    for first in range(0, n, LANES):
+        _fill(points, first, y)
+        _whiten(y, inverse, half, w)
+        _clear(logs, k)
+        _add_node(w, k, 1.0, -1.0, m, logs, u)
+        there = below(min(LANES, n - first))
+        for place in range(0, _entry(k, 0), WIDTH):
+            put(part + place, get(part + place) + where_positive(there, get(logs + place)))
+    return _whole(part, k)
 
 
 @_compile
-def matrix_moments(white: Array, k: int, weights: Array, wide: Any, widths: Array, counts: Any, rules: Array) -> Any:
-    """Weighted sums over matrices w, given as above, of Log w, of its squared length, of its squared trace, and of one; those
-    with a spectrum wider than all ``widths`` are left out and marked in ``wide``.
+def matrix_moments(
+    points: Array, weights: Array, inverse: Array, widths: Array, counts: Any, rules: Array, room: Array
+) -> Any:
+    """Sums over matrices w = L⁻¹yL⁻ᵀ, with weights for each record or one for all, of Log w, of its squared length, of its
+    squared trace, and of one; and which were left out, as their spectrum is wider than all ``widths``.
 
     Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of ``rules`` for the first of ``widths``
-    not below λ₁/λₖ of any of LANES records, c² = λ₁λₖ, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹.
+    not below λ₁/λₖ of any of eight records, c² = λ₁λₖ, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹.
     """
-    n = white.shape[1]
-    w, m, logs, room = _room(k)
-    high, low, mean, level, share = np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES), np.empty(LANES)
-    total, part = np.zeros((k, k)), np.zeros((k, k))
-    sums, part_sums = np.zeros(3), np.zeros(3)
-    for start in range(0, n, LANES):
-        count = _fill(white[:, start : start + LANES], k, w)
-        _set(logs, 0.0, count)
-        _add_node(w, k, 1.0, -1.0, m, room, logs, count)
-        _largest(w, 0.0, k, mean, high, count)
-        _largest(logs, 1.0, k, mean, low, count)
-        widest = 1.0
-        for z in range(count):
-            share[z] = weights[start + z]
-            width = high[z] * low[z]
-            wide[start + z] = not width <= widths[-1]
-            if wide[start + z]:
-                share[z] = level[z] = high[z] = 0.0
+    n, k = points.shape[0], points.shape[1]
+    y, half, w, m, logs, part, u = _places(room, k)
+    total, sums, wide, each = np.zeros((k, k)), np.zeros(3), np.zeros(n, dtype=np.bool_), NUMBER * (len(weights) > 1)
+    for start in range(0, n, RUN):
+        _clear(part, k)
+        square = trace = weight = all_of(0.0)
+        for first in range(start, min(start + RUN, n), LANES):
+            _fill(points, first, y)
+            _whiten(y, inverse, half, w)
+            _clear(logs, k)
+            _add_node(w, k, 1.0, 1.0, m, logs, u)
+            high, low = _largest(w, k), _largest(logs, k)
+            width, ratio, count = high * low, high / low, min(LANES, n - first)
+            fine = where_positive(all_of(widths[-1]) - width, where_positive(ratio, all_of(1.0)))
+            scale, level = all_of(1.0) / root(ratio), where_positive(fine, all_of(0.5) * log(ratio))
+            share = where_positive(fine, gather(weights.ctypes.data + each * first, each, count))
+            if count < LANES:
+                share = share * below(count)
+            row, widest = 0, 1.0
+            for z in range(LANES):
+                widest = max(widest, lane(where_positive(fine, width), z))
+                if not lane(fine, z) > 0.0:
+                    wide[min(first + z, n - 1)] = True
+            while widths[row] < widest:
+                row += 1
+            for place in range(0, _entry(k, 0), WIDTH):
+                put(w + place, where_positive(fine, get(w + place) * scale))
+            _clear(logs, k)
+            for j in range(counts[row]):
+                _add_node(w, k, rules[row, 0, j], rules[row, 1, j], m, logs, u)
+                level = level + all_of(rules[row, 1, j])
+            more, mean = _add_log(logs, level, share, k, part)
+            square, trace, weight = square + share * more, trace + share * mean * mean, weight + share
+        total += _whole(part, k)
+        sums += np.array([sum_of(square), sum_of(trace), sum_of(weight)])
+    return total, sums, wide
+
+
+@_inside
+def _add_log(logs: int, level: Any, share: Any, k: int, part: int) -> Any:
+    """share·(logs + level), added to ``part``; the squared lengths and the traces of logs + level."""
+    square = trace = all_of(0.0)
+    for i in range(k):
+        for j in range(i + 1):
+            entry = get(logs + _entry(i, j))
+            if i == j:
+                entry = entry + level
+                trace = trace + entry
+                square = square + entry * entry
             else:
-                widest = max(widest, width)
-                level[z] = 0.5 * math.log(high[z] / low[z])
-                high[z] = math.sqrt(low[z] / high[z])
-        row = 0
-        while widths[row] < widest:
-            row += 1
-        for i in range(k):
-            for j in range(min(k, 4 * (i // 4) + 4)):
-                entries = w[_entry(i, j) : _entry(i, j) + LANES]
-                for z in range(count):
-                    entries[z] *= high[z]
-                    if high[z] == 0.0:
-                        entries[z] = 1.0 if i == j else 0.0
-        _set(logs, 0.0, count)
-        for j in range(counts[row]):
-            _add_node(w, k, rules[row, 0, j], rules[row, 1, j], m, room, logs, count)
-        _set(mean, 0.0, count)
-        _set(high, 0.0, count)
-        for i in range(k):
-            for j in range(i + 1):
-                entries = logs[_entry(i, j) : _entry(i, j) + LANES]
-                shift, times = (1.0, 1.0) if i == j else (0.0, 2.0)
-                s = 0.0
-                for z in range(count):
-                    entry = entries[z] + shift * level[z]
-                    mean[z] += shift * entry
-                    high[z] += times * entry * entry
-                    s += share[z] * entry
-                part[i, j] += s
-        for z in range(count):
-            part_sums[0] += share[z] * high[z]
-            part_sums[1] += share[z] * mean[z] * mean[z]
-            part_sums[2] += share[z]
-        if (start + LANES) % RUN == 0 or start + LANES >= n:
-            total += part
-            sums += part_sums
-            part[:] = 0.0
-            part_sums[:] = 0.0
-    return total + np.tril(total, -1).T, sums
+                square = square + (entry + entry) * entry
+            put(part + _entry(i, j), get(part + _entry(i, j)) + share * entry)
+    return square, trace
 
 
 @_compile
-def matrix_faults(points: Array, least: float) -> Any:
-    """Which matrices need a closer look: all but those that are exactly symmetric and that Cholesky's algorithm finds positive
-    definite by the margin ``least`` after scaling their diagonal to one."""
+def matrix_faults(points: Array, least: float, room: Array) -> Any:
+    """Which matrices need a closer look: all but those that are exactly symmetric and positive definite by the margin
+    ``least``, relative to their diagonal."""
     n, k = points.shape[0], points.shape[1]
+    _, _, _, m, _, _, u = _places(room, k)
     faults = np.zeros(n, dtype=np.bool_)
-    factor = np.empty((k, k))
-    scale = np.empty(k)
-    for m in range(n):
-        bad = False
+    for first in range(0, n, LANES):
+        start, count, same = points.ctypes.data + NUMBER * first * k * k, min(LANES, n - first), all_of(1.0)
         for i in range(k):
-            if not (points[m, i, i] > 0.0 and points[m, i, i] < math.inf):
-                bad = True
-            scale[i] = 1.0 / math.sqrt(points[m, i, i])
-        for i in range(k):
-            for j in range(i):
-                bad = bad or points[m, i, j] != points[m, j, i]
-        if not bad:
-            for i in range(k):
-                for j in range(i + 1):
-                    s = points[m, i, j] * scale[i] * scale[j] - (least if i == j else 0.0)
-                    for q in range(j):
-                        s -= factor[i, q] * factor[j, q]
-                    if i == j:
-                        bad = bad or not s > 0.0
-                        factor[i, i] = math.sqrt(s) if s > 0.0 else 1.0
-                    else:
-                        factor[i, j] = s / factor[j, j]
-        faults[m] = bad
+            for j in range(i + 1):
+                here = gather(start + NUMBER * (i * k + j), NUMBER * k * k, count)
+                skew = here - gather(start + NUMBER * (j * k + i), NUMBER * k * k, count)
+                same = where_zero(skew, same)
+                put(m + _entry(i, j), here * all_of(1.0 - least) if i == j else here)
+        _fill_up(m, k)
+        fine = where_positive(same, _negative_inverse(m, k, u))
+        for i in range(k):  # an infinite variance has none
+            fine = where_positive(all_of(0.0) - get(m + _entry(i, i)), fine)
+        for z in range(count):
+            faults[first + z] = not lane(fine, z) > 0.0
     return faults

@@ -17,7 +17,6 @@ from scipy.linalg.lapack import dtrtri
 
 from ._curvature import WIDEST, artanh_series, coth_excess, log_rules
 from .base import (
-    CACHE,
     MANY,
     RUN,
     Array,
@@ -39,7 +38,6 @@ from .embedding import Embedding, TriangleEmbedding
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 _Sums = tuple[float, Array, Array, float, float]
 METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
-COMPILED = 16  # matrices up to this size are multiplied by our own loops, larger ones by BLAS
 
 
 @dataclass(frozen=True, init=False)
@@ -101,10 +99,10 @@ class SPD(Space):
     def _faults(self, array: Array) -> NDArray[np.bool_]:
         """Which matrices need a closer look: all but those that are exactly symmetric and clearly positive definite."""
         least = 8 * self.size * np.finfo(float).eps
-        if self.size <= COMPILED and array.size >= MANY and (kernels := compiled("_spd_kernels")):
-            return np.asarray(
-                kernels.plane_faults(array, 2 * least) if self.size == 2 else kernels.matrix_faults(array, least)
-            )
+        if array.size >= MANY and (kernels := compiled("_spd_kernels")):
+            if self.size == 2:
+                return np.asarray(kernels.plane_faults(array, 2 * least))
+            return np.asarray(kernels.matrix_faults(_side_by_side(array), least, kernels.room(self.size)))
         diagonal = np.diagonal(array, axis1=1, axis2=2)
         found = ~((diagonal > 0) & np.isfinite(diagonal)).all(axis=1) | (array != _t(array)).any(axis=(1, 2))
         with np.errstate(all="ignore"):
@@ -212,24 +210,6 @@ class SPD(Space):
         return TriangleEmbedding(self.dim, self.size)
 
     # -- means -----------------------------------------------------------------------------------------------------
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and self.size > 1 and len(points) * self.size**2 >= MANY:
-            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
-        w, k = uniform_weights(len(points), weights), self.size
-        factors = np.linalg.cholesky(bases)
-        inverses = _inverse(factors)
-        total = np.zeros(bases.shape)
-        for some in blocks(len(bases), 4 * len(points) * k * k):
-            inverse = inverses[some][:, None]
-            total[some] = in_pairs(
-                operator.add,
-                (
-                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ _t(inverse))))
-                    for part in runs(len(points), 4 * k * k * (some.stop - some.start))
-                ),
-            )
-        return _symmetric(factors @ total @ _t(factors))
-
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """The geometric mean of the arithmetic and the harmonic mean."""
         w = uniform_weights(len(points), weights)
@@ -237,7 +217,7 @@ class SPD(Space):
         inverse = _inverse(factor)
         kernels = compiled("_spd_kernels") if weights is None and self.size > 2 and points.size >= MANY else None
         if kernels is not None:
-            inverses = kernels.matrix_inverses(_columns(inverse)(points), self.size) / len(points)
+            inverses = kernels.matrix_inverses(_side_by_side(points), inverse, kernels.room(self.size)) / len(points)
         else:
             inverses = (
                 factor.T
@@ -303,13 +283,12 @@ class SPD(Space):
             return float(n), logs, hessian, 2 * float(square + alpha * alpha / n), 0.0
         accuracy = max(accuracy, 1e-15 * np.sqrt(k))
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
-        w, wide, columns = np.ones(n) if weights is None else weights, np.zeros(n, dtype=bool), _columns(inverse)
-
-        def of_part(part: slice) -> tuple[Any, ...]:
-            return tuple(kernels.matrix_moments(columns(points[part]), k, w[part], wide[part], *rules))
-
-        logs, (square, trace_square, weight) = in_pairs(
-            add_each, map(of_part, blocks(n, k * k, max(CACHE // 4, 256 * k * k)))
+        logs, (square, trace_square, weight), wide = kernels.matrix_moments(
+            _side_by_side(points),
+            _side_by_side([1.0] if weights is None else weights),
+            inverse,
+            *rules,
+            kernels.room(k),
         )
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
@@ -317,7 +296,7 @@ class SPD(Space):
         if not wide.any():
             return float(weight), logs, trace, float(square), accuracy
         # a few are summed the slow way; all of them would take longer, and a clock would tell
-        slow = self._sums(points[wide], inverse, w[wide])
+        slow = self._sums(points[wide], inverse, None if weights is None else weights[wide])
         return slow[0] + weight, slow[1] + logs, slow[2] + trace, slow[3] + square, accuracy
 
     @property
@@ -411,6 +390,11 @@ def smaller_matrices(space: Space, size: int) -> dict[str, list[Space]]:
     return (parts if size > 1 else {}) | fewer_channels(space, size)
 
 
+def _side_by_side(numbers: ArrayLike) -> Array:
+    """As compiled loops that read addresses need them."""
+    return np.ascontiguousarray(numbers, dtype=np.float64)
+
+
 def _t(matrices: Points) -> Points:
     return np.swapaxes(matrices, -1, -2)
 
@@ -473,21 +457,6 @@ def _inverse_2x2(matrices: Points) -> Points:
     result[:, 0, 1] = result[:, 1, 0] = -b
     result /= ((a * c - b * b) * level)[:, None, None]
     return result
-
-
-def _columns(inverse: Array) -> Callable[[Points], Array]:
-    """The function that gives L⁻¹yL⁻ᵀ, one record in a column with its lower triangle by rows."""
-    k = len(inverse)
-    rows, columns = np.tril_indices(k)
-    if k <= 8:  # one product with a matrix of k² columns
-        table = (inverse[rows][:, :, None] * inverse[columns][:, None, :]).reshape(-1, k * k)
-        return lambda points: np.asarray(table @ points.reshape(-1, k * k).T)
-
-    def of(points: Points) -> Array:
-        white = inverse @ (points.reshape(-1, k) @ inverse.T).reshape(-1, k, k)
-        return np.ascontiguousarray(white.reshape(-1, k * k).T[rows * k + columns])
-
-    return of
 
 
 def _matrix_log(matrices: Points) -> Points:

@@ -1,0 +1,168 @@
+"""Eight numbers at once, as one value of compiled code: LLVM finds such vectors in loops over records only where it can tell
+that arrays do not overlap, which Numba cannot say.  They are read and written at addresses, as passing arrays on would count
+references to them in the innermost loops."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+from llvmlite import ir
+from numba import types
+from numba.core.typing.templates import AbstractTemplate, infer_global
+from numba.extending import lower_builtin, models, register_model
+
+from ._kernels import _instructions
+
+LANES = 8
+VECTOR = ir.VectorType(ir.DoubleType(), LANES)
+LOOSE = ("reassoc", "contract", "nsz")  # as everywhere, sums may be reordered and products fused
+
+
+class Eight(types.Type):
+    """The type of a vector."""
+
+    def __init__(self) -> None:
+        super().__init__(name="eight")
+
+
+EIGHT = Eight()
+
+
+@register_model(Eight)
+class _Model(models.PrimitiveModel):
+    def __init__(self, manager: Any, kind: Any) -> None:
+        super().__init__(manager, kind, VECTOR)  # type: ignore[no-untyped-call]
+
+
+def _operator(function: Any, name: str) -> None:
+    class Template(AbstractTemplate):
+        def generic(self, args: Any, _: Any) -> Any:
+            return EIGHT(*args) if args == (EIGHT, EIGHT) else None
+
+    def lower(_: Any, builder: Any, __: Any, args: Any) -> Any:
+        return getattr(builder, name)(*args, flags=LOOSE)
+
+    infer_global(function)(Template)  # type: ignore[no-untyped-call]
+    lower_builtin(function, Eight, Eight)(lower)  # type: ignore[no-untyped-call]
+
+
+for _function, _name in {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}.items():
+    _operator(getattr(operator, _function), _name)
+
+
+def _there(builder: Any, place: Any) -> Any:
+    return builder.inttoptr(place, VECTOR.as_pointer())
+
+
+@_instructions
+def get(_: Any, place: Any) -> Any:
+    """The eight numbers that begin at an address."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.load(_there(builder, args[0]), align=8)
+
+    return EIGHT(types.intp), code
+
+
+@_instructions
+def put(_: Any, place: Any, value: Any) -> Any:
+    """Writes eight numbers to an address."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        builder.store(args[1], _there(builder, args[0]), align=8)
+        return context.get_dummy_value()
+
+    return types.none(types.intp, EIGHT), code
+
+
+@_instructions
+def lane(_: Any, value: Any, which: Any) -> Any:
+    """One of the eight numbers."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.extract_element(args[0], builder.trunc(args[1], ir.IntType(32)))
+
+    return types.float64(EIGHT, types.intp), code
+
+
+@_instructions
+def sum_of(_: Any, value: Any) -> Any:
+    """The sum of the eight numbers, in their order."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        total = builder.extract_element(args[0], ir.IntType(32)(0))
+        for z in range(1, LANES):
+            total = builder.fadd(total, builder.extract_element(args[0], ir.IntType(32)(z)))
+        return total
+
+    return types.float64(EIGHT), code
+
+
+@_instructions
+def all_of(_: Any, number: Any) -> Any:
+    """A number eight times."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), args[0], ir.IntType(32)(0))
+        return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
+
+    return EIGHT(types.float64), code
+
+
+def _each(name: str) -> Any:
+    def of(_: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            kind = ir.FunctionType(VECTOR, [VECTOR])
+            return builder.call(builder.module.declare_intrinsic(f"llvm.{name}.v8f64", (), kind), args)
+
+        return EIGHT(EIGHT), code
+
+    return _instructions(of)
+
+
+root, log = _each("sqrt"), _each("log")
+
+
+@_instructions
+def gather(_: Any, place: Any, step: Any, count: Any) -> Any:
+    """The number at an address, and seven more that are ``step`` bytes apart; beyond ``count`` of them the last again."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        found, (start, step, count) = ir.Constant(VECTOR, ir.Undefined), args
+        last = builder.sub(count, count.type(1))
+        for z in range(LANES):
+            index = builder.select(builder.icmp_signed("<", count.type(z), last), count.type(z), last)
+            at = builder.inttoptr(builder.add(start, builder.mul(index, step)), ir.DoubleType().as_pointer())
+            found = builder.insert_element(found, builder.load(at), ir.IntType(32)(z))
+        return found
+
+    return EIGHT(types.intp, types.intp, types.intp), code
+
+
+def _where(sign: str) -> Any:
+    def of(_: Any, which: Any, value: Any) -> Any:
+        def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+            return builder.select(builder.fcmp_ordered(sign, args[0], VECTOR(None)), args[1], VECTOR(None))
+
+        return EIGHT(EIGHT, EIGHT), code
+
+    return _instructions(of)
+
+
+# a value where another is above zero, or is zero; elsewhere, also where that is not a number, zero
+where_positive, where_zero = _where(">"), _where("==")
+
+
+@_instructions
+def below(_: Any, count: Any) -> Any:
+    """Ones in the first ``count`` places, zeros beyond."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        found, one = VECTOR(None), ir.DoubleType()(1.0)
+        for z in range(LANES):
+            there = builder.icmp_signed("<", args[0].type(z), args[0])
+            found = builder.insert_element(found, builder.select(there, one, one.type(0.0)), ir.IntType(32)(z))
+        return found
+
+    return EIGHT(types.intp), code
