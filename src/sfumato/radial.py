@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from numbers import Real
 
 import numpy as np
@@ -214,4 +214,9 @@ def spread_edges(space: Space, central: float, limit: float) -> Array:
     edges = np.linspace(0.0, min(central, limit), max(CENTRAL, 2 * space.dim) + 1)
     if central < limit:
         edges = np.concatenate([edges, np.geomspace(central, limit, OUTER + 1)[1:-1], [limit]])
-    return np.union1d(edges, [t for t in bounds_of(space).radial_breaks() if 0 < t < limit])
+    return np.union1d(edges, [t for t in _breaks(space) if 0 < t < limit])
+
+
+@lru_cache(maxsize=64)
+def _breaks(space: Space) -> tuple[float, ...]:
+    return bounds_of(space).radial_breaks()

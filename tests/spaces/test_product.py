@@ -160,7 +160,7 @@ def test_a_shape_with_its_size_from_a_table(wings, tmp_path, monkeypatch, capsys
     assert np.hypot(off, 0.5 * (size[0] - log_size(wings).mean())) < release.error(0.999999) + 0.01
     page = (tmp_path / "mean.md").read_text(encoding="utf-8")
     assert "of 400 points with 2 parts (shapes, euclidean)" in page
-    assert "![What was released, in numbers.]" in page
+    assert "![Released mean of 400 points with 2 parts (shapes, euclidean), beside the public centre" in page
     assert f"| 2: euclidean | 1 | {size[0]:.6g} |" in page
     rows = SHAPES.join(wings, log_size(wings))
     rows[7, 10] = np.nan

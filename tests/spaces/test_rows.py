@@ -27,7 +27,7 @@ def path(request, monkeypatch):
     """Compiled loops from the first record on, or none at all."""
     for module in MODULES:
         if request.param == "plain":
-            monkeypatch.setattr(module, "compiled", lambda: None, raising=False)
+            monkeypatch.setattr(module, "compiled", lambda *_: None, raising=False)
         monkeypatch.setattr(module, "MANY", 1, raising=False)
 
 

@@ -170,6 +170,7 @@ def angle_over_sine(cosine: Array) -> Array:
     return result
 
 
+@lru_cache(maxsize=256)
 def angle_condition(angle: float) -> float:
     """(θ + 1 − θ·cot θ)/sin θ: how much f·y⊥, f = θ/sin θ, is off for a unit of error in y and in cos θ.  It rises from 1;
     logarithms are not asked for beyond 2.99.
