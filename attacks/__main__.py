@@ -9,7 +9,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import multiprocessing.process
 import resource
 import subprocess
 from collections.abc import Callable, Iterable, Iterator
@@ -18,6 +17,7 @@ from datetime import UTC, datetime
 from importlib import import_module
 from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any, cast
 
 from attacks.checks import ROWS, Case, Row, Settings, judged, kept
 from attacks.report import written
@@ -64,7 +64,7 @@ def ran(cases: list[tuple[str, Case]], jobs: int) -> Iterator[Row]:
     """The rows of cases as they end, so many at a time, each in a forked process: whatever it does to its own, or dies of,
     the others go on."""
     fork, todo = multiprocessing.get_context("fork"), list(reversed(cases))
-    running = dict[Connection, tuple[str, Case, multiprocessing.process.BaseProcess]]()
+    running = dict[Any, tuple[str, Case, Any]]()
     while todo or running:
         while todo and len(running) < jobs:
             section, case = todo.pop()
@@ -73,15 +73,14 @@ def ran(cases: list[tuple[str, Case]], jobs: int) -> Iterator[Row]:
             process.start()
             writing.close()
             running[reading] = section, case, process
-        for reading in wait(list(running)):
-            assert isinstance(reading, Connection)
-            section, case, process = running.pop(reading)
+        for ended in cast(list[Connection], wait(list(running))):
+            section, case, process = running.pop(ended)
             try:
-                row = reading.recv()
+                row = ended.recv()
             except EOFError:
                 process.join()
                 row = Row(section, case.name, case.control, "fail", f"its process ended with code {process.exitcode}")
-            reading.close()
+            ended.close()
             process.join()
             yield row
 
@@ -94,7 +93,8 @@ def _tell(section: str, case: Case, writing: Connection) -> None:
 
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m attacks", description="Attack the package, go on where an earlier run was stopped, and write a report."
+        prog="python -m attacks",
+        description="Attack the package, go on where an earlier run was stopped, and write a report.",
     )
     add = parser.add_argument
     add("--out", type=Path, default=Path("audit-report"), help="folder for rows and pictures (default: audit-report)")
@@ -124,7 +124,9 @@ def main(arguments: Iterable[str] | None = None) -> int:
 
     note()
     for row in ran(todo, options.jobs):
-        row = replace(row, quick=settings.quick, seed=settings.seed, commit=code, date=f"{datetime.now(UTC):%Y-%m-%d %H:%M}")
+        row = replace(
+            row, quick=settings.quick, seed=settings.seed, commit=code, date=f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
+        )
         with (options.out / ROWS).open("a") as file:
             file.write(line(row))
         done[row.section, row.name] = row

@@ -226,12 +226,21 @@ def all_searches(k: int, settings: Settings) -> list[tuple[str, Search]]:
         add(f"spread of logs / A, {space}, r={r}, R={R}", spread_ratio, space, r, R)
     for space, r, R in (
         (sphere, 0.2, 0.4), (sphere, 0.39, 0.7), (sphere, 0.75, 0.78), (PlanarShapes(landmarks=3), 0.1, 0.2),
-        (shapes, 0.2, 0.35), (shapes, 0.37, 0.39), (disk, 0.5, 1.0), (turns, 0.5, 0.9), (spd, 0.5, 1.0), (SPD(size=3), 0.5, 1.0),
+        (shapes, 0.2, 0.35), (shapes, 0.37, 0.39), (disk, 0.5, 1.0), (turns, 0.5, 0.9),
+        (spd, 0.5, 1.0), (SPD(size=3), 0.5, 1.0),
     ):  # fmt: skip
         where = f"{space}, r={r}, R={R}"
         add(f"divergence / B, {where}", divergence_ratio, space, r, R)
         add(f"the same {(R - r) / 2:g} from the mean, {where}", divergence_ratio, space, r, R, u=(R - r) / 2)
-    for space, n in ((sphere, 1000), (Sphere(dim=3), 20), (shapes, 1000), (axes, 100), (turns, 100), (disk, 100), (spd, 50)):
+    for space, n in (
+        (sphere, 1000),
+        (Sphere(dim=3), 20),
+        (shapes, 1000),
+        (axes, 100),
+        (turns, 100),
+        (disk, 100),
+        (spd, 50),
+    ):
         for share in (0.25, 0.7, 0.999):
             label = f"move of the computed mean / bound, {space}, {share:g} of the largest radius, n={n}"
             add(label, widest_mean_ratio, space, n, share)

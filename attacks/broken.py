@@ -1,5 +1,6 @@
 """More mechanisms that are wrong on purpose, for the attacks at full strength: the paper's scale, a chain that is stopped, a
-solver that errs, a draw whose time reveals the data, files that are written in place or read carelessly.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
+solver that errs, a draw whose time reveals the data, files that are
+written in place or read carelessly.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
 
 from __future__ import annotations
 

@@ -66,7 +66,9 @@ class Row:
     def mark(self) -> str:
         """The outcome in a word: a control that is convicted is as it should be."""
         passed = "CONVICTED" if self.control else "PASS"
-        return {"pass": passed, "fail": "FAIL: cleared" if self.control else "FAIL", "n/a": "does not apply"}[self.outcome]
+        return {"pass": passed, "fail": "FAIL: cleared" if self.control else "FAIL", "n/a": "does not apply"}[
+            self.outcome
+        ]
 
     def __str__(self) -> str:
         return f"{self.mark:16s}{self.section:12s}{self.name:48s}  {self.words}"
@@ -82,7 +84,9 @@ def judged(section: str, case: Case) -> Row:
         found = case.run()
     except Exception as error:  # told in its row; the other cases go on
         return Row(section, case.name, case.control, "fail", f"stopped by {type(error).__name__}: {error}")
-    outcome: Literal["pass", "fail", "n/a"] = "n/a" if found.held is None else "fail" if found.held is case.control else "pass"
+    outcome: Literal["pass", "fail", "n/a"] = (
+        "n/a" if found.held is None else "fail" if found.held is case.control else "pass"
+    )
     return Row(section, case.name, case.control, outcome, found.words, found.numbers)
 
 

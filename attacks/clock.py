@@ -64,7 +64,11 @@ def cases(settings: Settings) -> list[Case]:
     sphere = ball_on("sphere")
     ours: list[tuple[str, ManifoldMechanism, Pair]] = [
         ("release", mechanism, pair)
-        for mechanism, n in ((KNG(sphere, EPSILON / 2), 2), (KNG(sphere, EPSILON), 20), (ManifoldLaplace(sphere, EPSILON), 20))
+        for mechanism, n in (
+            (KNG(sphere, EPSILON / 2), 2),
+            (KNG(sphere, EPSILON), 20),
+            (ManifoldLaplace(sphere, EPSILON), 20),
+        )
         for pair in clock_pairs(sphere, n)
     ]
     for name in ON:

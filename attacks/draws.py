@@ -23,8 +23,8 @@ from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.regions import Ball, Ellipsoid
 
 EPSILON = 1.0
-FEW, MANY, MOST_DRAWS = 20_000, 100_000, 400_000  # draws from each data set: quick, of each pair of a space and a mechanism, and
-# where the most is asked: of four kinds of spaces, and of the broken
+# draws from each data set: quick; of every mechanism on every space; on four kinds of spaces, and of what is broken
+FEW, MANY, MOST_DRAWS = 20_000, 100_000, 400_000
 OFTEN = ("sphere", "shapes", "spd", "euclidean")
 IN_CHARTS = (1, 2, 10)  # records
 Pairs = Callable[[], Sequence[Pair]]
@@ -147,7 +147,8 @@ def _broken_cases(settings: Settings) -> list[Case]:
         ("Laplace on SPD, flat volume element", wrong_volume(spd, EPSILON, spd.space.dim - 1), spd, (2,)),
         *((name, draw, chart, IN_CHARTS) for name, draw in broken_charts(chart, EPSILON).items()),
     ]
-    return [
-        Case(f"broken: {name}", partial(by_draws, name, draw, partial(neighbours, region, sizes), region, MOST_DRAWS, settings), True)
-        for name, draw, region, sizes in suspects
-    ]
+    found = []
+    for name, draw, region, sizes in suspects:
+        pairs = partial(neighbours, region, sizes)
+        found.append(Case(f"broken: {name}", partial(by_draws, name, draw, pairs, region, MOST_DRAWS, settings), True))
+    return found

@@ -36,8 +36,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from attacks import Broken, require
-from attacks import broken
+from attacks import Broken, broken, require
 from attacks.checks import Case, Found, Settings
 from sfumato import cli, demo
 from sfumato.release import write_atomically

@@ -1,4 +1,6 @@
-"""``python -m attacks --only joint``: attacks on releases in several parts that are charged as one: each output is all of them together.
+"""``python -m attacks --only joint``: attacks on releases in several parts that are charged as one.
+
+Each output is all of them together.
 
 Data lie on a line.  An audit wants outputs with as many numbers as a record has: records come with numbers beside the first
 that are not used, or tell the public group.
@@ -137,14 +139,14 @@ def variance_with_spread(data: Array, size: int, rng: np.random.Generator, wrong
 
 
 def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
-    """The mean of sizes between 0 and 1, then their variance about it; wrong: each has all of ε."""
-    each, records = PureDP(epsilon if wrong else epsilon / 2), Records(LINE, data[:, :1])
-    means = scalar_plan(len(data), (0.0, 1.0), SIZE, each, 0).sample(records, size, rng)
+    """The mean of sizes between 0 and 1, then their variance about it; wrong: the noise is that of ten times as many records."""
+    half, records, count = PureDP(epsilon / 2), Records(LINE, data[:, :1]), 10 * len(data) if wrong else len(data)
+    means = scalar_plan(count, (0.0, 1.0), SIZE, half, 0).sample(records, size, rng)
     found = []
     for mean in np.clip(means[:, 0], 0.0, 1.0):
         far = max(mean, 1 - mean)
         squares = Records(LINE, np.minimum(np.abs(data[:, :1] - mean), far) ** 2)
-        found.append(scalar_plan(len(data), (0.0, far**2), SIZE_VARIANCE, each, 0).sample(squares, 1, rng)[0])
+        found.append(scalar_plan(count, (0.0, far**2), SIZE_VARIANCE, half, 0).sample(squares, 1, rng)[0])
     return np.concatenate([means, found], axis=1)
 
 
@@ -205,7 +207,7 @@ def joint() -> list[Joint]:
         ),
         Joint(
             "mean and variance of sizes", 2, mean_and_variance_of_sizes,
-            _pair("one of two across", 2, [[0.0]], [0.0], [1.0]), "all of ε for each",
+            _pair("one of two across", 2, [[0.0]], [0.0], [1.0]), "noise for ten times as many",
         ),
         Joint(
             "components", 3, components, _pair("one record turned by a right angle", 3, [], [1.0, 0.0], [0.0, 1.0]),

@@ -125,7 +125,9 @@ def gaussian_sigma(sensitivity: float, epsilon: float, wrong: bool) -> float:
     return float(sensitivity * np.sqrt(2 * np.log(1.25 / DELTA) / (2 * epsilon if wrong else epsilon**2)))
 
 
-def tangent_gaussian(data: Array, size: int, rng: np.random.Generator, wrong: bool = True, epsilon: float = 0.1) -> Array:
+def tangent_gaussian(
+    data: Array, size: int, rng: np.random.Generator, wrong: bool = True, epsilon: float = 0.1
+) -> Array:
     """Normal noise on the mean of the logarithms at the public centre."""
     tangents = GLOBE.coordinates(SMALL.center, GLOBE.log(SMALL.center, SMALL.clip(data)))
     sigma = gaussian_sigma(2 * SMALL.radius / len(data), epsilon, wrong)
@@ -153,34 +155,37 @@ ONE = gaussian_epsilon(1.0, 0.01)
 ENTRIES = [
     Published(
         "Monte-Carlo μ: a simulated sensitivity", by_simulated_sensitivity, WIDE, ONE, 0.01, 200_000,
-        "Normal noise on S², radius 1.2, for μ-Gaussian differential privacy (Jiang and others, NeurIPS 2023, describe such noise "
-        "and a simulation for its μ). The sensitivity is the largest move of the mean among 1,000 simulated pairs of neighbouring "
-        "data sets, as sensitivity samplers take it (Rubinstein and Aldà 2017, who promise less for it), and μ = Δ/σ = 1. Typical "
-        "pairs are not the worst: for those the mean moves farther.",
+        "Normal noise on S², radius 1.2, for μ-Gaussian differential privacy (Jiang and others, NeurIPS 2023, "
+        "describe such noise and a simulation for its μ). The sensitivity is the largest move of the mean among 1,000"
+        " simulated pairs of neighbouring data sets, as sensitivity samplers take it (Rubinstein and Aldà 2017, who "
+        "promise less for it), and μ = Δ/σ = 1. Typical pairs are not the worst: for those the mean moves farther.",
         pairs=lambda: suspicious(by_simulated_sensitivity, WIDE, sizes=(N,), long=()),
     ),
     Published(
         "Markov chain of 50 steps", broken.short_chain(SMALL, 1.0), SMALL, 1.0, 0.0, 200_000,
-        "The Laplace on S² (Reimherr, Bharath and Soto 2021), radius π/8, by a Metropolis chain from the mean, stopped after 50 "
-        "steps of σ/4 each. The limit of the chain is private; where it is after 50 steps is still near the mean.",
+        "The Laplace on S² (Reimherr, Bharath and Soto 2021), radius π/8, by a Metropolis chain from the mean, "
+        "stopped after 50 steps of σ/4 each. The limit of the chain is private; where it is after 50 steps is still "
+        "near the mean.",
     ),
     Published(
         "radius from the data", in_the_datas_ball, SMALL, 1.0, 0.0, 200_000,
-        "The Laplace on S² in the ball that the data fill: about their mean, as far as the farthest record. Then the scale of the "
-        "noise tells of one record. (The experiments of Soto and others, 2022, take the radius so; see the page on that paper.)",
+        "The Laplace on S² in the ball that the data fill: about their mean, as far as the farthest record. Then the "
+        "scale of the noise tells of one record. (The experiments of Soto and others, 2022, take the radius so; see "
+        "the page on that paper.)",
     ),
     Published(
         "σ² over 2ε, not ε²", tangent_gaussian, SMALL, 0.1, DELTA, 1_500_000,
-        "Normal noise on the mean of logarithms at the public centre, (0.1, 10⁻⁵)-differentially private with "
-        "σ² = 2·log(1.25/δ)·Δ²/ε² (Dwork and Roth 2014). With 2ε in the place of ε², two formulas mixed, σ is 4.5 times too small "
-        "at ε = 0.1; above ε = 2 it would be too large.",
+        "Normal noise on the mean of logarithms at the public centre, (0.1, 10⁻⁵)-differentially private with σ² = "
+        "2·log(1.25/δ)·Δ²/ε² (Dwork and Roth 2014). With 2ε in the place of ε², two formulas mixed, σ is 4.5 times "
+        "too small at ε = 0.1; above ε = 2 it would be too large.",
         pairs=lambda: neighbours(SMALL, 100),
     ),
     Published(
         "beside them: μ simulated at the proven sensitivity", by_simulated_mu, SMALL, ONE, 0.01, 200_000,
-        "The same normal noise, radius π/8, with the proven sensitivity; μ is the largest over a grid of ε of what 1,000 draws "
-        "say, and σ the smallest of a grid for which it is at most 1. The largest of noisy numbers is too large on average, so this "
-        "errs on the safe side here. It is not proven: another seed may give less noise than it claims.",
+        "The same normal noise, radius π/8, with the proven sensitivity; μ is the largest over a grid of ε of what "
+        "1,000 draws say, and σ the smallest of a grid for which it is at most 1. The largest of noisy numbers is too"
+        " large on average, so this errs on the safe side here. It is not proven: another seed may give less noise "
+        "than it claims.",
         guilty=False,
     ),
     Published(
@@ -196,7 +201,14 @@ ENTRIES = [
 
 def tried(entry: Published, draws: int, seed: int) -> Found:
     verdict = audit(
-        entry.draw, entry.epsilon, entry.pairs(), region=entry.ball, draws=draws, delta=entry.delta, seed=seed, name=entry.name
+        entry.draw,
+        entry.epsilon,
+        entry.pairs(),
+        region=entry.ball,
+        draws=draws,
+        delta=entry.delta,
+        seed=seed,
+        name=entry.name,
     )
     return by_verdict(verdict)
 
@@ -215,10 +227,10 @@ def page(rows: dict[str, Row]) -> str:
     lines = [
         "# Published mechanisms, audited",
         "",
-        "Mechanisms as the field describes them, each re-written small (`attacks/published.py`) with one step that is often done so "
-        "in practice and that the proof of its privacy does not cover. None of this is a claim about a package, or about the papers "
-        "that are named: what is wrong was put in on purpose, to see whether the audit finds it. Where the same step can be done "
-        "right, it is done so beside it.",
+        "Mechanisms as the field describes them, each re-written small (`attacks/published.py`) with one step that is"
+        " often done so in practice and that the proof of its privacy does not cover. None of this is a claim about a"
+        " package, or about the papers that are named: what is wrong was put in on purpose, to see whether the audit "
+        "finds it. Where the same step can be done right, it is done so beside it.",
         "",
         "![Claimed and found ε of each mechanism](published.png)",
         "",
@@ -230,18 +242,22 @@ def page(rows: dict[str, Row]) -> str:
         claim = f"ε = {entry.epsilon:.3g}" + (f", δ = {entry.delta:g}" if entry.delta else "")
         word = "convicted" if row.numbers["convicted"] else "cleared"
         lines.append(f"| {entry.name} | {claim} | {row.numbers['epsilon_lower']:.3g} | {word} |")
-    lines += ["", "Each bound is wrong with a probability of at most 10⁻⁶; that of what is cleared says little: an attack that finds "]
-    lines[-1] += "nothing proves nothing. 1-Gaussian differential privacy is tested as the ε that it promises at δ = 0.01."
+    lines.append(
+        "\nEach bound is wrong with a probability of at most 10⁻⁶. That of what is cleared says little: an attack that "
+        "finds nothing proves nothing. 1-Gaussian differential privacy is tested as the ε that it promises at δ = 0.01."
+    )
     for entry in ENTRIES:
         found = rows[entry.name].numbers
-        lines += ["", f"**{entry.name}.** {entry.description}"]
-        lines += [f"Data: {found['pair']}. Event: {found['event']}; {found['hits']} against {found['misses']} times in "]
-        lines[-1] += f"{found['draws']} fresh draws from each data set."
-    mu = 1 / gaussian_sigma(1.0, 0.1, True)
-    lines += ["", f"For the fourth the truth is a formula: at δ = {DELTA:g} its ε is {gaussian_epsilon(mu, DELTA):.2g}, as its noise "]
-    lines[-1] += "is normal; draws alone see a part of that."
-    about = next(iter(rows.values()))
-    lines += ["", f"Made by `python -m attacks.published` from the rows of `make audit`, code `{about.commit}`, seed {about.seed}."]
+        lines.append(
+            f"\n**{entry.name}.** {entry.description}\nData: {found['pair']}. Event: {found['event']}; {found['hits']} "
+            f"against {found['misses']} times in {found['draws']} fresh draws from each data set."
+        )
+    truth, about = gaussian_epsilon(1 / gaussian_sigma(1.0, 0.1, True), DELTA), next(iter(rows.values()))
+    lines.append(
+        f"\nFor the fourth the truth is a formula, as its noise is normal: at δ = {DELTA:g} its ε is {truth:.2g}. Draws "
+        f"alone see a part of that.\n\nMade by `python -m attacks.published` from the rows of `make audit`, code "
+        f"`{about.commit}`, seed {about.seed}."
+    )
     return "\n".join(lines) + "\n"
 
 
@@ -256,7 +272,9 @@ def picture(rows: dict[str, Row]) -> bytes:
         bound = max(float(rows[entry.name].numbers["epsilon_lower"]), 0.01)
         axes.plot([entry.epsilon, bound], [at, at], color=SHARP if bound > entry.epsilon else QUIET, lw=2)
         axes.plot([entry.epsilon], [at], "|", color="black", ms=14, label="claimed" if not at else None)
-        axes.plot([bound], [at], "o", color=SHARP if bound > entry.epsilon else QUIET, label="at least" if not at else None)
+        axes.plot(
+            [bound], [at], "o", color=SHARP if bound > entry.epsilon else QUIET, label="at least" if not at else None
+        )
     axes.set(xscale="log", yticks=range(len(ENTRIES)), xlabel="ε", xlim=(0.009, 20))
     axes.set_yticklabels([entry.name for entry in reversed(ENTRIES)])
     axes.set_title("Bounds to the right of the claim convict", fontsize=10, color=QUIET)
@@ -267,7 +285,9 @@ def picture(rows: dict[str, Row]) -> bytes:
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m attacks.published", description="The page, from rows of an audit.")
-    parser.add_argument("--rows", type=Path, default=Path("audit-report"), help="folder of the audit (default: audit-report)")
+    parser.add_argument(
+        "--rows", type=Path, default=Path("audit-report"), help="folder of the audit (default: audit-report)"
+    )
     parser.add_argument("--out", type=Path, default=Path("docs/audit"), help="folder of the page (default: docs/audit)")
     options = parser.parse_args()
     rows = {row.name: row for row in kept(options.rows) if row.section == "published" and not row.quick}

@@ -13,8 +13,8 @@ from unittest.mock import patch
 import numpy as np
 
 from attacks import Broken
-from attacks.checks import Case, Found, Settings
 from attacks.arenas import small_balls
+from attacks.checks import Case, Found, Settings
 from sfumato import Ball, Euclidean, ManifoldLaplace, sampling
 from sfumato.audit.trial import mechanisms
 from sfumato.mechanisms import Mechanism
@@ -132,6 +132,8 @@ def cases(settings: Settings) -> list[Case]:
         Case("NumPy's generators raise", no_numpy),
         Case("keys of processes and threads", partial(apart, keys, processes, threads)),
         Case("released values of processes and threads", values),
-        Case("a release that draws from NumPy", partial(with_generator, lambda: np.random.default_rng(1), no_numpy), True),
+        Case(
+            "a release that draws from NumPy", partial(with_generator, lambda: np.random.default_rng(1), no_numpy), True
+        ),
         Case("one generator for all releases", partial(with_generator, lambda: shared, values), True),
     ]

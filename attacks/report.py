@@ -21,7 +21,9 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
     missing.subtract(row.section for row in rows)
     to_come = ", ".join(f"{missing[section]} of {section}" for section in sections if missing[section])
     commits = Counter(row.commit for row in rows)
-    versions = {"Python": platform.python_version(), "SQLite": sqlite3.sqlite_version} | {n: _version(n) for n in PACKAGES}
+    versions = {"Python": platform.python_version(), "SQLite": sqlite3.sqlite_version} | {
+        n: _version(n) for n in PACKAGES
+    }
     days = sorted({row.date[:10] for row in rows})
     lines = [
         "# Audit",
@@ -47,7 +49,14 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
         own = [row for row in rows if row.section == section]
         good = Counter("n/a" if row.outcome == "n/a" else row.control for row in own if row.outcome != "fail")
         controls = f"{good[True]} of {sum(row.control for row in own)}"
-        cells = [f"[{section}](#{section})", len(own) + missing[section], good[False], good["n/a"], controls, _failed(own)]
+        cells = [
+            f"[{section}](#{section})",
+            len(own) + missing[section],
+            good[False],
+            good["n/a"],
+            controls,
+            _failed(own),
+        ]
         lines.append(_line(*cells, missing[section], f"{sum(row.seconds for row in own) / 60:.1f}"))
     failed = [row for row in rows if row.outcome == "fail"]
     if failed:
