@@ -139,7 +139,7 @@ def variance_with_spread(data: Array, size: int, rng: np.random.Generator, wrong
 
 
 def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
-    """The mean of sizes between 0 and 1, then their variance about it; wrong: the noise is that of ten times as many records."""
+    """The mean of sizes between 0 and 1, then their variance about it; wrong: the noise of ten times as many records."""
     half, records, count = PureDP(epsilon / 2), Records(LINE, data[:, :1]), 10 * len(data) if wrong else len(data)
     means = scalar_plan(count, (0.0, 1.0), SIZE, half, 0).sample(records, size, rng)
     found = []

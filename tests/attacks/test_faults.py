@@ -12,6 +12,7 @@ import pytest
 
 import sfumato as sf
 from attacks import Broken, broken, faults, fuzz, randomness
+from sfumato.release.atomic import check_writable, write_atomically
 
 # -- files ---------------------------------------------------------------------------------------------------------------
 FILES = {"mat73": 100, "r": 150}
@@ -172,3 +173,14 @@ def test_damage_is_what_it_says():
     archive = fuzz._npz()[0]
     assert fuzz._in_zip(archive, lambda member: member)[:2] == b"PK"
     assert fuzz._in_gzip(b"plain", bytes.upper) == b"PLAIN"
+
+
+def test_what_a_trial_of_writing_leaves_refuses_nothing(tmp_path, monkeypatch):
+    """Killed between making its file and removing it: the next trial succeeds, and the next write removes what was left."""
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "unlink", lambda *arguments, **options: None)
+        check_writable(tmp_path / "mean.json", "--out mean.json")
+    assert len(list(tmp_path.iterdir())) == 2
+    check_writable(tmp_path / "mean.json", "--out mean.json")
+    write_atomically(tmp_path / "mean.json", "whole")
+    assert [file.name for file in tmp_path.iterdir()] == ["mean.json"]
