@@ -15,13 +15,6 @@ DRAWS = {
     "components": 12_000,
     "means of classes, units with both": 4000,
 }
-    "radius": 3000,
-    "region, then mean": 1000,
-    "mean with spread": 1500,
-    "both groups": 3000,
-    "components": 12_000,
-    "means of classes, units with both": 4000,
-}
 
 
 @pytest.mark.parametrize("case", joint(), ids=lambda case: case.name)
