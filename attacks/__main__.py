@@ -52,10 +52,16 @@ def line(row: Row) -> str:
 
 
 def commit() -> str:
-    """Which code this is; "unknown" outside of a repository."""
-    asked = ["git", "-C", str(Path(__file__).parent), "describe", "--always", "--dirty", "--abbrev=10"]
-    try:
+    """Which code this is: the last change of what attacks and what is attacked, "+" if that is not committed; "unknown" outside
+    of a repository."""
+    root = Path(__file__).parent.parent
+
+    def git(*words: str) -> str:
+        asked = ["git", "-C", str(root), *words, "--", "src", "attacks"]
         return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("log", "-1", "--format=%h") + "+" * bool(git("status", "--porcelain"))
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
 
