@@ -464,7 +464,7 @@ def _again(operation: Operation, folder: Path) -> None:
 def killed_at_each_step(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     with _prepared(operation) as folder:
         steps = int(apart(partial(_stepping, partial(operation.act, folder), 0)).words)
-    most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 400)
+    most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 150)
     chosen = sorted(chance.sample(range(1, steps + 1), min(most, steps)))
     for step in chosen:
         with _prepared(operation) as folder:
@@ -483,7 +483,7 @@ def killed_at_random(operation: Operation, chance: random.Random, quick: bool) -
         begun = time.perf_counter()
         require(apart(partial(operation.act, folder)).code == 0, "it fails without a fault")
         length = time.perf_counter() - begun
-    count = (2 if operation.heavy else 5) if quick else (10 if operation.heavy else 100)
+    count = (2 if operation.heavy else 5) if quick else (10 if operation.heavy else 40)
     hits = 0
     for _ in range(count):
         with _prepared(operation) as folder:
