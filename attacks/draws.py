@@ -10,7 +10,7 @@ import numpy as np
 from attacks import broken, looks
 from attacks.arenas import ball_on, largest_radius, small_balls
 from attacks.checks import Case, Found, Settings, by_verdict, seed_of
-from attacks.walks import suspicious
+from attacks.walks import LONG, suspicious
 from sfumato.audit import Pair, audit, neighbours
 from sfumato.audit.blackbox import Draw, admitted, region_of
 from sfumato.audit.broken import broken_charts, broken_variants, wrong_volume
@@ -133,7 +133,9 @@ def _our_cases(settings: Settings) -> list[Case]:
 
 
 def _pairs(mechanism: Mechanism, ball: Ball, much: bool) -> list[Pair]:
-    return suspicious(mechanism, ball) if much else neighbours(ball, admitted(mechanism, (2, 10)))
+    if not much:
+        return neighbours(ball, admitted(mechanism, (2, 10)))
+    return suspicious(mechanism, ball, long=LONG if isinstance(mechanism, ManifoldLaplace) else LONG[:-1])
 
 
 def _broken_cases(settings: Settings) -> list[Case]:
