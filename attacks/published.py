@@ -1,6 +1,6 @@
 """``python -m attacks --only published``: mechanisms as the field describes them, re-written small; and the page about them.
 
-Each is written from its description, with one step as it is often done in practice that the proof of privacy does not cover.
+Each is written from its description, with one step as one may be tempted to do it, which the proof of privacy does not cover.
 No package is attacked here.  ``python -m attacks.published`` writes docs/audit/published.md and its picture from the rows.
 """
 
@@ -228,7 +228,7 @@ def page(rows: dict[str, Row]) -> str:
         "# Published mechanisms, audited",
         "",
         "Mechanisms as the field describes them, each re-written small (`attacks/published.py`) with one step that is"
-        " often done so in practice and that the proof of its privacy does not cover. None of this is a claim about a"
+        " tempting in practice and that the proof of its privacy does not cover. None of this is a claim about a"
         " package, or about the papers that are named: what is wrong was put in on purpose, to see whether the audit "
         "finds it. Where the same step can be done right, it is done so beside it.",
         "",
