@@ -85,7 +85,7 @@ def _exact_cases() -> list[Case]:
         found.append(Case(f"exact: tangent on {chart.space}, {len(chart.axes)} axes", partial(exact, loss)))
     found.append(Case("exact: a look and the release after it", partial(exact, _look)))
     sphere = ball_on("sphere")
-    loss = partial(_worst, KNG(sphere, EPSILON, "as run"), sphere, (10,))
+    loss = partial(worst_exact, KNG(sphere, EPSILON, "as run"), neighbours(sphere, 10))
     found.append(Case("exact: KNG at the scale that the paper ran", partial(exact, loss), True))
     return found
 
