@@ -7,7 +7,7 @@ PYTEST := -n 2 --dist worksteal --quiet
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-browser test-oldest test-processors lint docs tutorials agreement bench audit clean
+.PHONY: demo test test-browser test-oldest test-processors lint docs tutorials agreement bench audit audit-quick clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -67,11 +67,17 @@ agreement: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.bench $(ARGS)
 
-# attacks at full strength, some hours; atheris does not exist for every Python, and the rest goes on without it
+# attacks at full strength, about an hour on two free cores; what was stopped goes on where it was. atheris does not exist for
+# every Python, and the rest goes on without it
 audit: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
 	  || echo "atheris cannot be installed here: the random engine goes on alone"
-	$(BIN)/python -m attacks --out audit-report
+	$(BIN)/python -m attacks --out audit-report --report docs/audit/REPORT.md
+	$(BIN)/python -m attacks.published --rows audit-report --out docs/audit
+
+# a small part of every attack, into audit-quick
+audit-quick: $(VENV)/installed
+	$(BIN)/python -m attacks --quick --out audit-quick
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-report
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-report audit-quick

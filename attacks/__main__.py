@@ -1,117 +1,145 @@
-"""``python -m attacks``: everything that attacks this package, at full strength, and a dated report of it."""
+"""``python -m attacks``: everything that attacks this package, at full strength, and a report of it.
+
+Each case runs in a process of its own, two at a time, and its row is kept in ``rows.jsonl`` as soon as it ends: what was
+stopped goes on with the cases that have no row yet.
+"""
 
 from __future__ import annotations
 
 import argparse
-import platform
+import json
+import multiprocessing
 import re
-import sqlite3
-from collections.abc import Callable, Iterable
+import resource
+import subprocess
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import asdict, replace
 from datetime import UTC, datetime
 from importlib import import_module
-from importlib.metadata import PackageNotFoundError, version
+from multiprocessing.connection import Connection, wait
 from pathlib import Path
+from typing import Any, cast
 
-from attacks.checks import Check, Settings
+from attacks.checks import ROWS, Case, Row, Settings, judged, kept
+from attacks.report import written
 from sfumato.release import write_atomically
 
-Section = Callable[[Settings], Iterable[Check]]
-PACKAGES = ("sfumato", "numpy", "scipy", "randomgen", "pyarrow", "h5py", "rdata", "matplotlib", "atheris", "hypothesis")
-COMMANDS = {  # where there is one that takes more options
-    "adversary": "python -m attacks.adversary",
-    "solver": "python -m attacks.solver",
-    "bits": "python -m attacks.bits",
-    "draws": "python -m attacks --only draws; for one mechanism sfumato audit, --broken, --timing",
-    "fuzz": "python -m attacks.fuzz, and --engine atheris",
-}
+Section = Callable[[Settings], list[Case]]
 
 
 def in_module(name: str) -> Section:
-    """The function ``section`` of a module, imported when it is run."""
+    """The cases of a module, which is imported when they are asked for."""
 
-    def run(settings: Settings) -> Iterable[Check]:
-        section: Section = import_module(name).section
-        return section(settings)
+    def cases(settings: Settings) -> list[Case]:
+        found: list[Case] = import_module(f"attacks.{name}").cases(settings)
+        return found
 
-    return run
+    return cases
 
 
-# one line adds a section
+# one name adds a section; the order is that of the report
 SECTIONS: dict[str, Section] = {
-    "randomness": in_module("attacks.randomness"),
-    "faults": in_module("attacks.faults"),
-    "fuzz": in_module("attacks.fuzz"),
-    "solver": in_module("attacks.solver"),
-    "bits": in_module("attacks.bits"),
-    "draws": in_module("attacks.draws"),
-    "adversary": in_module("attacks.adversary"),
-}
-
-
-def report(rows: list[Check], settings: Settings, sections: list[str], done: list[str], begun: datetime) -> str:
-    """The report so far, in Markdown."""
-    failed = sum(row.outcome == "fail" for row in rows)
-    versions = {"Python": platform.python_version(), "SQLite": sqlite3.sqlite_version, **_versions()}
-    state = (
-        "complete" if done == sections else f"not complete: {', '.join(s for s in sections if s not in done)} to come"
+    name: in_module(name)
+    for name in (
+        "randomness", "faults", "fuzz", "bits", "clock", "published", "joint", "draws", "solver", "adversary",
     )
-    lines = [
-        f"# Audit of {begun:%Y-%m-%d}",
-        "",
-        f"Begun {begun:%Y-%m-%d %H:%M} UTC; {state}. {len(rows)} rows, {failed} failed.",
-        f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. "
-        f"Command: `python -m attacks --only {','.join(sections)} --seed {settings.seed}{' --quick' * settings.quick}`.",
-        "",
-        "Versions: " + ", ".join(f"{name} {number}" for name, number in versions.items()) + ".",
-    ]
-    for section in sections:
-        held = [row for row in rows if row.section == section]
-        if held:
-            lines += ["", f"## {section}", "", f"`{COMMANDS.get(section, f'python -m attacks --only {section}')}`", ""]
-            lines += ["| what | outcome | in words |", "| --- | --- | --- |"]
-            lines += [f"| {_cell(row.name)} | {row.mark} | {_cell(row.detail)} |" for row in held]
-    return "\n".join(lines) + "\n"
+}  # fmt: skip
 
 
-def _cell(text: str) -> str:
-    return re.sub(r"\s+", " ", text).replace("|", "\\|")
+# -- rows that are kept ----------------------------------------------------------------------------------------------------
+def line(row: Row) -> str:
+    return json.dumps(asdict(row)) + "\n"
 
 
-def _versions() -> dict[str, str]:
-    found = {}
-    for name in PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "absent"
-    return found
+def commit() -> str:
+    """Which code this is: the last change of what attacks and what is attacked, "+" if that is not committed; "unknown" outside
+    of a repository."""
+    root = Path(__file__).parent.parent
+
+    def git(*words: str) -> str:
+        asked = ["git", "-C", str(root), *words, "--", "src", "attacks"]
+        return subprocess.run(asked, capture_output=True, text=True, check=True).stdout.strip()
+
+    try:
+        return git("log", "-1", "--format=%h") + "+" * bool(git("status", "--porcelain"))
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"
+
+
+# -- two at a time ---------------------------------------------------------------------------------------------------------
+def ran(cases: list[tuple[str, Case]], jobs: int) -> Iterator[Row]:
+    """The rows of cases as they end, so many at a time, each in a forked process: whatever it does to its own, or dies of,
+    the others go on."""
+    fork, todo = multiprocessing.get_context("fork"), list(reversed(cases))
+    running = dict[Any, tuple[str, Case, Any]]()
+    while todo or running:
+        while todo and len(running) < jobs:
+            section, case = todo.pop()
+            reading, writing = fork.Pipe(duplex=False)
+            process = fork.Process(target=_tell, args=(section, case, writing), daemon=True)
+            process.start()
+            writing.close()
+            running[reading] = section, case, process
+        for ended in cast(list[Connection], wait(list(running))):
+            section, case, process = running.pop(ended)
+            try:
+                row = ended.recv()
+            except EOFError:
+                process.join()
+                row = Row(section, case.name, case.control, "fail", f"its process ended with code {process.exitcode}")
+            ended.close()
+            process.join()
+            yield row
+
+
+def _tell(section: str, case: Case, writing: Connection) -> None:
+    row = judged(section, case)
+    times = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
+    writing.send(replace(row, seconds=round(sum(t.ru_utime + t.ru_stime for t in times), 2)))
 
 
 def main(arguments: Iterable[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
-        prog="python -m attacks", description="Attack the package at full strength, and write a dated report."
+        prog="python -m attacks",
+        description="Attack the package, go on where an earlier run was stopped, and write a report.",
     )
-    parser.add_argument("--out", type=Path, default=Path("audit-report"), help="folder (default: audit-report)")
-    parser.add_argument(
-        "--only", default=",".join(SECTIONS), help=f"sections, by commas (default: {','.join(SECTIONS)})"
-    )
-    parser.add_argument("--quick", action="store_true", help="a small part of everything")
-    parser.add_argument("--seed", type=int, default=0, help="seed of all that is random (default: 0)")
+    add = parser.add_argument
+    add("--out", type=Path, default=Path("audit-report"), help="folder for rows and pictures (default: audit-report)")
+    add("--report", type=Path, help="where the report goes (default: REPORT.md in that folder)")
+    add("--only", default=",".join(SECTIONS), help=f"sections, by commas (default: {','.join(SECTIONS)})")
+    add("--cases", default="", help="only cases whose name has this pattern")
+    add("--again", action="store_true", help="run these also if they were run before")
+    add("--quick", action="store_true", help="a small part of everything")
+    add("--seed", type=int, default=0, help="seed of all that is random (default: 0)")
+    add("--jobs", type=int, default=2, help="processes at a time (default: 2)")
     options = parser.parse_args(None if arguments is None else list(arguments))
-    chosen = options.only.split(",")
-    if unknown := set(chosen) - set(SECTIONS):
+    if unknown := set(options.only.split(",")) - set(SECTIONS):
         parser.error(f"unknown sections {', '.join(sorted(unknown))}; known: {', '.join(SECTIONS)}")
     options.out.mkdir(parents=True, exist_ok=True)
-    settings, begun = Settings(options.quick, options.seed, options.out), datetime.now(UTC)
-    rows, done, path = list[Check](), list[str](), options.out / "REPORT.md"
-    for name in chosen:
-        for row in SECTIONS[name](settings):
-            rows.append(row)
-            print(row, flush=True)
-            write_atomically(path, report(rows, settings, chosen, done, begun))  # an interrupted run loses nothing
-        done.append(name)
-    write_atomically(path, report(rows, settings, chosen, done, begun))
-    failed = [row.name for row in rows if row.outcome == "fail"]
+    settings = Settings(options.quick, options.seed, options.out)
+    every = {(name, case.name): case for name, section in SECTIONS.items() for case in section(settings)}
+    chosen = [one for one in every if one[0] in options.only.split(",") and re.search(options.cases, one[1])]
+    rows = kept(options.out)
+    write_atomically(options.out / ROWS, "".join(map(line, rows)))
+    done = {(r.section, r.name): r for r in rows if (r.quick, r.seed) == (settings.quick, settings.seed)}
+    todo = [(one[0], every[one]) for one in chosen if options.again or one not in done]
+    path, code = options.report or options.out / "REPORT.md", commit()
+    print(f"{len(every)} cases, {len(set(every) & set(done))} of them done before; {len(todo)} to run.", flush=True)
+
+    def note() -> None:
+        write_atomically(path, written([done[one] for one in every if one in done], list(every), settings))
+
+    note()
+    for row in ran(todo, options.jobs):
+        row = replace(
+            row, quick=settings.quick, seed=settings.seed, commit=code, date=f"{datetime.now(UTC):%Y-%m-%d %H:%M}"
+        )
+        with (options.out / ROWS).open("a") as file:
+            file.write(line(row))
+        done[row.section, row.name] = row
+        print(row, flush=True)
+        note()
+    failed = [f"{r.section}: {r.name}" for one, r in done.items() if one in chosen and r.outcome == "fail"]
     print(f"Written: {path}. " + (f"FAILED: {'; '.join(failed)}" if failed else "Nothing failed."))
     return int(bool(failed))
 

@@ -1,4 +1,4 @@
-"""``python -m attacks.adversary``: search for data that break the proven bounds.
+"""``python -m attacks --only adversary``: search for data that break the proven bounds.
 
 Random restarts with local optimisation look for (1) a larger spread of logarithms than A, (2) a larger divergence than B and
 its localised form, (3) neighbours whose computed means are farther apart than the Laplace's scale allows, (4) on the sphere
@@ -9,14 +9,13 @@ prints what it found over the bound: a ratio above 1 is a counterexample.  The p
 
 from __future__ import annotations
 
-import argparse
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable
 from functools import partial
 
 import numpy as np
 
-from attacks.checks import Check, Settings, tell
-from attacks.solver import largest_radius
+from attacks.arenas import SPACES, largest_radius
+from attacks.checks import Case, Found, Settings, seed_of
 from sfumato.audit.exact import center_loss
 from sfumato.bounds import bounds_of
 from sfumato.calibration import Calibration, kng_scale
@@ -203,74 +202,65 @@ def loss_ratio(
 Search = Callable[[], float]
 
 
-def all_searches(k: int, seed: int) -> list[tuple[str, Search]]:
+def widest_mean_ratio(space: Space, n: int, share: float, restarts: int, rng: np.random.Generator) -> float:
+    """:func:`mean_ratio` in a ball of a share of the largest radius that the Laplace takes."""
+    radius = share * largest_radius(ManifoldLaplace, space, n)
+    return mean_ratio(ManifoldLaplace(Ball(space, space.present(space.origin()), radius), 1.0), n, restarts, rng)
+
+
+def all_searches(k: int, settings: Settings) -> list[tuple[str, Search]]:
     """Each with its name, from so many random starts."""
-    rng = np.random.default_rng(seed)
-    sphere, shapes, spd = Sphere(dim=2), PlanarShapes(landmarks=4), SPD(size=2)
+    sphere, shapes, spd, disk, turns, axes = (
+        SPACES[name][0] for name in ("sphere", "shapes", "spd", "hyperbolic", "rotations", "axes")
+    )
     searches: list[tuple[str, Search]] = []
-    spreads: list[tuple[Space, float, float]] = [
-        (sphere, 0.39, 0.7),
-        (Sphere(dim=3), 0.6, 0.8),
-        (sphere, 1.5, 1.5),
-        (shapes, 0.2, 0.35),
-        (shapes, 0.75, 0.75),
-        (spd, 1.5, 2.5),
-    ]
-    for space, r, R in spreads:
-        searches.append((f"spread of logs / A, {space}, r={r}, R={R}", partial(spread_ratio, space, r, R, k, rng)))
+
+    def add(label: str, search: Callable[..., float], *arguments: object, u: float | None = None) -> None:
+        rng = np.random.default_rng(seed_of(settings, label))
+        searches.append((label, partial(search, *arguments, k, rng, **({} if u is None else {"u": u}))))
+
     for space, r, R in (
-        (sphere, 0.2, 0.4),
-        (sphere, 0.39, 0.7),
-        (sphere, 0.75, 0.78),
-        (PlanarShapes(landmarks=3), 0.1, 0.2),
-        (shapes, 0.2, 0.35),
-        (shapes, 0.37, 0.39),
-        (spd, 0.5, 1.0),
-        (SPD(size=3), 0.5, 1.0),
-    ):
-        u = (R - r) / 2
+        (sphere, 0.39, 0.7), (Sphere(dim=3), 0.6, 0.8), (sphere, 1.5, 1.5), (shapes, 0.2, 0.35), (shapes, 0.75, 0.75),
+        (spd, 1.5, 2.5), (disk, 1.0, 1.5), (turns, 0.5, 0.9), (axes, 0.3, 0.4),
+    ):  # fmt: skip
+        add(f"spread of logs / A, {space}, r={r}, R={R}", spread_ratio, space, r, R)
+    for space, r, R in (
+        (sphere, 0.2, 0.4), (sphere, 0.39, 0.7), (sphere, 0.75, 0.78), (PlanarShapes(landmarks=3), 0.1, 0.2),
+        (shapes, 0.2, 0.35), (shapes, 0.37, 0.39), (disk, 0.5, 1.0), (turns, 0.5, 0.9),
+        (spd, 0.5, 1.0), (SPD(size=3), 0.5, 1.0),
+    ):  # fmt: skip
         where = f"{space}, r={r}, R={R}"
-        searches.append((f"divergence / B, {where}", partial(divergence_ratio, space, r, R, k, rng)))
-        searches.append((f"the same {u:g} from the mean, {where}", partial(divergence_ratio, space, r, R, k, rng, u)))
-    for space, n in ((sphere, 1000), (Sphere(dim=3), 20), (shapes, 1000), (spd, 50)):
-        limit = largest_radius(ManifoldLaplace, space, n)
-        for r in (0.25 * limit, 0.7 * limit, 0.999 * limit):
-            laplace = ManifoldLaplace(Ball(space, space.present(space.origin()), r), 1.0)
-            where = f"{space}, r={r:.4g}, n={n}"
-            searches.append((f"move of the computed mean / bound, {where}", partial(mean_ratio, laplace, n, k, rng)))
+        add(f"divergence / B, {where}", divergence_ratio, space, r, R)
+        add(f"the same {(R - r) / 2:g} from the mean, {where}", divergence_ratio, space, r, R, u=(R - r) / 2)
+    for space, n in (
+        (sphere, 1000),
+        (Sphere(dim=3), 20),
+        (shapes, 1000),
+        (axes, 100),
+        (turns, 100),
+        (disk, 100),
+        (spd, 50),
+    ):
+        for share in (0.25, 0.7, 0.999):
+            label = f"move of the computed mean / bound, {space}, {share:g} of the largest radius, n={n}"
+            add(label, widest_mean_ratio, space, n, share)
     claims: list[tuple[Calibration, int, float]] = [
         *(("certified", n, np.pi / 8) for n in (20, 50, 100, 200)),
         ("certified", 50, 0.99 * np.pi / 4),
         ("as run", 10, np.pi / 8),
     ]
     for calibration, n, r in claims:
-        where = f"S², {calibration}, r={r:.4g}, n={n}"
-        searches.append((f"privacy loss / ε, {where}", partial(loss_ratio, n, r, calibration, k, rng)))
+        add(f"privacy loss / ε, S², {calibration}, r={r:.4g}, n={n}", loss_ratio, n, r, calibration)
     return searches
 
 
-def judged(searches: Iterable[tuple[str, Search]]) -> Iterator[Check]:
-    """Every ratio is at most 1, to four digits as some reach their bound; that of the paper's own scale must not be."""
-    for label, search in searches:
-        ratio, wanted = round(search(), 4), "as run" in label
-        words = f"largest ratio {ratio:.4f}" + (", and must exceed 1: that scale is not private" if wanted else "")
-        yield Check("adversary", label, "pass" if (ratio > 1) == wanted else "fail", words)
+def ratio(search: Search) -> Found:
+    """Every ratio is at most 1, to four digits as some reach their bound."""
+    found = round(search(), 4)
+    return Found(found <= 1, f"largest ratio {found:.4f}", {"ratio": found})
 
 
-def section(settings: Settings) -> Iterator[Check]:
-    """What the whole audit asks: three random starts for each search."""
-    return judged(all_searches(1 if settings.quick else 3, settings.seed))
-
-
-def main() -> int:
-    parser = argparse.ArgumentParser(
-        prog="python -m attacks.adversary", description="Search for counterexamples to the proven bounds."
-    )
-    parser.add_argument("--restarts", type=int, default=3, help="random starts for each search (default: 3)")
-    parser.add_argument("--seed", type=int, default=0, help="seed of the search (default: 0)")
-    arguments = parser.parse_args()
-    return tell(judged(all_searches(arguments.restarts, arguments.seed)))
-
-
-if __name__ == "__main__":
-    raise SystemExit(main())
+def cases(settings: Settings) -> list[Case]:
+    """Each search from two random starts; the paper's own scale must be refuted."""
+    searches = all_searches(1 if settings.quick else 2, settings)
+    return [Case(label, partial(ratio, search), "as run" in label) for label, search in searches]

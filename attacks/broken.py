@@ -1,10 +1,14 @@
 """More mechanisms that are wrong on purpose, for the attacks at full strength: the paper's scale, a chain that is stopped, a
-solver that errs, a draw whose time reveals the data.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
+solver that errs, a draw whose time reveals the data, files that are
+written in place or read carelessly.  Those of ``sfumato audit --broken`` are in ``sfumato.audit.broken``."""
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from sfumato.audit.exact import target_of
 from sfumato.audit.features import facing
 from sfumato.bounds import bounds_of
 from sfumato.calibration import Scale
+from sfumato.errors import FileError
 from sfumato.mechanisms import KNG, ManifoldLaplace
 from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.mechanisms.manifold import ManifoldMechanism
@@ -130,3 +135,25 @@ def first_acceptance(target: Target, rng: np.random.Generator) -> tuple[Points, 
 def stopping_at_first(mechanism: ManifoldMechanism) -> Callable[[Array], object]:
     """A release as it should not be: the same draw, but it stops at the first accepted proposal."""
     return lambda data: first_acceptance(target_of(mechanism, data), secure_generator())
+
+
+# -- files -----------------------------------------------------------------------------------------------------------------
+def write_in_place(folder: Path) -> None:
+    """A writer that may be stopped half-way."""
+    with (folder / "mean.json").open("w") as file:
+        file.write("half")
+        file.flush()
+        file.write(" and half")
+
+
+def read_carelessly(path: Path, index: int) -> None:
+    """A reader that raises what it should not, crashes, takes all memory or speaks unprintably."""
+    match index % 4:
+        case 0:
+            raise KeyError("a reader that lets its errors through")
+        case 1:
+            os.kill(os.getpid(), signal.SIGSEGV)
+        case 2:
+            np.ones(1 << 30)
+        case _:
+            raise FileError("\x07")

@@ -1,32 +1,17 @@
-"""What a section of the audit says: one check for each thing that it tried."""
+"""What a section of the audit is made of: cases, what each of them found, and the rows that are kept of it."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+import json
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from sfumato.audit import Verdict
 
-@dataclass(frozen=True)
-class Check:
-    """One thing tried, and how it ended.
-
-    >>> Check("fuzz", "TPS", "pass", "100000 files").mark
-    'PASS'
-    """
-
-    section: str
-    name: str
-    outcome: Literal["pass", "fail", "n/a"]
-    detail: str
-
-    @property
-    def mark(self) -> str:
-        return {"pass": "PASS", "fail": "FAIL", "n/a": "does not apply"}[self.outcome]
-
-    def __str__(self) -> str:
-        return f"{self.mark:16s}{self.section:12s}{self.name:48s}  {self.detail}"
+ROWS = "rows.jsonl"
 
 
 @dataclass(frozen=True)
@@ -38,15 +23,93 @@ class Settings:
     out: Path = Path("audit-report")
 
 
-def tell(checks: Iterable[Check]) -> int:
-    """Print each check as it is made; the exit code is 1 if one failed.
+@dataclass(frozen=True)
+class Found:
+    """Whether what was attacked kept its promise (None: there was nothing to attack), in words, and the numbers behind them."""
 
-    >>> tell([Check("solver", "S²", "pass", "100 data sets")])
-    PASS            solver      S²    100 data sets
-    0
+    held: bool | None
+    words: str
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One thing to try, by a name that no other in its section has.  A ``control`` is wrong on purpose: its promise must not
+    be found kept."""
+
+    name: str
+    run: Callable[[], Found]
+    control: bool = False
+
+
+@dataclass(frozen=True)
+class Row:
+    """What is kept of a case: how it ended, and by which code and settings, in how many seconds of the processor.
+
+    >>> Row("fuzz", "careless reader", True, "pass", "20 findings").mark
+    'CONVICTED'
     """
-    failed = False
-    for check in checks:
-        print(check, flush=True)
-        failed |= check.outcome == "fail"
-    return int(failed)
+
+    section: str
+    name: str
+    control: bool
+    outcome: Literal["pass", "fail", "n/a"]
+    words: str
+    numbers: dict[str, Any] = field(default_factory=dict)
+    quick: bool = False
+    seed: int = 0
+    commit: str = ""
+    seconds: float = 0.0
+    date: str = ""
+
+    @property
+    def mark(self) -> str:
+        """The outcome in a word: a control that is convicted is as it should be."""
+        passed = "CONVICTED" if self.control else "PASS"
+        return {"pass": passed, "fail": "FAIL: cleared" if self.control else "FAIL", "n/a": "does not apply"}[
+            self.outcome
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.mark:16s}{self.section:12s}{self.name:48s}  {self.words}"
+
+
+def judged(section: str, case: Case) -> Row:
+    """Try a case.  An error that it does not expect is a failure, of a control too.
+
+    >>> judged("draws", Case("half the noise", lambda: Found(False, "epsilon at least 2"), control=True)).outcome
+    'pass'
+    """
+    try:
+        found = case.run()
+    except Exception as error:  # told in its row; the other cases go on
+        return Row(section, case.name, case.control, "fail", f"stopped by {type(error).__name__}: {error}")
+    outcome: Literal["pass", "fail", "n/a"] = (
+        "n/a" if found.held is None else "fail" if found.held is case.control else "pass"
+    )
+    return Row(section, case.name, case.control, outcome, found.words, found.numbers)
+
+
+def kept(folder: Path) -> list[Row]:
+    """The rows of earlier runs, the last of each case and settings; half a line, which a killed run may leave, is none."""
+    path, found = folder / ROWS, dict[tuple[str, str, bool, int], Row]()
+    for line in path.read_text().splitlines(keepends=True) if path.exists() else ():
+        if line.endswith("\n"):
+            row = Row(**json.loads(line))
+            found[row.section, row.name, row.quick, row.seed] = row
+    return list(found.values())
+
+
+def seed_of(settings: Settings, name: str) -> int:
+    """A seed of its own for each case, so that no case depends on which others ran before it.
+
+    >>> seed_of(Settings(seed=1), "a") != seed_of(Settings(seed=1), "b")
+    True
+    """
+    return zlib.crc32(f"{settings.seed} {name}".encode())
+
+
+def by_verdict(verdict: Verdict) -> Found:
+    """What an audit by draws or by the clock found."""
+    words = f"ε ≥ {verdict.epsilon_lower:.3f}, claimed {verdict.claimed:g}; {verdict.pair}; {verdict.event}"
+    return Found(not verdict.convicted, words, verdict.record())

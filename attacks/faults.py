@@ -36,8 +36,8 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from attacks import Broken, require
-from attacks.checks import Check, Settings
+from attacks import Broken, broken, require
+from attacks.checks import Case, Found, Settings
 from sfumato import cli, demo
 from sfumato.release import write_atomically
 from sfumato.studies.store import Row, Store
@@ -56,7 +56,7 @@ WRITERS = (
     Store,
     sf.Session,
 )
-SOURCES = {inspect.getfile(one) for one in WRITERS}
+SOURCES = {inspect.getfile(one) for one in (*WRITERS, broken.write_in_place)}
 
 
 Hurt = Callable[[bytes], bytes]
@@ -100,7 +100,7 @@ def _release() -> sf.Release:
 @cache
 def _expected(name: str) -> dict[str, bytes]:
     """What an operation writes when nothing goes wrong."""
-    operation = next(one for one in operations() if one.name == name)
+    operation = next(one for one in [*operations(), *controls()] if one.name == name)
     with _prepared(operation) as folder:
         with redirect_stdout(io.StringIO()):
             operation.act(folder)
@@ -295,15 +295,17 @@ def _demo(folder: Path) -> None:
 
 
 def _demo_sound(folder: Path, ended: Ended) -> None:
-    _only(folder, ended, "out/mean.json", "out/mean.png", "out/wings.tps", "out/reference.tps")
-    for name, wings in (("wings", 126), ("reference", 1)):
+    files = ("mean.json", "ball.json", "mean.png", "wings.tps", "public.tps", "reference.tps")
+    _only(folder, ended, *(f"out/{name}" for name in files))
+    for name, wings in (("wings", 100), ("public", 26), ("reference", 1)):
         path = folder / f"out/{name}.tps"
         require(not path.exists() or len(sf.read(path).points) == wings, f"{name}.tps is not whole")
-    if (folder / "out/mean.json").exists():
-        require(sf.Release.load(folder / "out/mean.json").record["n"] == 126, "what was read is not whole")
+    for name in files[:2]:
+        if (folder / f"out/{name}").exists():
+            require(sf.Release.load(folder / f"out/{name}").record["n"] == 100, "what was read is not whole")
     if (folder / "out/mean.png").exists():
         require(b"IEND" in (folder / "out/mean.png").read_bytes()[-12:], "half a picture")
-    require(ended.code != 0 or len(_contents(folder)) == 4, "an output is missing")
+    require(ended.code != 0 or len(_contents(folder)) == len(files), "an output is missing")
 
 
 def _rows_of(rng: Any) -> list[Any]:
@@ -352,6 +354,21 @@ def operations() -> list[Operation]:
         Operation("sfumato release", _cli_prepare, _cli, _cli_sound, AS_ABOVE, counts=True),
         Operation("demo", lambda folder: None, _demo, _demo_sound, AS_ABOVE, heavy=True),
         Operation("study store", _store_prepare, _store, _store_sound, _damage_store, "no time is written"),
+    ]
+
+
+# writers that are wrong on purpose, and the faults that must find it
+CONTROLS = {
+    "a writer in place": ("kill -9 at each step", "no room: size limit"),
+    "a ledger that forgets": ("second writer", "flipped bit", "read-only folder"),
+}
+
+
+def controls() -> list[Operation]:
+    in_place, forgets = CONTROLS
+    return [
+        _writes(in_place, broken.write_in_place, ("mean.json",), NEVER_READ),
+        Operation(forgets, _budget, lambda folder: None, _charge_sound, lambda folder, hurt: False, counts=True),
     ]
 
 
@@ -447,7 +464,7 @@ def _again(operation: Operation, folder: Path) -> None:
 def killed_at_each_step(operation: Operation, chance: random.Random, quick: bool) -> tuple[str, str]:
     with _prepared(operation) as folder:
         steps = int(apart(partial(_stepping, partial(operation.act, folder), 0)).words)
-    most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 400)
+    most = (2 if operation.heavy else 8) if quick else (12 if operation.heavy else 150)
     chosen = sorted(chance.sample(range(1, steps + 1), min(most, steps)))
     for step in chosen:
         with _prepared(operation) as folder:
@@ -466,7 +483,7 @@ def killed_at_random(operation: Operation, chance: random.Random, quick: bool) -
         begun = time.perf_counter()
         require(apart(partial(operation.act, folder)).code == 0, "it fails without a fault")
         length = time.perf_counter() - begun
-    count = (2 if operation.heavy else 5) if quick else (10 if operation.heavy else 100)
+    count = (2 if operation.heavy else 5) if quick else (10 if operation.heavy else 40)
     hits = 0
     for _ in range(count):
         with _prepared(operation) as folder:
@@ -663,19 +680,21 @@ FAULTS: dict[str, Fault] = {
 }
 
 
-def cell(operation: Operation, fault: str, seed: int, quick: bool) -> Check:
+def cell(operation: Operation, fault: str, seed: int, quick: bool) -> Found:
     """One cell of the matrix."""
-    name = f"{operation.name}: {fault}"
+    _expected(operation.name)  # imports everything before rights are given up, and draws once
     try:
-        outcome, words = FAULTS[fault](operation, random.Random(f"{seed} {name}"), quick)
+        outcome, words = FAULTS[fault](operation, random.Random(f"{seed} {operation.name}: {fault}"), quick)
     except Broken as error:
-        return Check("faults", name, "fail", str(error))
-    return Check("faults", name, "n/a" if outcome == "n/a" else "pass", words)
+        return Found(False, str(error))
+    return Found(None if outcome == "n/a" else True, words)
 
 
-def section(settings: Settings) -> Iterator[Check]:
-    """The whole matrix."""
-    for operation in operations():
-        _expected(operation.name)  # imports everything before rights are given up, and draws once
-        for fault in FAULTS:
-            yield cell(operation, fault, settings.seed, settings.quick)
+def cases(settings: Settings) -> list[Case]:
+    """The whole matrix, and writers that do not keep what is asked of them."""
+    found = []
+    for operation in [*operations(), *controls()]:
+        for fault in CONTROLS.get(operation.name, FAULTS):
+            run = partial(cell, operation, fault, settings.seed, settings.quick)
+            found.append(Case(f"{operation.name}: {fault}", run, operation.name in CONTROLS))
+    return found

@@ -33,15 +33,15 @@ import traceback
 import warnings
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from attacks import Broken, require
-from attacks.checks import Check, Settings
+from attacks import Broken, broken, require
+from attacks.checks import Case, Found, Settings
 
 CPU_SECONDS = 5  # of processor time that one file may take; a damaged file of some kilobytes takes milliseconds
 WALL_SECONDS = 120  # and of the clock, for what waits and does not work
@@ -978,23 +978,28 @@ def _guided(reader: Reader, seconds: int, seed: int, out: Path) -> None:
 
 
 # -- the section of the audit, and the command -----------------------------------------------------------------------------
-def section(settings: Settings) -> Iterator[Check]:
-    """10^5 files for each reader, and a minute of atheris where it is installed; with ``quick`` a thousand and none."""
-    files = 1000 if settings.quick else 100_000
-    for reader in READERS.values():
-        outcome = run(reader, files, settings.seed, settings.out / "fuzz")
-        yield Check("fuzz", reader.name, "fail" if outcome.findings else "pass", _words(outcome))
-    if settings.quick:
-        return
-    for reader in READERS.values():
-        if not has_atheris():
-            yield Check(
-                "fuzz", f"{reader.name}, guided", "n/a", "atheris is not installed: pip install 'sfumato[fuzz]'"
-            )
-            continue
-        tried, well, last = run_atheris(reader, 60, settings.seed, settings.out / "fuzz")
-        detail = f"{tried} files in 60 seconds" if well else last.strip().splitlines()[-1]
-        yield Check("fuzz", f"{reader.name}, guided", "pass" if well and tried else "fail", detail)
+def randomly(reader: Reader, files: int, settings: Settings) -> Found:
+    outcome = run(reader, files, settings.seed, settings.out / "fuzz")
+    return Found(not outcome.findings, _words(outcome))
+
+
+def guided(reader: Reader, settings: Settings) -> Found:
+    """Half a minute of atheris, where it is installed."""
+    if not has_atheris():
+        return Found(None, "atheris is not installed: pip install 'sfumato[fuzz]'")
+    tried, well, last = run_atheris(reader, 30, settings.seed, settings.out / "fuzz")
+    return Found(well and tried > 0, f"{tried} files in 30 seconds" if well else last.strip().splitlines()[-1])
+
+
+def cases(settings: Settings) -> list[Case]:
+    """30,000 files for each reader, and atheris; with ``quick`` a thousand and none."""
+    files = 1000 if settings.quick else 30_000
+    found = [Case(reader.name, partial(randomly, reader, files, settings)) for reader in READERS.values()]
+    careless = replace(READERS["tps"], open=broken.read_carelessly)
+    found.append(Case("a careless reader", partial(randomly, careless, 40, settings), True))
+    if not settings.quick:
+        found += [Case(f"{reader.name}, guided", partial(guided, reader, settings)) for reader in READERS.values()]
+    return found
 
 
 def _words(outcome: Outcome) -> str:

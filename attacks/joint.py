@@ -1,4 +1,6 @@
-"""Attacks on releases in several parts that are charged as one: each output is all of them together.
+"""``python -m attacks --only joint``: attacks on releases in several parts that are charged as one.
+
+Each output is all of them together.
 
 Data lie on a line.  An audit wants outputs with as many numbers as a record has: records come with numbers beside the first
 that are not used, or tell the public group.
@@ -9,21 +11,30 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
-from sfumato.audit import Pair
+from attacks.checks import Case, Found, Settings, by_verdict
+from sfumato.audit import Pair, audit
+from sfumato.findings.classes import DIRECTIONS, Design, _medians
+from sfumato.findings.classes import _plan as _contrasts
+from sfumato.findings.components import _plan as _components
+from sfumato.findings.components import _products
 from sfumato.findings.groups import plan_group
+from sfumato.findings.scalar import scalar_plan
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.find import Finder, FindPlan
 from sfumato.mechanisms.inference import InferencePlan
 from sfumato.privacy import PureDP
 from sfumato.records import Records
-from sfumato.regions import Ball, Ellipsoid
+from sfumato.regions import Ball, Ellipsoid, as_chart
+from sfumato.release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from sfumato.spaces import LINE, Euclidean
 from sfumato.spaces.base import Array
 
 PRIOR = Ball(LINE, [0.0], 1.0)
+REACH = 2.0  # beyond which a record counts as being there, for variances
 SHARE = 0.5  # of ε for the spread, where both parts lose as much
 FEW = 6  # candidates for the radius: as the search stops at the first that is large enough, few are quick
 
@@ -47,6 +58,7 @@ class Joint:
     mistake: str
     epsilon: float = 1.0
     wrong: bool = False
+    draws: int = 40_000  # from each data set, at full strength: some take milliseconds each
 
     @property
     def region(self) -> Ellipsoid:
@@ -119,6 +131,51 @@ def groups_together(data: Array, size: int, rng: np.random.Generator, wrong: boo
     return np.concatenate(found, axis=1)
 
 
+def variance_with_spread(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
+    """The variance about a public mean, held to a reach of 2; wrong: the noise is that of ten times as many records."""
+    count = 10 * len(data) if wrong else len(data)
+    plan = scalar_plan(count, (0.0, REACH**2), VARIANCE, PureDP(epsilon), SHARE)
+    assert isinstance(plan, InferencePlan)
+    return _spread(plan, Records(LINE, np.minimum(np.abs(data[:, :1]), REACH) ** 2), size, rng, False)
+
+
+def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
+    """The mean of sizes between 0 and 1, then their variance about it; wrong: the noise of ten times as many records."""
+    half, records, count = PureDP(epsilon / 2), Records(LINE, data[:, :1]), 10 * len(data) if wrong else len(data)
+    means = scalar_plan(count, (0.0, 1.0), SIZE, half, 0).sample(records, size, rng)
+    found = []
+    for mean in np.clip(means[:, 0], 0.0, 1.0):
+        far = max(mean, 1 - mean)
+        squares = Records(LINE, np.minimum(np.abs(data[:, :1] - mean), far) ** 2)
+        found.append(scalar_plan(count, (0.0, far**2), SIZE_VARIANCE, half, 0).sample(squares, 1, rng)[0])
+    return np.concatenate([means, found], axis=1)
+
+
+def components(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
+    """The second moment in two directions; wrong: each of its numbers has noise of its own, with all of ε."""
+    whole = as_chart(Ball(Euclidean(dim=2), [0.0, 0.0], 1.0))
+    plan, chart = _components(whole, len(data), epsilon, 2, None, True, True)
+    moment = _products(chart, data[:, :2])
+    if wrong:
+        return np.asarray(moment.mean(axis=0) + rng.laplace(0.0, 1 / (len(data) * epsilon), (size, 3)))
+    return plan.sample(Records(plan.space, moment), size, rng)
+
+
+def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
+    """Directions, middle and size of two classes.  Units have records of both, the first two numbers; or of the public class
+    that the second number names.  Wrong: the medians have no noise to speak of."""
+    chart, alone = as_chart(PRIOR), bool(np.isin(data[:, 1], [5.0, 6.0]).all())
+    if alone:
+        design = Design.make(chart, data[:, :1], (data[:, 1] == 6.0).astype(np.intp), "one record")
+    else:
+        units, kinds = np.repeat(np.arange(len(data)), 2), np.tile([0, 1], len(data))
+        design = Design.make(chart, data[:, :2].reshape(-1, 1), kinds, units)
+    plan = _contrasts(design, 1, DIRECTIONS * epsilon, True)
+    raw = plan.sample(Records(plan.space, design.rows), size, rng)
+    found = [_medians(design, chart.axes, one, 100.0 if wrong else epsilon, rng) for one in raw]
+    return np.concatenate([raw, [[*middle, np.log(length)] for middle, length in found]], axis=1)
+
+
 def _pair(name: str, numbers: int, others: list[list[float]], first: list[float], second: list[float]) -> Pair:
     rows = [np.array([row + [0.0] * (numbers - len(row)) for row in [*others, end]]) for end in (first, second)]
     return Pair(name, *rows)
@@ -134,7 +191,7 @@ def joint() -> list[Joint]:
         ),
         Joint(
             "region, then mean", 3, region_then_mean, _pair("six of 30 far, or seven", 3, crowd, [0.01], [0.99]),
-            "counts without noise",
+            "counts without noise", draws=10_000,
         ),
         Joint(
             "mean with spread", 2, mean_with_spread, _pair("one of two from the centre to the edge", 2, [[0.0]], [0.0], [1.0]),
@@ -145,4 +202,41 @@ def joint() -> list[Joint]:
             _pair("one across its group", 4, [[0.0, 0.0], [0.0, 1.0], [0.0, 1.0]], [-1.0, 0.0], [1.0, 0.0]),
             "noise for the total n",
         ),
+        Joint(
+            "variance with spread", 2, variance_with_spread,
+            _pair("one record from the centre to the edge", 2, [], [0.0], [REACH]), "noise for ten times as many",
+        ),
+        Joint(
+            "mean and variance of sizes", 2, mean_and_variance_of_sizes,
+            _pair("one of two across", 2, [[0.0]], [0.0], [1.0]), "noise for ten times as many",
+        ),
+        Joint(
+            "components", 3, components, _pair("one record turned by a right angle", 3, [], [1.0, 0.0], [0.0, 1.0]),
+            "noise for each number, not for all",
+        ),
+        Joint(
+            "means of classes, units with both", 3, class_means,
+            _pair("one of three across, in both classes", 3, [[0.2, -0.2], [-0.2, 0.2]], [0.9, 0.1], [-0.9, -0.1]),
+            "medians without noise",
+        ),
+        Joint(
+            "means of classes, units with one", 3, class_means,
+            _pair("one of four across", 3, [[0.1, 5.0], [-0.1, 6.0], [0.1, 6.0]], [0.9, 5.0], [-0.9, 5.0]),
+            "medians without noise",
+        ),
     ]  # fmt: skip
+
+
+def tried(case: Joint, draws: int, seed: int) -> Found:
+    return by_verdict(audit(case, case.epsilon, case.pair, region=case.region, draws=draws, seed=seed, name=case.name))
+
+
+def cases(settings: Settings) -> list[Case]:
+    """Each as it is, and with its mistake."""
+    found = []
+    for case in joint():
+        draws = case.draws // 5 if settings.quick else case.draws
+        found.append(Case(case.name, partial(tried, case, draws, settings.seed)))
+        name, wrong = f"{case.name}, {case.mistake}", replace(case, wrong=True)
+        found.append(Case(name, partial(tried, wrong, draws, settings.seed), True))
+    return found

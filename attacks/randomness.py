@@ -6,16 +6,17 @@ import os
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 
 from attacks import Broken
-from attacks.checks import Check, Settings
-from sfumato import SPD, Ball, Euclidean, ManifoldLaplace, PlanarShapes, Sphere, sampling
+from attacks.arenas import small_balls
+from attacks.checks import Case, Found, Settings
+from sfumato import Ball, Euclidean, ManifoldLaplace, sampling
 from sfumato.audit.trial import mechanisms
-from sfumato.bounds import bounds_of
 from sfumato.mechanisms import Mechanism
 from sfumato.spaces.base import Points
 
@@ -44,10 +45,10 @@ def without_numpy_random() -> Iterator[None]:
 
 def releasing() -> Iterator[tuple[str, Mechanism, Points]]:
     """Every mechanism on every space it allows, with records for it."""
-    for space in (Euclidean(dim=3), Sphere(dim=1), Sphere(dim=2), SPD(size=2), SPD(size=3), PlanarShapes(landmarks=5)):
-        center = space.present(space.origin())
-        for mechanism in mechanisms(Ball(space, center, min(1.0, 0.4 * bounds_of(space).convexity_radius)), 1.0):
-            yield f"{type(mechanism).__name__} on {space}", mechanism, np.stack([center] * 400)
+    for ball in small_balls():
+        for mechanism in mechanisms(ball, 1.0):
+            points = np.stack([ball.space.present(ball.center)] * 400)
+            yield f"{type(mechanism).__name__} on {ball.space}", mechanism, points
 
 
 def forbidden() -> list[str]:
@@ -100,17 +101,39 @@ def released() -> bytes:
     return np.asarray(ManifoldLaplace(ball, 1.0).release(np.zeros((50, 3))).value).tobytes()
 
 
-def section(settings: Settings) -> Iterator[Check]:
-    """The generator of every mechanism, and the streams of processes and threads."""
+def no_numpy() -> Found:
     try:
         done = forbidden()
-        yield Check("randomness", "NumPy's generators raise", "pass", f"{len(done)} releases: {', '.join(done)}")
     except Broken as error:
-        yield Check("randomness", "NumPy's generators raise", "fail", str(error))
+        return Found(False, str(error))
+    return Found(True, f"{len(done)} releases: {', '.join(done)}")
+
+
+def apart(draw: Callable[[], bytes], processes: int, threads: int) -> Found:
+    """Whether processes and threads draw different numbers."""
+    found = streams(draw, processes, threads)
+    whole = len(found) == 1 + processes * (threads + 1)
+    words = f"{len(found)} from {processes} forked processes of {threads} threads, {len(set(found))} different"
+    return Found(whole and len(set(found)) == len(found), words)
+
+
+def with_generator(make: Callable[[], np.random.Generator], attack: Callable[[], Found]) -> Found:
+    """The same attack on releases that draw from another generator."""
+    with patch("sfumato.mechanisms.plan.secure_generator", make):
+        return attack()
+
+
+def cases(settings: Settings) -> list[Case]:
+    """The generator of every mechanism, and the streams of processes and threads."""
     processes, threads = (4, 4) if settings.quick else (40, 8)
-    for name, draw in (("keys", keys), ("released values", released)):
-        found = streams(draw, processes, threads)
-        whole = len(found) == 1 + processes * (threads + 1)
-        well = whole and len(set(found)) == len(found)
-        words = f"{len(found)} from {processes} forked processes of {threads} threads, {len(set(found))} different"
-        yield Check("randomness", f"{name} of processes and threads", "pass" if well else "fail", words)
+    shared = np.random.default_rng(1)
+    values = partial(apart, released, processes, threads)
+    return [
+        Case("NumPy's generators raise", no_numpy),
+        Case("keys of processes and threads", partial(apart, keys, processes, threads)),
+        Case("released values of processes and threads", values),
+        Case(
+            "a release that draws from NumPy", partial(with_generator, lambda: np.random.default_rng(1), no_numpy), True
+        ),
+        Case("one generator for all releases", partial(with_generator, lambda: shared, values), True),
+    ]

@@ -27,7 +27,7 @@ ATTACKED = [
     ("kind", "space", "radius", "n", "broken"), ATTACKED, ids=lambda x: getattr(x, "__name__", str(x))
 )
 def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, broken, rng):
-    """`python -m attacks.bits` does this at full strength."""
+    """`python -m attacks --only bits` does this at full strength."""
     mechanism = kind(region_for(kind, space, radius), epsilon=1.0)
     assert audit_bits(mechanism, n, 8000, rng, released=False).epsilon > broken
     assert audit_bits(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import signal
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from attacks import Broken, adversary, faults, fuzz, randomness
-from attacks import __main__ as audit
-from attacks.checks import Check, Settings
+from attacks import Broken, broken, faults, fuzz, randomness
+from sfumato.release.atomic import check_writable, write_atomically
 
 # -- files ---------------------------------------------------------------------------------------------------------------
 FILES = {"mat73": 100, "r": 150}
@@ -32,26 +30,18 @@ def test_hostile_files_are_read_or_refused(name, tmp_path):
 
 
 def careless(path, index):
-    match index % 5:
-        case 0:
-            raise KeyError("a reader that lets its errors through")
-        case 1:
-            while True:
-                pass
-        case 2:
-            os.kill(os.getpid(), signal.SIGSEGV)
-        case 3:
-            np.ones(1 << 30)
-        case _:
-            raise sf.FileError("\x07")
+    if index % 5 == 4:
+        while True:
+            pass
+    broken.read_carelessly(path, index % 5)
 
 
 def test_the_fuzzer_finds_what_is_wrong(tmp_path, monkeypatch):
-    """A reader that raises, hangs, crashes, takes all memory and speaks unprintably is convicted of each."""
+    """A reader that raises, crashes, takes all memory, speaks unprintably and hangs is convicted of each."""
     monkeypatch.setattr(fuzz, "CPU_SECONDS", 0.2)
-    reader = fuzz.Reader("tps", ".tps", fuzz._tps, careless, fuzz._file_error, fuzz._hostile_tps, True, fuzz._LANDMARKS)
+    reader = replace(fuzz.READERS["tps"], open=careless)
     outcome = fuzz.run(reader, 10, seed=1, out=tmp_path)
-    words = ["KeyError", "hangs", "ends the process (-11)", "MemoryError", "cannot be printed"]
+    words = ["KeyError", "ends the process (-11)", "MemoryError", "cannot be printed", "hangs"]
     assert all(word in finding.what for word, finding in zip(2 * words, outcome.findings, strict=True))
     assert outcome.files == 10
     assert all(finding.file.exists() for finding in outcome.findings)
@@ -93,47 +83,26 @@ ONCE = {
 @pytest.mark.parametrize("name", [*LIGHT, *ONCE])
 def test_faults_leave_old_or_new(name):
     operation = next(one for one in faults.operations() if one.name == name)
-    faults._expected(name)
     for fault in ONCE.get(name, faults.FAULTS):
-        row = faults.cell(operation, fault, seed=1, quick=True)
-        assert row.outcome != "fail", f"{row.name}: {row.detail}"
+        found = faults.cell(operation, fault, seed=1, quick=True)
+        assert found.held is not False, f"{fault}: {found.words}"
 
 
-def hasty(folder):
-    """Writes in place, in two steps."""
-    with (folder / "mean.json").open("w") as file:
-        file.write("half")
-        file.flush()
-        file.write(" and half")
+WRONG = {
+    ("a writer in place", "kill -9 at each step"): "neither the old nor the new",
+    ("a writer in place", "no room: size limit"): "neither the old",
+    ("a ledger that forgets", "second writer"): "the charges do not add up",
+    ("a ledger that forgets", "flipped bit"): "no damage was noticed",
+    ("a ledger that forgets", "read-only folder"): "it wrote to a folder that is read-only",
+}
 
 
-def test_the_matrix_finds_a_writer_in_place(monkeypatch):
-    monkeypatch.setattr(faults, "SOURCES", {__file__})
-    operation = faults._writes("hasty", hasty, ("mean.json",), "never read")
-    monkeypatch.setattr(faults, "operations", lambda: [operation])
-    faults._expected.cache_clear()
-    for fault, words in (
-        ("kill -9 at each step", "neither the old nor the new"),
-        ("no room: size limit", "neither the old"),
-    ):
-        row = faults.cell(operation, fault, seed=1, quick=True)
-        assert (row.outcome, words in row.detail) == ("fail", True), row
-    faults._expected.cache_clear()
-
-
-def test_the_matrix_finds_a_charge_that_is_not_kept(monkeypatch):
-    """A ledger without its lock loses charges of several writers; one without sums believes what bits say."""
-    forgetful = faults.Operation(
-        "ledger charge",
-        faults._budget,
-        lambda folder: None,
-        faults._charge_sound,
-        lambda folder, hurt: False,
-        counts=True,
-    )
-    assert faults.cell(forgetful, "second writer", 1, True).detail == "the charges do not add up"
-    assert faults.cell(forgetful, "flipped bit", 1, True).detail == "no damage was noticed"
-    assert faults.cell(forgetful, "read-only folder", 1, True).outcome == "fail"
+@pytest.mark.parametrize(("name", "fault"), WRONG)
+def test_the_matrix_finds_what_is_not_kept(name, fault):
+    operation = next(one for one in faults.controls() if one.name == name)
+    found = faults.cell(operation, fault, seed=1, quick=True)
+    assert found.held is False
+    assert WRONG[name, fault] in found.words
 
 
 def test_a_killed_writer_is_tidied_up_after(tmp_path):
@@ -153,12 +122,17 @@ def test_an_altered_record_is_refused_from_a_file(tmp_path):
     document = json.loads(path.read_text())
     path.write_text(json.dumps(document))  # laid out otherwise: the same record
     assert sf.Release.load(path).record["n"] == 50
-    document["n"] = 51
-    path.write_text(json.dumps(document))
-    with pytest.raises(
-        ValueError, match=r"mean.json: this release record was altered since it was saved; take another copy"
-    ):
-        sf.Release.load(path)
+    lost = {**document, "sha257": document["sha256"]}
+    del lost["sha256"]  # a bit was flipped in the name of the sum
+    for altered in ({**document, "n": 51}, lost):
+        path.write_text(json.dumps(altered))
+        with pytest.raises(
+            ValueError, match=r"mean.json: this release record was altered since it was saved; take another copy"
+        ):
+            sf.Release.load(path)
+    del lost["sha257"]  # a record without a sum, as to_json gives it
+    path.write_text(json.dumps(lost))
+    assert sf.Release.load(path).record["n"] == 50
 
 
 @pytest.mark.parametrize("name", fuzz._hostile_release())
@@ -195,50 +169,6 @@ def test_processes_and_threads_never_share_a_stream(monkeypatch):
     assert len(set(found)) < len(found)
 
 
-# -- the report ----------------------------------------------------------------------------------------------------------------
-def test_the_report_is_dated_and_written_row_by_row(tmp_path, monkeypatch, capsys):
-    def fine(settings):
-        yield Check("fine", "one", "pass", "as it should be")
-        yield Check("fine", "two | three", "n/a", "no such thing here")
-
-    def bad(settings):
-        yield Check("bad", "first", "fail", "a finding")
-        text = (tmp_path / "REPORT.md").read_text()
-        assert "a finding" in text
-        assert "not complete: bad to come" in text
-        yield Check("bad", "second", "pass", "")
-
-    monkeypatch.setattr(audit, "SECTIONS", {"fine": fine, "bad": bad})
-    assert audit.main(["--out", str(tmp_path), "--only", "fine"]) == 0
-    assert audit.main(["--out", str(tmp_path), "--seed", "7"]) == 1
-    assert "FAILED: first" in capsys.readouterr().out
-    text = (tmp_path / "REPORT.md").read_text()
-    assert text.startswith("# Audit of 20")
-    assert "complete. 4 rows, 1 failed." in text
-    assert "Seed 7, full strength." in text
-    assert "| two \\| three | does not apply | no such thing here |" in text
-    with pytest.raises(SystemExit):
-        audit.main(["--only", "nothing"])
-
-
-def test_sections_are_found_and_the_adversary_is_judged(monkeypatch):
-    assert {"fuzz", "faults", "randomness", "adversary"} <= set(audit.SECTIONS)
-    first = next(iter(audit.SECTIONS["randomness"](Settings(quick=True))))
-    assert (first.section, first.outcome) == ("randomness", "pass")
-    ratios = {
-        "spread of logs / A, S², r=1": 1 + 1e-9,
-        "privacy loss / ε, S², as run, n=10": 1.2,
-        "move of the mean": 1.01,
-    }
-    searches = [(label, lambda ratio=ratio: ratio) for label, ratio in ratios.items()]
-    monkeypatch.setattr(adversary, "all_searches", lambda restarts, seed: searches)
-    rows = list(audit.SECTIONS["adversary"](Settings()))
-    assert [row.outcome for row in rows] == ["pass", "pass", "fail"]
-    assert rows[1].detail == "largest ratio 1.2000, and must exceed 1: that scale is not private"
-    with_less = [*searches[:1], ("privacy loss / ε, S², as run, n=10", lambda: 0.9)]
-    assert [row.outcome for row in adversary.judged(with_less)] == ["pass", "fail"]
-
-
 def test_damage_is_what_it_says():
     chance = random.Random(1)
     content = Path(__file__).read_bytes()[:2000]
@@ -248,3 +178,14 @@ def test_damage_is_what_it_says():
     archive = fuzz._npz()[0]
     assert fuzz._in_zip(archive, lambda member: member)[:2] == b"PK"
     assert fuzz._in_gzip(b"plain", bytes.upper) == b"PLAIN"
+
+
+def test_what_a_trial_of_writing_leaves_refuses_nothing(tmp_path, monkeypatch):
+    """Killed between making its file and removing it: the next trial succeeds, and the next write removes what was left."""
+    with monkeypatch.context() as killed:
+        killed.setattr(Path, "unlink", lambda *arguments, **options: None)
+        check_writable(tmp_path / "mean.json", "--out mean.json")
+    assert len(list(tmp_path.iterdir())) == 2
+    check_writable(tmp_path / "mean.json", "--out mean.json")
+    write_atomically(tmp_path / "mean.json", "whole")
+    assert [file.name for file in tmp_path.iterdir()] == ["mean.json"]

@@ -5,7 +5,8 @@ import pytest
 
 import sfumato as sf
 from attacks import broken
-from attacks.solver import certain_means, largest_radius, probe, probes, worst
+from attacks.arenas import largest_radius
+from attacks.solver import by_draws, certain_means, probe, probes, worst
 from attacks.walks import jump, suspicious, walks
 from conftest import column
 from sfumato.audit import audit
@@ -39,6 +40,15 @@ def test_solvers_that_go_wrong_are_convicted(name, rng):
     assert any(one.error > 1e4 for one in worst(probes(mechanism, 10, rng)))  # ten random data sets are enough
 
 
+def test_two_clusters_convict_the_old_solver_and_clear_this_one():
+    """ε ≥ 5 of 1, by draws alone, in the ball of radius 0.92·π/2 of S² with a hundred records."""
+    old = by_draws(broken.Misplaced(WIDE, EPSILON, place=broken.straying), 100, 16_000, seed=1)
+    assert old.numbers["epsilon"] > 5
+    new = by_draws(sf.ManifoldLaplace(WIDE, EPSILON), 100, 16_000, seed=1)
+    assert new.held
+    assert new.numbers["epsilon"] < 1
+
+
 @pytest.mark.parametrize(
     ("space", "fraction", "sets"),
     [
@@ -51,7 +61,7 @@ def test_solvers_that_go_wrong_are_convicted(name, rng):
     ids=str,
 )
 def test_computed_means_are_as_good_as_the_scale_allows(space, fraction, sets, rng):
-    """Up to the largest admitted radius; `python -m attacks.solver` does this at full strength."""
+    """Up to the largest admitted radius; `python -m attacks --only solver` does this at full strength."""
     radius = fraction * min(largest_radius(sf.ManifoldLaplace, space, 100), 3.0)
     laplace = sf.ManifoldLaplace(sf.Ball(space, space.present(space.origin()), radius), 20 * EPSILON)
     for found in worst(probes(laplace, sets, rng)):

@@ -5,7 +5,7 @@ Each takes what a mechanism takes and gives a function ``draw(data, size, rng)``
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -83,9 +83,9 @@ def data_radius(ball: Ball, epsilon: float) -> Draw:
 class _InMetric(Ellipsoid):
     """Records are clipped to the longest axis in the norm of the metric: along the other axes ‖w‖ may be above 1."""
 
-    def chart(self, points: Points) -> Array:
+    def chart_blocks(self, points: Points) -> Iterator[Array]:
         tangents = shorten(tangent_coordinates(self.space, self.center, points), self.radius)
-        return np.asarray(tangents @ self.basis.T / self.axes)
+        yield np.asarray(tangents @ self.basis.T / self.axes)
 
 
 def wrong_norm(region: Ellipsoid, epsilon: float) -> Draw:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fcntl
 import glob
 import os
+import secrets
 import tempfile
 from contextlib import suppress
 from pathlib import Path
@@ -62,13 +63,19 @@ def _flush_folder(folder: Path) -> None:
 
 
 def check_writable(path: Path, name: str) -> None:
-    """Check that an output can be written, by writing a file beside it and removing it; ``name`` is what the user calls it."""
+    """Check that an output can be written, by making a file beside it, under two names, and removing it; ``name`` is what the
+    user calls it.  What a process that is killed meanwhile leaves, the next write to the same name removes."""
     if path.is_symlink() and not path.exists():
         raise ValueError(f"{name}: is a link to a file that is not there; choose another name")
-    trial = path.with_name(f"{path.name}.try")
+    left = list[Path]()
     try:
-        write_atomically(trial, "", overwrite=False)
-        trial.unlink()
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+        os.close(handle)
+        left = [Path(temporary), path.with_name(f"{path.name}{secrets.token_hex(4)}.part")]
+        os.link(*left)
     except OSError as error:
         words = (error.strerror or "permission refused").lower()
         raise ValueError(f"{name}: cannot be written ({words}); choose another name or folder") from None
+    finally:
+        for one in left:
+            one.unlink(missing_ok=True)

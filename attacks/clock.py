@@ -1,0 +1,85 @@
+"""``python -m attacks --only clock``: what the time of a release tells.
+
+What is promised is the time of the sampler; that of the solver of the mean is not, but small data get the same number of
+passes, so whole releases on S² are timed too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+from attacks import broken
+from attacks.arenas import ball_on
+from attacks.checks import Case, Found, Settings, by_verdict
+from sfumato.audit import Pair, timing_audit
+from sfumato.audit.exact import target_of
+from sfumato.audit.timing import Measure, clocked
+from sfumato.audit.trial import clock_pairs
+from sfumato.mechanisms import KNG, Exponential, ManifoldLaplace, ManifoldStaircase, Mechanism
+from sfumato.mechanisms.manifold import ManifoldMechanism, ManifoldPlan
+from sfumato.sampling import secure_generator
+from sfumato.spaces.base import Array
+
+EPSILON = 1.0
+ON = ("sphere", "shapes", "euclidean", "axes", "rotations", "hyperbolic", "spd")
+
+
+def sampler_alone(mechanism: ManifoldMechanism, pair: Pair) -> Measure:
+    """The times of draws on the lattice, of two data sets whose means are known."""
+    plan = mechanism.at(len(pair))
+    assert isinstance(plan, ManifoldPlan)
+    targets = {data.tobytes(): target_of(mechanism, data) for data in (pair.first, pair.second)}
+
+    def draw(data: Array) -> object:
+        return plan.rounded(targets[data.tobytes()], secure_generator())
+
+    return clocked(draw)
+
+
+def timed(
+    measure: Callable[[ManifoldMechanism, Pair], Measure | Mechanism],
+    mechanism: ManifoldMechanism,
+    pair: Pair,
+    releases: int,
+    seed: int,
+) -> Found:
+    epsilon = float(mechanism.epsilon)
+    return by_verdict(timing_audit(measure(mechanism, pair), pair, epsilon, releases=releases, seed=seed))
+
+
+def whole(mechanism: ManifoldMechanism, pair: Pair) -> Mechanism:
+    return mechanism
+
+
+def stopping(mechanism: ManifoldMechanism, pair: Pair) -> Measure:
+    return clocked(broken.stopping_at_first(mechanism))
+
+
+def cases(settings: Settings) -> list[Case]:
+    """Samplers on every kind of space that they are for, whole releases on S², and the same draws when they stop at the first
+    acceptance: with two records the noise is as wide as the ball, and the share that is accepted depends on the data the
+    most."""
+    releases, seed = 400 if settings.quick else 2000, settings.seed
+    sphere = ball_on("sphere")
+    ours: list[tuple[str, ManifoldMechanism, Pair]] = [
+        ("release", mechanism, pair)
+        for mechanism, n in (
+            (KNG(sphere, EPSILON / 2), 2),
+            (KNG(sphere, EPSILON), 20),
+            (ManifoldLaplace(sphere, EPSILON), 20),
+        )
+        for pair in clock_pairs(sphere, n)
+    ]
+    for name in ON:
+        for kind in (KNG, ManifoldLaplace, ManifoldStaircase):
+            if not (settings.quick and name != "sphere"):
+                ours += [("sampler", kind(ball_on(name), EPSILON), clock_pairs(ball_on(name), 20)[0])]
+    found = []
+    for what, mechanism, pair in ours:
+        run = partial(timed, whole if what == "release" else sampler_alone, mechanism, pair, releases, seed)
+        found.append(Case(f"{what} of {mechanism.name} on {mechanism.space}, {pair.name}", run))
+    for mechanism in (KNG(sphere, EPSILON / 2), Exponential(sphere, EPSILON / 2)):
+        run = partial(timed, stopping, mechanism, clock_pairs(sphere, 2)[0], 2000, seed)  # a control gets all releases
+        found.append(Case(f"{mechanism.name}, stopping at the first acceptance", run, True))
+    return found

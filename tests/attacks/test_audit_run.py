@@ -1,0 +1,186 @@
+"""``make audit`` as a whole: it goes on where it was stopped, says whether it is complete, and covers what there is."""
+
+import json
+import os
+import signal
+from dataclasses import asdict
+
+import pytest
+
+import sfumato as sf
+from attacks import __main__ as audit
+from attacks import adversary, arenas, published
+from attacks.checks import ROWS, Case, Found, Row, Settings, judged, kept
+from sfumato.audit.trial import mechanisms
+from sfumato.bounds import bounds_of, has_bounds
+from sfumato.findings import __all__ as findings
+from sfumato.mechanisms import MECHANISMS
+from sfumato.spaces import all_spaces
+
+pytestmark = pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+
+
+@pytest.fixture
+def diary(tmp_path):
+    """Where cases, which run in processes of their own, note that they ran."""
+    return tmp_path / "diary"
+
+
+@pytest.fixture
+def sections(diary, monkeypatch):
+    """Two sections; a case of the second kills its process."""
+
+    def noted(name, held, words="as it should be"):
+        def run():
+            with diary.open("a") as file:
+                file.write(f"{name}\n")
+            if words == "dies":
+                os.kill(os.getpid(), signal.SIGKILL)
+            return Found(held, words)
+
+        return run
+
+    def fine(settings):
+        return [
+            Case("one", noted("one", True)),
+            Case("two | three", noted("two", None, "no such thing here")),
+            Case("half the noise", noted("half", False, "epsilon at least 2"), control=True),
+        ]
+
+    def bad(settings):
+        return [
+            Case("a finding", noted("finding", False)),
+            Case("a blind eye", noted("blind", True), control=True),
+            Case("dies", noted("dies", True, "dies")),
+        ]
+
+    monkeypatch.setattr(audit, "SECTIONS", {"fine": fine, "bad": bad})
+
+
+def text(folder):
+    return (folder / "REPORT.md").read_text()
+
+
+@pytest.mark.usefixtures("sections")
+def test_a_stopped_audit_goes_on_and_runs_no_case_twice(diary, tmp_path, capsys):
+    assert audit.main(["--out", str(tmp_path), "--only", "fine"]) == 0
+    assert "Not complete: 3 of bad to come" in text(tmp_path)
+    with (tmp_path / ROWS).open("a") as file:  # killed in the middle of a line
+        file.write('{"section": "bad", "na')
+    assert audit.main(["--out", str(tmp_path), "--jobs", "1"]) == 1
+    assert sorted(diary.read_text().split()) == ["blind", "dies", "finding", "half", "one", "two"]
+    assert "**Complete.** 6 of 6 cases, 3 failed" in text(tmp_path)
+    assert audit.main(["--out", str(tmp_path)]) == 1
+    assert "6 cases, 6 of them done before; 0 to run." in capsys.readouterr().out
+    assert len(diary.read_text().split()) == len((tmp_path / ROWS).read_text().splitlines()) == 6
+    audit.main(["--out", str(tmp_path), "--cases", "one", "--again"])
+    assert diary.read_text().split().count("one") == 2
+    audit.main(["--out", str(tmp_path), "--cases", "one", "--seed", "7"])  # another seed: another row
+    assert diary.read_text().split().count("one") == 3
+    assert "Not complete: 2 of fine, 3 of bad to come" in text(tmp_path)
+
+
+@pytest.mark.usefixtures("sections")
+def test_the_report_says_what_was_found_by_which_code(tmp_path, capsys):
+    audit.main(["--out", str(tmp_path), "--report", str(tmp_path / "REPORT.md")])
+    assert "FAILED: bad: a finding; bad: a blind eye; bad: dies" in capsys.readouterr().out
+    found = {row.name: row for row in kept(tmp_path)}
+    assert found["dies"].words == "its process ended with code -9"
+    assert [found[name].mark for name in ("one", "half the noise", "a blind eye")] == [
+        "PASS",
+        "CONVICTED",
+        "FAIL: cleared",
+    ]
+    assert found["one"].commit == audit.commit()
+    for line in (
+        "| two \\| three | does not apply | no such thing here |",
+        "| half the noise | CONVICTED | epsilon at least 2 |",
+        "- bad: a blind eye: as it should be",
+        "| [fine](#fine) | 3 | 1 | 1 | 1 of 1 | 0 | 0 |",
+        "Seed 0, full strength.",
+    ):
+        assert line in text(tmp_path)
+    with pytest.raises(SystemExit):
+        audit.main(["--only", "nothing"])
+
+
+def test_an_error_is_a_failure_also_of_a_control():
+    for control in (False, True):
+        row = judged("draws", Case("broken", lambda: 1 / 0, control))
+        assert (row.outcome, row.words) == ("fail", "stopped by ZeroDivisionError: division by zero")
+    assert json.loads(json.dumps(asdict(row)))["name"] == "broken"
+
+
+# -- what is covered -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("quick", [False, True])
+def test_every_section_has_cases_of_different_names_and_a_control(quick):
+    for name, section in audit.SECTIONS.items():
+        cases = section(Settings(quick))
+        assert len({case.name for case in cases}) == len(cases), name
+        assert any(case.control for case in cases), name
+        assert not all(case.control for case in cases), name
+
+
+def test_every_space_and_mechanism_is_attacked():
+    """By draws all of them; the solver wherever there is a Laplace, and in nearly the largest ball."""
+    ours = {kind.name for kind in all_spaces() if kind.__module__.startswith("sfumato.")}
+    assert ours == set(arenas.SPACES)
+    for quick in (False, True):
+        drawn = {case.name for case in audit.SECTIONS["draws"](Settings(quick))}
+        solved = {case.name for case in audit.SECTIONS["solver"](Settings(quick))}
+        seen = set()
+        for name, (space, _) in arenas.SPACES.items():
+            assert space.name == name
+            for mechanism in mechanisms(arenas.ball_on(name), 1.0):
+                assert f"by draws: {mechanism.name} on {space}" in drawn
+                seen.add(mechanism.name)
+            if has_bounds(space):
+                assert {
+                    f"{space}, {part} of the largest radius: every split" for part in ("0.5", "0.9", "0.999")
+                } <= solved
+            if has_bounds(space) and not bounds_of(space).is_flat:
+                wide = {
+                    f"by draws: {kind} on {space}, nearly the largest ball"
+                    for kind in ("kng", "laplace", "exponential")
+                }
+                assert wide <= drawn
+        assert seen == set(MECHANISMS)
+
+
+def test_every_finding_is_attacked_as_one_output():
+    named = {
+        "compare_groups": "both groups",
+        "private_components": "components",
+        "private_variance": "variance with spread",
+        "private_size": "mean and variance of sizes",
+        "PrivateMDM": "means of classes, units with both",
+        "find_region": "region, then mean",
+        "private_radius": "radius",
+    }
+    assert {name for name in findings if name.islower() and name != "centroid_size"} <= set(named)
+    assert all(hasattr(sf, name) for name in named)
+    assert set(named.values()) <= {case.name for case in audit.SECTIONS["joint"](Settings())}
+
+
+# -- sections that have no test file of their own -------------------------------------------------------------------------
+def test_the_adversary_is_judged_by_its_ratio():
+    assert adversary.ratio(lambda: 1 + 1e-9).held
+    assert not adversary.ratio(lambda: 1.01).held
+    controls = [case.name for case in adversary.cases(Settings()) if case.control]
+    assert controls == [name for name in controls if "as run" in name] != []
+
+
+def test_published_mechanisms_are_convicted_and_the_page_says_so():
+    """The worst of them, by few draws; `make audit` does all."""
+    names = {entry.name: entry for entry in published.ENTRIES}
+    assert not published.tried(names["radius from the data"], 4000, seed=2).held
+    assert published.gaussian_sigma(1.0, 0.1, wrong=False) / published.gaussian_sigma(1.0, 0.1, wrong=True) > 4
+    assert published.gaussian_delta(published.simulated_mu(0.2, 0.2, sf.sampling.secure_generator()), 1.0) > 0.05
+    numbers = {
+        "epsilon_lower": 8.8, "convicted": True, "pair": "one record", "event": "above", "hits": 9, "misses": 1, "draws": 10,
+    }  # fmt: skip
+    rows = {name: Row("published", name, True, "pass", "", numbers, commit="abc") for name in names}
+    page = published.page(rows)
+    assert all(f"| {name} |" in page for name in names)
+    assert "None of this is a claim about a package" in page
+    assert published.picture(rows)[:4] == b"\x89PNG"
