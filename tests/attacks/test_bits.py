@@ -13,12 +13,12 @@ from sfumato.mechanisms.tangent import TangentPlan
 from sfumato.sampling import round_to_lattice
 
 ATTACKED = [
-    (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 3.5),
-    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 2.0),
-    (sf.ManifoldLaplace, sf.SPD(size=2), 1.5, 50, 1.5),
+    (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 3.0),
+    (sf.KNG, sf.Sphere(dim=2), np.pi / 8, 50, 1.5),
+    (sf.ManifoldLaplace, sf.SPD(size=2), 1.5, 50, 1.0),
     (sf.ManifoldLaplace, sf.PlanarShapes(landmarks=5), 0.2, 50, 4.0),
-    (sf.KNG, sf.Euclidean(dim=3), 1.0, 50, 3.5),
-    (sf.AmbientLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 2.0),
+    (sf.KNG, sf.Euclidean(dim=3), 1.0, 50, 3.0),
+    (sf.AmbientLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 1.5),
     (sf.TangentKNorm, sf.Euclidean(dim=3), 1.0, 50, 2.0),
 ]
 
