@@ -141,3 +141,27 @@ def test_rounding_is_within_what_is_allowed_for_it(k, rng, eager):
             allowed = found.error + space.rounding_error(np.eye(k), float(np.linalg.norm(t)))
             worst = max(worst, float(np.linalg.norm(found.logs - exact)) / allowed)
     assert worst < 0.5
+
+
+@pytest.mark.parametrize("k", [3, 4, 5, 8])
+def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eager):
+    """Where several eigenvalues are small no pivot, cofactor or inverse of a part may lose more digits than the whole does; and
+    a spectrum too wide, or not positive, is told from the others."""
+    from sfumato.spaces import _spd_kernels
+    from sfumato.spaces._curvature import log_rules
+
+    space = sf.SPD(k)
+    for small in range(1, k):
+        t = np.log(30000.0) * (small / k - (np.arange(k) < small))
+        q = np.linalg.qr(rng.standard_normal((60, k, k)))[0]
+        points = (q * np.exp(t)) @ q.swapaxes(1, 2)
+        points = (points + points.swapaxes(1, 2)) / 2
+        allowed = space.rounding_error(np.eye(k), float(np.linalg.norm(t)))
+        for point in points:
+            found = space.moments(np.eye(k), point[None])
+            assert np.linalg.norm(found.logs - by_eigenvectors(point[None])[0]) < 0.3 * (allowed + found.error)
+        for least in (1e-14, -1e-3):
+            wide = (q * np.where(t < 0, least, 1.0)) @ q.swapaxes(1, 2)
+            wide = np.ascontiguousarray((wide + wide.swapaxes(1, 2)) / 2)
+            room = _spd_kernels.room(k)
+            assert _spd_kernels.matrix_moments(wide, np.ones(1), np.eye(k), *log_rules(1e-9), room)[2].all()

@@ -187,54 +187,67 @@ def _combine(w: int, x: float, k: int, m: int) -> None:
 
 
 @_inside
-def _inverse(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any, j: Any, fine: Any) -> Any:
-    """The inverse of 4×4 matrices (a; b, c; d, e, f; g, h, i, j), by halves; and ``fine`` where they are positive definite, 0
-    elsewhere."""
-    zero, first = all_of(0.0), a * c - b * b
-    one = all_of(1.0) / first
-    p, q, s = c * one, zero - b * one, a * one
-    d0, d1, g0, g1 = d * p + e * q, d * q + e * s, g * p + h * q, g * q + h * s
-    f, i, j = f - d0 * d - d1 * e, i - g0 * d - g1 * e, j - g0 * g - g1 * h
+def _factors(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: Any, j: Any, fine: Any) -> Any:
+    """L, of ones and (b; d, e; g, h, i) below them, and 1/D of 4×4 matrices (a; b, c; d, e, f; g, h, i, j) = L·D·Lᵀ; and
+    ``fine`` where they are positive definite, 0 elsewhere.  Each division serves two pivots."""
+    first, tiny = a * c - b * b, all_of(1e-290)  # smaller ones lose digits
+    fine, one = where_positive(a, where_positive(a * first - tiny, fine)), all_of(1.0) / (a * first)
+    p, q = first * one, a * a * one
+    b, d0, g0 = b * p, d * p, g * p
+    e, h = e - b * d, h - b * g
+    e0, h0 = e * q, h * q
+    f, i, j = f - d0 * d - e0 * e, i - d0 * g - e0 * h, j - g0 * g - h0 * h
     second = f * j - i * i
-    fine = where_positive(a, where_positive(first, where_positive(f, where_positive(second, fine))))
-    one = all_of(1.0) / second
-    f, i, j = j * one, zero - i * one, f * one
-    d, e, g, h = f * d0 + i * g0, f * d1 + i * g1, i * d0 + j * g0, i * d1 + j * g1
-    a, b, c = p + d0 * d + g0 * g, q + d0 * e + g0 * h, s + d1 * e + g1 * h
-    return a, b, c, zero - d, zero - e, f, zero - g, zero - h, i, j, fine
+    fine, one = where_positive(f, where_positive(f * second - tiny, fine)), all_of(1.0) / (f * second)
+    r, s = second * one, f * f * one
+    return b, d0, e0, g0, h0, i * r, p, q, r, s, fine
+
+
+@_inside
+def _inverse(b: Any, d: Any, e: Any, g: Any, h: Any, i: Any, p: Any, q: Any, r: Any, s: Any) -> Any:
+    """The inverse of 4×4 matrices from their factors: (L⁻¹)ᵀ·D⁻¹·L⁻¹."""
+    d = d - e * b
+    g, h = g - h * b - i * d, h - i * e
+    i0, h0, g0, e0, d0 = i * s, h * s, g * s, e * r, d * r
+    a, c, f = p + b * b * q + d0 * d + g0 * g, q + e0 * e + h0 * h, r + i0 * i
+    zero = all_of(0.0)
+    return a, d0 * e + g0 * h - b * q, c, g0 * i - d0, h0 * i - e0, f, zero - g0, zero - h0, zero - i0, s
 
 
 @_inside
 def _negative_inverse(m: int, k: int, u: int) -> Any:
     """−m⁻¹ in the place of m, by sweeping out four rows and columns after the other (Gauss and Jordan); 1 where m is positive
-    definite, 0 elsewhere."""
+    definite, 0 elsewhere.  The four are factored, as products with their inverse would square the condition number."""
     k, fine = (k + 3) // 4 * 4, all_of(1.0)
     v, w, x = u + WIDTH * k, u + 2 * WIDTH * k, u + 3 * WIDTH * k
     for p in range(0, k, 4):
         q, r, s, t = m + _entry(p, p), m + _entry(p + 1, p), m + _entry(p + 2, p), m + _entry(p + 3, p)
         i, j, o = get(t + WIDTH), get(t + 2 * WIDTH), get(t + 3 * WIDTH)
         some = get(q), get(r), get(r + WIDTH), get(s), get(s + WIDTH), get(s + 2 * WIDTH), get(t), i, j, o
-        a, b, c, d, e, f, g, h, i, j, fine = _inverse(*some, fine)
-        for n in range(k):
-            put(u + WIDTH * n, get(m + _entry(max(n, p), min(n, p))))
-            put(v + WIDTH * n, get(m + _entry(max(n, p + 1), min(n, p + 1))))
-            put(w + WIDTH * n, get(m + _entry(max(n, p + 2), min(n, p + 2))))
-            put(x + WIDTH * n, get(m + _entry(max(n, p + 3), min(n, p + 3))))
+        b, d, e, g, h, i, q0, q1, q2, q3, fine = _factors(*some, fine)
+        for n in range(k):  # L⁻¹ times the four columns
+            o0 = get(m + _entry(max(n, p), min(n, p)))
+            o1 = get(m + _entry(max(n, p + 1), min(n, p + 1))) - b * o0
+            o2 = get(m + _entry(max(n, p + 2), min(n, p + 2))) - d * o0 - e * o1
+            put(u + WIDTH * n, o0)
+            put(v + WIDTH * n, o1)
+            put(w + WIDTH * n, o2)
+            put(x + WIDTH * n, get(m + _entry(max(n, p + 3), min(n, p + 3))) - g * o0 - h * o1 - i * o2)
         for n in range(k):
             if not p <= n < p + 4:
                 at = WIDTH * n
-                o0, o1, o2, o3 = get(u + at), get(v + at), get(w + at), get(x + at)
-                r0, r1 = a * o0 + b * o1 + d * o2 + g * o3, b * o0 + c * o1 + e * o2 + h * o3
-                r2, r3 = d * o0 + e * o1 + f * o2 + i * o3, g * o0 + h * o1 + i * o2 + j * o3
+                r0, r1, r2, r3 = q0 * get(u + at), q1 * get(v + at), q2 * get(w + at), q3 * get(x + at)
                 row = m + _entry(n, 0)
                 for at in range(0, WIDTH * (n + 1), WIDTH):
                     less = r0 * get(u + at) + r1 * get(v + at) + r2 * get(w + at) + r3 * get(x + at)
                     put(row + at, get(row + at) - less)
-                put(m + _entry(max(n, p), min(n, p)), r0)
+                r2 = r2 - i * r3
+                r1 = r1 - e * r2 - h * r3
+                put(m + _entry(max(n, p), min(n, p)), r0 - b * r1 - d * r2 - g * r3)
                 put(m + _entry(max(n, p + 1), min(n, p + 1)), r1)
                 put(m + _entry(max(n, p + 2), min(n, p + 2)), r2)
                 put(m + _entry(max(n, p + 3), min(n, p + 3)), r3)
-        some = a, b, c, d, e, f, g, h, i, j
+        some = _inverse(b, d, e, g, h, i, q0, q1, q2, q3)
         for n in range(4):
             for at in range(n + 1):
                 put(m + _entry(p + n, p + at), all_of(0.0) - some[n * (n + 1) // 2 + at])
@@ -242,25 +255,28 @@ def _negative_inverse(m: int, k: int, u: int) -> Any:
 
 
 @_inside
-def _add_node(w: int, k: int, x: float, factor: float, m: int, logs: int, u: int) -> None:
-    """−factor·(x·w + 1 − x)⁻¹, added to ``logs``; of 3×3 matrices from their cofactors."""
+def _add_node(w: int, k: int, x: float, factor: float, m: int, logs: int, u: int) -> Any:
+    """−factor·(x·w + 1 − x)⁻¹, added to ``logs``, of 3×3 matrices from their cofactors; 1 where that is positive definite, 0
+    elsewhere."""
     if k == 3:
         s, r = all_of(x), all_of(1.0 - x)
         a, b, c = s * get(w) + r, s * get(w + WIDTH), s * get(w + 2 * WIDTH) + r
         d, e, f = s * get(w + 3 * WIDTH), s * get(w + 4 * WIDTH), s * get(w + 5 * WIDTH) + r
-        p, q, s = c * f - e * e, d * e - b * f, b * e - c * d
-        r = all_of(-factor) / (a * p + b * q + d * s)
-        put(logs, get(logs) + p * r)
-        put(logs + WIDTH, get(logs + WIDTH) + q * r)
-        put(logs + 2 * WIDTH, get(logs + 2 * WIDTH) + (a * f - d * d) * r)
-        put(logs + 3 * WIDTH, get(logs + 3 * WIDTH) + s * r)
-        put(logs + 4 * WIDTH, get(logs + 4 * WIDTH) + (b * d - a * e) * r)
-        put(logs + 5 * WIDTH, get(logs + 5 * WIDTH) + (a * c - b * b) * r)
+        p, q, s = a * f - d * d, b * d - a * e, a * c - b * b
+        t = p * s - q * q  # a times the determinant: summed along a row, that would square the condition number
+        fine, r = where_positive(a, where_positive(s, where_positive(t, all_of(1.0)))), all_of(-factor) * a / t
+        put(logs, get(logs) + (c * f - e * e) * r)
+        put(logs + WIDTH, get(logs + WIDTH) + (d * e - b * f) * r)
+        put(logs + 2 * WIDTH, get(logs + 2 * WIDTH) + p * r)
+        put(logs + 3 * WIDTH, get(logs + 3 * WIDTH) + (b * e - c * d) * r)
+        put(logs + 4 * WIDTH, get(logs + 4 * WIDTH) + q * r)
+        put(logs + 5 * WIDTH, get(logs + 5 * WIDTH) + s * r)
     else:
         _combine(w, x, k, m)
-        _negative_inverse(m, k, u)
+        fine = _negative_inverse(m, k, u)
         for place in range(0, _entry(k, 0), WIDTH):
             put(logs + place, get(logs + place) + all_of(factor) * get(m + place))
+    return fine
 
 
 @_inside
@@ -333,10 +349,10 @@ def matrix_moments(
             _fill(points, first, y)
             _whiten(y, inverse, half, w)
             _clear(logs, k)
-            _add_node(w, k, 1.0, 1.0, m, logs, u)
+            fine = _add_node(w, k, 1.0, 1.0, m, logs, u)
             high, low = _largest(w, k), _largest(logs, k)
             width, ratio, count = high * low, high / low, min(LANES, n - first)
-            fine = where_positive(all_of(widths[-1]) - width, where_positive(ratio, all_of(1.0)))
+            fine = where_positive(all_of(widths[-1]) - width, where_positive(ratio, fine))
             scale, level = all_of(1.0) / root(ratio), where_positive(fine, all_of(0.5) * log(ratio))
             share = where_positive(fine, gather(weights.ctypes.data + each * first, each, count))
             if count < LANES:
