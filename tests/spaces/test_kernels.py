@@ -182,6 +182,16 @@ def test_rows_that_are_not_side_by_side_in_memory_are_summed_as_well(rng, eager)
         assert np.array_equal(sf.Sphere(dim=2).outside(x, same, 0.3), sf.Sphere(dim=2).distance(x, points) > 0.3)
 
 
+def test_numbers_of_another_kind_are_summed_as_well(rng, eager):
+    """Loops that read a whole piece of memory would read past the end of shorter numbers."""
+    space = sf.Sphere(dim=2)
+    points = cloud(space, space.origin(), 0.5, 200, rng).astype(np.float32)
+    for some in (points, points[:64], np.eye(3, dtype=np.int64)[[0] * 130]):
+        same = some.astype(np.float64)
+        assert np.array_equal(space.moments(space.origin(), some).logs, space.moments(space.origin(), same).logs)
+        assert np.array_equal(space.outside(space.origin(), some, 0.3), space.outside(space.origin(), same, 0.3))
+
+
 def test_angles_beyond_the_series_are_good_to_rounding(eager):
     """From one record at a time, as θ² = f²·(1 − c²); and at the antipode no logarithm is made up."""
     space, x = sf.Sphere(dim=2), np.array([0.0, 0.0, 1.0])

@@ -111,7 +111,7 @@ def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
 def _apart(points: Array, first: int, y: Array) -> Any:
     """Up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
     count = min(y.shape[1], len(points) - first)
-    if count == y.shape[1] and points.flags.c_contiguous:
+    if count == y.shape[1] and points.flags.c_contiguous and points.dtype == y.dtype:  # of others less memory is theirs
         for i in range(0, count, 8):
             _eight(points, first + i, y, i)
     else:
