@@ -911,3 +911,12 @@ def test_a_port_in_use_is_named():
         taken.listen()
         with pytest.raises(ValueError, match="is in use"):
             server.serve("", "", taken.getsockname()[1], False, print)
+
+
+@pytest.mark.parametrize(
+    "given", [{"labels_are_public": "false"}, {"even_if_useless": 1}, {"n": True}, {"n": 12.7}, {"epsilon": True}]
+)
+def test_a_yes_is_a_yes_and_a_number_a_number(given):
+    """ "false" is no leave to publish groups, and 12.7 are not 12 records."""
+    with pytest.raises(ValueError, match=r"not understood|not a whole number"):
+        Choices.of(given)

@@ -82,6 +82,10 @@ class Choices:
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number") from None
             if kind == "float" and not math.isfinite(made[part.name]):
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number to work with")
+            if (kind == "bool") != isinstance(value, bool):  # "false" is no yes, and yes is no number
+                raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not understood: load the page again")
+            if kind == "int" and made[part.name] != float(value):
+                raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a whole number")
             if kind == "str" and not isinstance(value, str):
                 raise ValueError(f"{part.name}: must be text, not {value!r}")
             if kind == "str" and not is_text(value):
