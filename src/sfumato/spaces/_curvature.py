@@ -114,7 +114,7 @@ def log_rule(half: float, accuracy: float) -> tuple[Array, Array]:
     it is below 2.5·half·e^(−2πNK'/K).  The weights are fitted, so that rounding in the nodes does no harm.
 
     >>> nodes, weights = log_rule(2.0, 1e-10)
-    >>> len(nodes), abs(float(weights @ (2.0 / (3 * nodes + 1 - nodes))) - np.log(3.0)) < 1e-10
+    >>> len(nodes), abs(float(weights @ (2.0 / (3 * nodes + 1 - nodes)) - np.log(3.0))) < 1e-10
     (9, True)
     """
     tiny = np.exp(-2 * half)
