@@ -165,3 +165,27 @@ def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eage
             wide = np.ascontiguousarray((wide + wide.swapaxes(1, 2)) / 2)
             room = _spd_kernels.room(k)
             assert _spd_kernels.matrix_moments(wide, np.ones(1), np.eye(k), *log_rules(1e-9), room)[2].all()
+
+
+@pytest.mark.parametrize("k", [3, 4, 5])
+def test_records_of_any_units_have_their_logarithms(k, rng, eager):
+    for scale in (1e-308, 1e-300, 1e-150, 1e-3, 1e3, 1e150, 1e290, 1e300):
+        points = scale * np.array([np.eye(k)] * 9)
+        found = sf.SPD(k).moments(np.eye(k), points, None, 1e-9).logs / 9
+        assert np.abs(found - np.log(scale) * np.eye(k)).max() < 1e-9 + 1e-13 * abs(np.log(scale))
+
+
+def test_logarithms_of_eight_numbers_at_once(rng):
+    numba = pytest.importorskip("numba")
+    from sfumato.spaces._lanes import get, log, place_of, put
+
+    @numba.njit
+    def logs(numbers, made):
+        for i in range(0, len(numbers), 8):
+            put(place_of(made) + 8 * i, log(get(place_of(numbers) + 8 * i)))
+
+    numbers = np.exp(np.concatenate([rng.uniform(-700, 700, 8000), rng.normal(0, 1e-6, 8000), [0.0] * 8]))
+    made = np.empty_like(numbers)
+    logs(numbers, made)
+    assert np.abs(made - np.log(numbers)).max() < 2e-13
+    assert np.abs(made / np.where(numbers == 1, 1, np.log(numbers)) - (numbers != 1)).max() < 2e-15

@@ -1,9 +1,10 @@
 """Eight numbers at once, as one value of compiled code: LLVM finds such vectors in loops over records only where it can tell
-that arrays do not overlap, which Numba cannot say.  They are read and written at addresses, as passing arrays on would count
-references to them in the innermost loops."""
+that arrays do not overlap, which Numba cannot say.  They are read and written at places, which are addresses in arrays: passing
+arrays on would count references to them in the innermost loops, and numbers that are made addresses have misled LLVM."""
 
 from __future__ import annotations
 
+import math
 import operator
 from typing import Any
 
@@ -26,33 +27,54 @@ class Eight(types.Type):
         super().__init__(name="eight")
 
 
-EIGHT = Eight()
+class Place(types.Type):
+    """The type of an address, to which bytes may be added."""
+
+    def __init__(self) -> None:
+        super().__init__(name="place")
 
 
-@register_model(Eight)
-class _Model(models.PrimitiveModel):
-    def __init__(self, manager: Any, kind: Any) -> None:
-        super().__init__(manager, kind, VECTOR)  # type: ignore[no-untyped-call]
+EIGHT, PLACE = Eight(), Place()
+BYTE = ir.IntType(8).as_pointer()
 
 
-def _operator(function: Any, name: str) -> None:
+def _model(kind: Any, value: Any) -> None:
+    class Model(models.PrimitiveModel):
+        def __init__(self, manager: Any, kind: Any) -> None:
+            super().__init__(manager, kind, value)  # type: ignore[no-untyped-call]
+
+    register_model(kind)(Model)
+
+
+def _operator(function: Any, first: Any, second: Any, lower: Any) -> None:
     class Template(AbstractTemplate):
         def generic(self, args: Any, _: Any) -> Any:
-            return EIGHT(*args) if args == (EIGHT, EIGHT) else None
-
-    def lower(_: Any, builder: Any, __: Any, args: Any) -> Any:
-        return getattr(builder, name)(*args, flags=LOOSE)
+            fits = len(args) == 2 and args[0] == first and self.context.can_convert(args[1], second) is not None
+            return first(first, second) if fits else None
 
     infer_global(function)(Template)  # type: ignore[no-untyped-call]
-    lower_builtin(function, Eight, Eight)(lower)  # type: ignore[no-untyped-call]
+    lower_builtin(function, first, second)(lower)  # type: ignore[no-untyped-call]
 
 
+_model(Eight, VECTOR)
+_model(Place, BYTE)
 for _function, _name in {"add": "fadd", "sub": "fsub", "mul": "fmul", "truediv": "fdiv"}.items():
-    _operator(getattr(operator, _function), _name)
+
+    def _lower(_: Any, builder: Any, __: Any, args: Any, name: str = _name) -> Any:
+        return getattr(builder, name)(*args, flags=LOOSE)
+
+    _operator(getattr(operator, _function), EIGHT, EIGHT, _lower)
+_operator(operator.add, PLACE, types.intp, lambda _, builder, __, args: builder.gep(args[0], [args[1]]))
 
 
-def _there(builder: Any, place: Any) -> Any:
-    return builder.inttoptr(place, VECTOR.as_pointer())
+@_instructions
+def place_of(_: Any, array: Any) -> Any:
+    """Where an array begins."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        return builder.bitcast(context.make_array(sig.args[0])(context, builder, args[0]).data, BYTE)
+
+    return PLACE(array), code
 
 
 @_instructions
@@ -60,9 +82,9 @@ def get(_: Any, place: Any) -> Any:
     """The eight numbers that begin at an address."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        return builder.load(_there(builder, args[0]), align=8)
+        return builder.load(builder.bitcast(args[0], VECTOR.as_pointer()), align=8)
 
-    return EIGHT(types.intp), code
+    return EIGHT(PLACE), code
 
 
 @_instructions
@@ -70,10 +92,10 @@ def put(_: Any, place: Any, value: Any) -> Any:
     """Writes eight numbers to an address."""
 
     def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
-        builder.store(args[1], _there(builder, args[0]), align=8)
+        builder.store(args[1], builder.bitcast(args[0], VECTOR.as_pointer()), align=8)
         return context.get_dummy_value()
 
-    return types.none(types.intp, EIGHT), code
+    return types.none(PLACE, EIGHT), code
 
 
 @_instructions
@@ -121,7 +143,43 @@ def _each(name: str) -> Any:
     return _instructions(of)
 
 
-root, log = _each("sqrt"), _each("log")
+root = _each("sqrt")
+
+
+@_instructions
+def log(_: Any, value: Any) -> Any:
+    """Logarithms of positive normal numbers m·2ᵉ, √½ ≤ m < √2: e·log 2 + 2·artanh s, s = (m − 1)/(m + 1), from the series
+    of artanh.  LLVM's own are eight calls."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        whole = ir.VectorType(ir.IntType(64), LANES)
+        bits, least = builder.bitcast(args[0], whole), 0x3FE6A09E667F3BCD  # √½
+        exponent = builder.ashr(builder.sub(bits, whole([least] * LANES)), whole([52] * LANES))
+        m = builder.bitcast(builder.sub(bits, builder.shl(exponent, whole([52] * LANES))), VECTOR)
+        one = VECTOR([1.0] * LANES)
+        s = builder.fdiv(builder.fsub(m, one), builder.fadd(m, one))
+        square, total = builder.fmul(s, s), VECTOR([2 / 23] * LANES)
+        for j in range(10, -1, -1):
+            total = builder.fadd(
+                builder.fmul(total, square, flags=LOOSE), VECTOR([2 / (2 * j + 1)] * LANES), flags=LOOSE
+            )
+        level = builder.fmul(builder.sitofp(exponent, VECTOR), VECTOR([math.log(2)] * LANES), flags=LOOSE)
+        return builder.fadd(builder.fmul(s, total, flags=LOOSE), level, flags=LOOSE)
+
+    return EIGHT(EIGHT), code
+
+
+@_instructions
+def most(_: Any, value: Any) -> Any:
+    """The largest of the eight numbers, none of which is NaN."""
+
+    def code(context: Any, builder: Any, sig: Any, args: Any) -> Any:
+        kind = ir.FunctionType(ir.DoubleType(), [VECTOR])
+        return builder.call(
+            builder.module.declare_intrinsic("llvm.vector.reduce.fmax.v8f64", (), kind), args, fastmath=("nnan",)
+        )
+
+    return types.float64(EIGHT), code
 
 
 @_instructions
@@ -133,11 +191,11 @@ def gather(_: Any, place: Any, step: Any, count: Any) -> Any:
         last = builder.sub(count, count.type(1))
         for z in range(LANES):
             index = builder.select(builder.icmp_signed("<", count.type(z), last), count.type(z), last)
-            at = builder.inttoptr(builder.add(start, builder.mul(index, step)), ir.DoubleType().as_pointer())
+            at = builder.bitcast(builder.gep(start, [builder.mul(index, step)]), ir.DoubleType().as_pointer())
             found = builder.insert_element(found, builder.load(at), ir.IntType(32)(z))
         return found
 
-    return EIGHT(types.intp, types.intp, types.intp), code
+    return EIGHT(PLACE, types.intp, types.intp), code
 
 
 def _where(sign: str) -> Any:

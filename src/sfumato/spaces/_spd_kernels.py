@@ -13,7 +13,22 @@ from typing import Any
 import numpy as np
 
 from ._kernels import TINY, _compile, _inside, _sum
-from ._lanes import LANES, all_of, below, gather, get, lane, log, put, root, sum_of, where_positive, where_zero
+from ._lanes import (
+    LANES,
+    all_of,
+    below,
+    gather,
+    get,
+    lane,
+    log,
+    most,
+    place_of,
+    put,
+    root,
+    sum_of,
+    where_positive,
+    where_zero,
+)
 from .base import RUN, Array
 
 NUMBER = 8  # bytes
@@ -122,16 +137,17 @@ def _entry(i: int, j: int) -> Any:
     return WIDTH * (i * (i + 1) // 2 + j)
 
 
-def room(k: int) -> Array:
+def room(k: int) -> tuple[Array, Any]:
     """Room for eight k×k matrices twice, for their triangles four times, and for four columns; and to begin where the
-    processor likes to."""
+    processor likes to.  And k numbers: where they are a tuple, code is compiled for this k alone, with its loops unrolled."""
     full = (k + 3) // 4 * 4
-    return np.empty(LANES * (2 * k * k + 2 * full * (full + 1) + 4 * full + 1))
+    return np.empty(LANES * (2 * k * k + 2 * full * (full + 1) + 4 * full + 1)), (0.0,) * k if k <= 4 else np.empty(k)
 
 
 @_inside
-def _places(room: Array, k: int) -> Any:
-    full, begin = (k + 3) // 4 * 4, (room.ctypes.data + WIDTH - 1) // WIDTH * WIDTH
+def _places(room: Any) -> Any:
+    k = len(room[1])
+    full, begin = (k + 3) // 4 * 4, place_of(room[0]) + -room[0].ctypes.data % WIDTH
     y, half = begin, begin + WIDTH * k * k
     w = half + WIDTH * k * k
     m = w + _entry(full, 0)
@@ -140,21 +156,19 @@ def _places(room: Array, k: int) -> Any:
 
 
 @_inside
-def _fill(points: Array, first: int, y: int) -> None:
+def _fill(points: Array, first: int, k: int, y: Any) -> None:
     """Eight matrices, the last one again where there are no more."""
-    n, k = points.shape[0], points.shape[1]
-    start, size = points.ctypes.data + NUMBER * first * k * k, NUMBER * k * k
+    start, size = place_of(points) + NUMBER * first * k * k, NUMBER * k * k
     for i in range(k):
         for j in range(i + 1):
-            entries = gather(start + NUMBER * (i * k + j), size, min(LANES, n - first))
+            entries = gather(start + NUMBER * (i * k + j), size, min(LANES, len(points) - first))
             put(y + WIDTH * (i * k + j), entries)
             put(y + WIDTH * (j * k + i), entries)
 
 
 @_inside
-def _whiten(y: int, inverse: Array, half: int, w: int) -> None:
+def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> None:
     """L⁻¹yL⁻ᵀ, from the inverse of L."""
-    k = len(inverse)
     for i in range(k):
         for j in range(k):
             s = all_of(0.0)
@@ -170,14 +184,14 @@ def _whiten(y: int, inverse: Array, half: int, w: int) -> None:
 
 
 @_inside
-def _fill_up(m: int, k: int) -> None:
+def _fill_up(m: Any, k: int) -> None:
     for i in range(k, (k + 3) // 4 * 4):
         for j in range(i + 1):
             put(m + _entry(i, j), all_of(1.0 if j == i else 0.0))
 
 
 @_inside
-def _combine(w: int, x: float, k: int, m: int) -> None:
+def _combine(w: Any, x: float, k: int, m: Any) -> None:
     """x·w + 1 − x, filled up."""
     for place in range(0, _entry(k, 0), WIDTH):
         put(m + place, all_of(x) * get(w + place))
@@ -215,7 +229,7 @@ def _inverse(b: Any, d: Any, e: Any, g: Any, h: Any, i: Any, p: Any, q: Any, r: 
 
 
 @_inside
-def _negative_inverse(m: int, k: int, u: int) -> Any:
+def _negative_inverse(m: Any, k: int, u: Any) -> Any:
     """−m⁻¹ in the place of m, by sweeping out four rows and columns after the other (Gauss and Jordan); 1 where m is positive
     definite, 0 elsewhere.  The four are factored, as products with their inverse would square the condition number."""
     k, fine = (k + 3) // 4 * 4, all_of(1.0)
@@ -225,7 +239,7 @@ def _negative_inverse(m: int, k: int, u: int) -> Any:
         i, j, o = get(t + WIDTH), get(t + 2 * WIDTH), get(t + 3 * WIDTH)
         some = get(q), get(r), get(r + WIDTH), get(s), get(s + WIDTH), get(s + 2 * WIDTH), get(t), i, j, o
         b, d, e, g, h, i, q0, q1, q2, q3, fine = _factors(*some, fine)
-        for n in range(k):  # L⁻¹ times the four columns
+        for n in range(k if k > 4 else 0):  # L⁻¹ times the four columns
             o0 = get(m + _entry(max(n, p), min(n, p)))
             o1 = get(m + _entry(max(n, p + 1), min(n, p + 1))) - b * o0
             o2 = get(m + _entry(max(n, p + 2), min(n, p + 2))) - d * o0 - e * o1
@@ -255,9 +269,9 @@ def _negative_inverse(m: int, k: int, u: int) -> Any:
 
 
 @_inside
-def _add_node(w: int, k: int, x: float, factor: float, m: int, logs: int, u: int) -> Any:
-    """−factor·(x·w + 1 − x)⁻¹, added to ``logs``, of 3×3 matrices from their cofactors; 1 where that is positive definite, 0
-    elsewhere."""
+def _add_node(w: Any, k: int, x: float, factor: float, m: Any, logs: Any, u: Any) -> Any:
+    """−factor·(x·w + 1 − x)⁻¹, added to ``logs``, of small matrices without a copy of them, of 3×3 ones from their cofactors; 1
+    where that is positive definite, 0 elsewhere."""
     if k == 3:
         s, r = all_of(x), all_of(1.0 - x)
         a, b, c = s * get(w) + r, s * get(w + WIDTH), s * get(w + 2 * WIDTH) + r
@@ -271,6 +285,15 @@ def _add_node(w: int, k: int, x: float, factor: float, m: int, logs: int, u: int
         put(logs + 3 * WIDTH, get(logs + 3 * WIDTH) + (b * e - c * d) * r)
         put(logs + 4 * WIDTH, get(logs + 4 * WIDTH) + q * r)
         put(logs + 5 * WIDTH, get(logs + 5 * WIDTH) + s * r)
+    elif k == 4:
+        s, r, t = all_of(x), all_of(1.0 - x), w + 6 * WIDTH
+        a, b, c = s * get(w) + r, s * get(w + WIDTH), s * get(w + 2 * WIDTH) + r
+        d, e, f = s * get(w + 3 * WIDTH), s * get(w + 4 * WIDTH), s * get(w + 5 * WIDTH) + r
+        g, h, i, j = s * get(t), s * get(t + WIDTH), s * get(t + 2 * WIDTH), s * get(t + 3 * WIDTH) + r
+        b, d, e, g, h, i, p, q, s, t, fine = _factors(a, b, c, d, e, f, g, h, i, j, all_of(1.0))
+        some = _inverse(b, d, e, g, h, i, p, q, s, t)
+        for z in range(10):
+            put(logs + WIDTH * z, get(logs + WIDTH * z) - all_of(factor) * some[z])
     else:
         _combine(w, x, k, m)
         fine = _negative_inverse(m, k, u)
@@ -280,7 +303,7 @@ def _add_node(w: int, k: int, x: float, factor: float, m: int, logs: int, u: int
 
 
 @_inside
-def _largest(a: int, k: int) -> Any:
+def _largest(a: Any, k: int) -> Any:
     """A bound on the largest |eigenvalue| of matrices of one sign: the mean of all, and √(k − 1) times their root mean square
     distance from it (Samuelson 1968); a millionth more for rounding."""
     mean, square = all_of(0.0), all_of(0.0)
@@ -297,13 +320,13 @@ def _largest(a: int, k: int) -> Any:
 
 
 @_inside
-def _clear(begin: int, k: int) -> None:
-    for place in range(begin, begin + _entry(k, 0), WIDTH):
-        put(place, all_of(0.0))
+def _clear(begin: Any, k: int) -> None:
+    for at in range(0, _entry(k, 0), WIDTH):
+        put(begin + at, all_of(0.0))
 
 
 @_inside
-def _whole(triangle: int, k: int) -> Any:
+def _whole(triangle: Any, k: int) -> Any:
     """The sum of eight matrices."""
     total = np.empty((k, k))
     for i in range(k):
@@ -313,14 +336,14 @@ def _whole(triangle: int, k: int) -> Any:
 
 
 @_compile
-def matrix_inverses(points: Array, inverse: Array, room: Array) -> Any:
+def matrix_inverses(points: Array, inverse: Array, room: Any) -> Any:
     """The sum of w⁻¹ over matrices w = L⁻¹yL⁻ᵀ."""
-    n, k = points.shape[0], points.shape[1]
-    y, half, w, m, logs, part, u = _places(room, k)
+    n, k = len(points), len(room[1])
+    y, half, w, m, logs, part, u = _places(room)
     _clear(part, k)
     for first in range(0, n, LANES):
-        _fill(points, first, y)
-        _whiten(y, inverse, half, w)
+        _fill(points, first, k, y)
+        _whiten(y, inverse, k, half, w)
         _clear(logs, k)
         _add_node(w, k, 1.0, -1.0, m, logs, u)
         there = below(min(LANES, n - first))
@@ -331,7 +354,7 @@ def matrix_inverses(points: Array, inverse: Array, room: Array) -> Any:
 
 @_compile
 def matrix_moments(
-    points: Array, weights: Array, inverse: Array, widths: Array, counts: Any, rules: Array, room: Array
+    points: Array, weights: Array, inverse: Array, widths: Array, counts: Any, rules: Array, room: Any
 ) -> Any:
     """Sums over matrices w = L⁻¹yL⁻ᵀ, with weights for each record or one for all, of Log w, of its squared length, of its
     squared trace, and of one; and which were left out, as their spectrum is wider than all ``widths``.
@@ -339,29 +362,29 @@ def matrix_moments(
     Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of ``rules`` for the first of ``widths``
     not below λ₁/λₖ of any of eight records, c² = λ₁λₖ, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹.
     """
-    n, k = points.shape[0], points.shape[1]
-    y, half, w, m, logs, part, u = _places(room, k)
+    n, k = len(points), len(room[1])
+    y, half, w, m, logs, part, u = _places(room)
     total, sums, wide, each = np.zeros((k, k)), np.zeros(3), np.zeros(n, dtype=np.bool_), NUMBER * (len(weights) > 1)
     for start in range(0, n, RUN):
         _clear(part, k)
         square = trace = weight = all_of(0.0)
         for first in range(start, min(start + RUN, n), LANES):
-            _fill(points, first, y)
-            _whiten(y, inverse, half, w)
+            _fill(points, first, k, y)
+            _whiten(y, inverse, k, half, w)
             _clear(logs, k)
             fine = _add_node(w, k, 1.0, 1.0, m, logs, u)
             high, low = _largest(w, k), _largest(logs, k)
             width, ratio, count = high * low, high / low, min(LANES, n - first)
-            fine = where_positive(all_of(widths[-1]) - width, where_positive(ratio, fine))
+            fine = where_positive(all_of(widths[-1]) - width, where_positive(ratio - all_of(1e-290), fine))
+            fine = where_positive(all_of(1e290) - ratio, fine)
             scale, level = all_of(1.0) / root(ratio), where_positive(fine, all_of(0.5) * log(ratio))
-            share = where_positive(fine, gather(weights.ctypes.data + each * first, each, count))
+            share = where_positive(fine, gather(place_of(weights) + each * first, each, count))
             if count < LANES:
                 share = share * below(count)
-            row, widest = 0, 1.0
-            for z in range(LANES):
-                widest = max(widest, lane(where_positive(fine, width), z))
-                if not lane(fine, z) > 0.0:
-                    wide[min(first + z, n - 1)] = True
+            row, widest = 0, most(where_positive(fine, width))
+            if sum_of(fine) < LANES:
+                for z in range(LANES):
+                    wide[min(first + z, n - 1)] |= not lane(fine, z) > 0.0
             while widths[row] < widest:
                 row += 1
             for place in range(0, _entry(k, 0), WIDTH):
@@ -378,7 +401,7 @@ def matrix_moments(
 
 
 @_inside
-def _add_log(logs: int, level: Any, share: Any, k: int, part: int) -> Any:
+def _add_log(logs: Any, level: Any, share: Any, k: int, part: Any) -> Any:
     """share·(logs + level), added to ``part``; the squared lengths and the traces of logs + level."""
     square = trace = all_of(0.0)
     for i in range(k):
@@ -395,14 +418,14 @@ def _add_log(logs: int, level: Any, share: Any, k: int, part: int) -> Any:
 
 
 @_compile
-def matrix_faults(points: Array, least: float, room: Array) -> Any:
+def matrix_faults(points: Array, least: float, room: Any) -> Any:
     """Which matrices need a closer look: all but those that are exactly symmetric and positive definite by the margin
     ``least``, relative to their diagonal."""
-    n, k = points.shape[0], points.shape[1]
-    _, _, _, m, _, _, u = _places(room, k)
+    n, k = len(points), len(room[1])
+    _, _, _, m, _, _, u = _places(room)
     faults = np.zeros(n, dtype=np.bool_)
     for first in range(0, n, LANES):
-        start, count, same = points.ctypes.data + NUMBER * first * k * k, min(LANES, n - first), all_of(1.0)
+        start, count, same = place_of(points) + NUMBER * first * k * k, min(LANES, n - first), all_of(1.0)
         for i in range(k):
             for j in range(i + 1):
                 here = gather(start + NUMBER * (i * k + j), NUMBER * k * k, count)
