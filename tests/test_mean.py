@@ -187,6 +187,27 @@ def test_matrices_that_nearly_coincide_have_a_mean(spread, rng):
     sf.private_mean(data, ball, 5.0, "kng", unit=labels)
 
 
+@pytest.mark.parametrize("size", [3, 4, 6, 8])
+@pytest.mark.parametrize("name", ["kng", "laplace", "staircase", "exponential", "tangent"])
+def test_records_that_are_all_the_centre_are_released(size, name):
+    """So many that loops are compiled: the start is then the mean, with a gradient of zero to the last bit, by which the solver
+    once divided; after the charge, and not for a neighbour."""
+    ball = sf.Ball(sf.SPD(size), np.eye(size), 0.5)
+    assert sf.private_mean(np.array([np.eye(size)] * 2048), ball, 2.0, name, allow_useless=True).value.shape == (
+        size,
+        size,
+    )
+
+
+@pytest.mark.parametrize("size", [3, 4, 6])
+@pytest.mark.parametrize("spread", [0.0, 1e-15, 1e-13, 1e-9])
+def test_nothing_is_gained_by_steps_below_rounding(size, spread, rng):
+    a, e = rng.normal(size=(size, 2 * size)), rng.normal(size=(2000, size, size)) * spread
+    root = np.linalg.cholesky(a @ a.T)
+    data = root @ (np.eye(size) + e / 2 + e.swapaxes(1, 2) / 2) @ root.T
+    assert sf.frechet_mean(sf.SPD(size), data / 2 + data.swapaxes(1, 2) / 2).passes < 50  # 501 without the check
+
+
 @pytest.mark.parametrize("size", [6, 22])
 def test_anisotropic_matrices_reach_the_tolerance_or_warn(size, rng):
     """Condition numbers to e^10, each matrix with axes of its own."""

@@ -169,7 +169,8 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
 def _solve(records: Records, start: Points | None, tolerance: float | None) -> Solution:
     space = records.space
     x = records.start() if start is None else start
-    here = records.moments(x, accuracy=1e-5)
+    asked = 1e-5  # of logarithms; what is given may be all that double precision has
+    here = records.moments(x, asked)
     norm, damping, rate = float(space.norm(x, here.logs)), 1.0, 1e-2
     past: list[tuple[Array, Array]] = []
     for iteration in range(MAX_ITERATIONS + 1):
@@ -177,19 +178,21 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         floor = 4 * space.rounding_error(x, 0.0) if tolerance is None or damping < 0.25 else 0.0
         goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else tolerance
         ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step lowers it, however short
-        if norm + here.error <= goal or (ended and here.error <= goal) or iteration == MAX_ITERATIONS:
+        final = here.error <= goal or here.error > asked
+        if norm + here.error <= goal or (ended and final) or iteration == MAX_ITERATIONS:
             break
         step = damping * _step(space, x, here, past)
         candidate = space.retract(x, step)
-        there = records.moments(candidate, max(goal / 4, 0.03 * rate * norm))
+        finer = max(goal / 4, 0.03 * rate * norm)
+        there = records.moments(candidate, finer)
         there_norm = float(space.norm(candidate, there.logs))
-        slack = here.error if here.error > goal / 2 else 0.0  # all of the norm may be what a series left out
+        slack = here.error if goal / 2 < here.error <= asked else 0.0  # all of the norm may be what a series left out
         if there_norm < norm + slack:
             if here.hessian.ndim == 0 and damping == 1 and there_norm > max(goal, 1e-3 * norm):  # not so quick without
                 drop = space.coordinates(x, here.logs) - space.coordinates(candidate, there.logs)
                 past = [*past[-4:], (space.coordinates(x, step), drop)]
-            rate = min(0.1, there_norm / norm)
-            x, here, norm, damping = candidate, there, there_norm, min(1.0, 2 * damping)
+            rate = min(0.1, there_norm / norm) if norm > 0 else 0.1
+            x, here, norm, damping, asked = candidate, there, there_norm, min(1.0, 2 * damping), finer
         else:
             damping, past = damping / 2, []
     if tolerance is None:  # double precision may not reach the tolerance that was asked for
@@ -223,7 +226,7 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
         quick = solve(records, tolerance=tolerance)
         inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
         found = quick if inside and quick.gradient_norm <= tolerance else None
-    except np.linalg.LinAlgError:  # the quick search may leave the ball
+    except (ArithmeticError, np.linalg.LinAlgError):  # the quick search may leave the ball
         found = None
     if found is None:
         found = _certain(ball, records, bounds, tolerance)

@@ -175,6 +175,27 @@ def test_records_of_any_units_have_their_logarithms(k, rng, eager):
         assert np.abs(found - np.log(scale) * np.eye(k)).max() < 1e-9 + 1e-13 * abs(np.log(scale))
 
 
+@pytest.mark.parametrize("k", [4, 5, 7, 9])
+def test_pivots_that_overflow_are_noticed(k, rng, eager):
+    """A product of three numbers of 1e103 does; the bound on the spectrum was then too small."""
+    for scale in (1e-110, 1e-100, 1e100, 1e105, 1e110, 1e150):
+        points = wishart(k, 40, rng)
+        logs, _ = by_eigenvectors(points)
+        found = sf.SPD(k).moments(np.eye(k), points * scale, None, 1e-9)
+        assert np.abs(found.logs - logs - 40 * np.log(scale) * np.eye(k)).max() < 40 * 1e-8
+
+
+@pytest.mark.parametrize("accuracy", [1e-2, 1e-5, 1e-8, 1e-11, 1e-12])
+def test_rules_keep_their_accuracy_in_all_of_their_width(accuracy):
+    from sfumato.spaces._curvature import HALF_WIDTHS, log_rule
+
+    for half in HALF_WIDTHS:
+        nodes, weights = log_rule(half, accuracy)
+        t = half * np.cos(np.linspace(0, np.pi, 4001))
+        z = np.exp(t.astype(np.longdouble))[:, None] - 1
+        assert float(np.abs((weights * z / (1 + z * nodes)).sum(axis=1) - t).max()) <= accuracy
+
+
 def test_logarithms_of_eight_numbers_at_once(rng):
     numba = pytest.importorskip("numba")
     from sfumato.spaces._lanes import get, log, place_of, put

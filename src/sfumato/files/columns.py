@@ -123,9 +123,9 @@ def _misfit(table: Table, used: list[str], space: Wanted) -> str:
     elif space is not None:
         what = {"landmarks": "landmarks a record has (--landmarks)", "matrices": "rows a matrix has (--size)"}
         message += f"; if these are {space.kind}, say how many {what.get(space.kind, '')}"
-    for name in table.columns:
+    for name in table.columns.keys() - set(used):
         column = table.columns[name]
-        if name not in used and column.dtype.kind == "U" and is_number(column[0].strip() or "-", True):
+        if column.dtype.kind == "U" and is_number(column[0].strip() or "-", True):
             try:
                 table.numbers(name)
             except FileError as error:

@@ -206,6 +206,7 @@ def _factors(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: 
     ``fine`` where they are positive definite, 0 elsewhere.  Each division serves two pivots."""
     first, tiny = a * c - b * b, all_of(1e-290)  # smaller ones lose digits
     fine, one = where_positive(a, where_positive(a * first - tiny, fine)), all_of(1.0) / (a * first)
+    fine = where_positive(one - tiny, fine)  # larger ones are too large for products
     p, q = first * one, a * a * one
     b, d0, g0 = b * p, d * p, g * p
     e, h = e - b * d, h - b * g
@@ -213,6 +214,7 @@ def _factors(a: Any, b: Any, c: Any, d: Any, e: Any, f: Any, g: Any, h: Any, i: 
     f, i, j = f - d0 * d - e0 * e, i - d0 * g - e0 * h, j - g0 * g - h0 * h
     second = f * j - i * i
     fine, one = where_positive(f, where_positive(f * second - tiny, fine)), all_of(1.0) / (f * second)
+    fine = where_positive(one - tiny, fine)
     r, s = second * one, f * f * one
     return b, d0, e0, g0, h0, i * r, p, q, r, s, fine
 
