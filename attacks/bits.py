@@ -315,8 +315,9 @@ def examined(mechanism: Mechanism, n: int, size: int, released: bool, seed: int)
 
 
 def cases(settings: Settings) -> list[Case]:
-    """Every case as released, which must hold; and before its draws were put on the lattice, which must not.  The doubles of
-    a chart tell of its sum only where nothing is rounded after it: in flat space."""
+    """Every case as released, which must hold; and before its draws were put on the lattice, which must not, with five times as
+    many draws, as they are quick.  The doubles of a chart tell of its sum only where nothing is rounded after it: in flat
+    space."""
     size = 4000 if settings.quick else 10_000
     found = [Case("textbook Laplace on S²", partial(textbook, size, settings.seed), True)]
     for kind, space, radius, n in CASES:
@@ -324,8 +325,8 @@ def cases(settings: Settings) -> list[Case]:
             continue
         mechanism = kind(region_for(kind, space, radius), 1.0)
         name = f"{mechanism.name} on {space}"
-        one = partial(examined, mechanism, n, size, seed=seed_of(settings, name))
-        found.append(Case(f"{name}, as released", partial(one, released=True)))
+        one = partial(examined, mechanism, n, seed=seed_of(settings, name))
+        found.append(Case(f"{name}, as released", partial(one, size, released=True)))
         if kind is not TangentKNorm or isinstance(space, Euclidean):
-            found.append(Case(f"{name}, not on the lattice", partial(one, released=False), True))
+            found.append(Case(f"{name}, not on the lattice", partial(one, 5 * size, released=False), True))
     return found

@@ -435,6 +435,16 @@ def test_no_record_is_lost_because_it_is_empty(load):
         load("a\n1\n\n3\n")
 
 
+def test_a_text_among_latitudes_is_told(load):
+    rows = ["latitude,longitude,mag", *(f"{10 + i},{20 + i},{5 + i / 10}" for i in range(8))]
+    rows[6] = "unknown,25,5.5"
+    for space in (None, sf.Sphere(dim=2)):
+        with pytest.raises(FileError, match="line 7: column 'latitude': 'unknown' is not a number"):
+            load("\n".join(rows), space)
+    words = load("lat,long,x,y\n" + "left,no,1,2\n" * 3, sf.Euclidean(dim=2))  # these are not angles
+    assert words.points.tolist() == [[1, 2]] * 3
+
+
 def test_latitude_and_longitude(load):
     data = load("site,Latitude,lng\np,90,10\nq,0,0\nr,-30,90\n", sf.Sphere(2))
     np.testing.assert_allclose(data.points, [[0, 0, 1], [1, 0, 0], [0, 3**0.5 / 2, -0.5]], atol=1e-15)

@@ -318,6 +318,54 @@ def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, each_dri
         assert process.wait(SECONDS) == 0
 
 
+def test_leave_that_was_given_for_other_records_counts_no_more(studio_folder, driver):
+    Path("twice.tps").write_text(Path("wings.tps").read_text().replace("ID=1\n", "ID=0\n"))
+    with beside("twice.tps", "study.ledger") as address:
+        page = Page(driver, address)
+        page.plan(file="twice.tps")
+        page["inspect"].click()
+        page.says("seen", "Does it say whose record it is?")
+        page.driver.find_element("xpath", "//button[contains(., 'No: each record by itself')]").click()
+        page.pick("what", "groups")
+        page.fill("by", "sex")
+        page["labels_are_public"].click()
+        ticked = "return ['alone', 'labels_are_public'].map(id => document.getElementById(id).checked)"
+        assert driver.execute_script(ticked) == [True, True]
+        page.fill("by", "diagnosis")
+        assert driver.execute_script(ticked) == [True, False]
+        page["labels_are_public"].click()
+        page.fill("unit", "one animal")
+        assert driver.execute_script(ticked) == [False, True]
+        page.fill("file", "wings.tps")
+        assert driver.execute_script(ticked) == [False, False]
+        page.pick("what", "mean")
+        page.fill("file", "twice.tps")
+        page.says("spend", "will be spent")
+        page.release()
+        page.says("release-refusal", "“a column says whose record it is”")
+        assert not charges()
+
+
+def test_numbers_as_people_type_them(studio_folder, driver):
+    with beside("wings.tps", "study.ledger") as address:
+        page = Page(driver, address)
+        page.plan(epsilon="0,5", radius="0,2")
+        page.says("spend", "ε = 0.5 will be spent")
+        page.says("means", "In the ledger: 3 is left.")
+        page.fill("epsilon", "0")
+        page.says("release-refusal", "psilon")
+        assert page["spend"].text == ""
+        page.fill("epsilon", "1")
+        page.says("spend", "ε = 1 will be spent")
+        assert not page["release-refusal"].is_displayed()
+        page.fill("radius", "")
+        page.says("means", "Give the radius too")
+        page.says("spend", "what is publicly known (step 2)")
+        page.fill("radius", "0.2")
+        page.fill("out", "reference.tps")
+        page.says("spend", "reference.tps exists already")
+
+
 def test_a_tab_left_behind_cannot_release_again(studio_folder, driver):
     with beside("wings.tps", "study.ledger") as address:
         page = Page(driver, address)

@@ -491,6 +491,47 @@ def test_a_record_that_is_there_is_kept_and_can_be_opened(studio_folder):
     assert not job["command"]  # what made it is not known here
     assert page.get(f"take/{job['id']}/record.json").json() == json.loads(Path("mean.json").read_text())
     assert len(charges()) == 1
+    assert job["id"] != page.ask("plan", PLAN)["id"]  # it may be of another plan, which is open still
+    assert page.release(PLAN | {"out": "other.json"})["words"]
+    assert len(charges()) == 2
+
+
+def test_a_record_gets_a_name_that_is_free(studio_folder):
+    assert Page().get("api/state").json()["outs"] == {"mean": "mean.json", "groups": "comparison.json"}
+    assert not Page().ask("plan", PLAN)["taken"]
+    for name in ("mean.json", "mean-2.json"):
+        Path(name).write_text("{}")
+    page = Page()
+    assert page.get("api/state").json()["outs"]["mean"] == "mean-3.json"
+    assert page.ask("plan", PLAN)["taken"]
+
+
+@pytest.mark.parametrize("change", [{"epsilon": "0"}, {"epsilon": "-1"}, {"n": "0"}, {"n": "2.5"}, {"epsilon": ""}])
+def test_what_cannot_be_spent_is_not_announced(studio_folder, change):
+    assert Page().refused("plan", PLAN | change)
+
+
+def test_names_for_pictures_come_from_other_files_than_the_records(studio_folder):
+    page = Page()
+    for name in ("links", "channels"):
+        assert "not public" in page.refused("release", PLAN | {name: "wings.tps"}, confirm="release", seen=0)
+    assert "perhaps in another tab" in page.refused("release", PLAN, confirm="release", seen=[])
+    assert not charges()
+
+
+def test_commands_name_a_dropped_file_as_it_was_called(studio_folder):
+    page = Page()
+    dropped = [
+        page.client.post(
+            f"/{page.guard.token}/api/drop?name={there}", content=Path(name).read_bytes(), headers={"origin": HOME}
+        ).json()["path"]
+        for name, there in (("wings.tps", "my wings.tps"), ("reference.tps", "one.tps"))
+    ]
+    job = page.release(PLAN | {"file": dropped[0], "center": dropped[1]})
+    assert job["command"].startswith("sfumato release 'my wings.tps' --center one.tps --radius 0.2")
+    assert "sf.read('my wings.tps', space)" in job["python"]
+    assert "sf.read('one.tps', space)" in job["python"]
+    assert job["dropped"] == ["my wings.tps", "one.tps"]
 
 
 def _env():
@@ -920,3 +961,11 @@ def test_a_yes_is_a_yes_and_a_number_a_number(given):
     """ "false" is no leave to publish groups, and 12.7 are not 12 records."""
     with pytest.raises(ValueError, match=r"not understood|not a whole number"):
         Choices.of(given)
+
+
+def test_a_million_may_be_typed_as_one():
+    assert Choices.of({"n": "1e6"}).n == 10**6
+    assert Choices.of({"n": "12345678901234567890"}).n is not None
+    for much in ("1e400", "many"):
+        with pytest.raises(ValueError, match="is not a number"):
+            Choices.of({"n": much})

@@ -320,12 +320,12 @@ def _angles(table: Table, space: Wanted) -> tuple[str, str] | None:
     pairs: dict[str, dict[str, list[str]]] = {}
     for pattern, what in ((_LATITUDE, "lat"), (_LONGITUDE, "lon")):
         for name in table.columns:
-            match = pattern.fullmatch(name.lower())
-            if match and (space is not None or table.is_numeric(name)):
+            if match := pattern.fullmatch(name.lower()):
                 pairs.setdefault(match["prefix"], {}).setdefault(what, []).append(name)
     whole = [pair for pair in pairs.values() if list(map(len, pair.values())) == [1, 1]]
-    if len(whole) == 1:
-        return whole[0]["lat"][0], whole[0]["lon"][0]
+    if len(whole) == 1:  # a text among the numbers of one is an error, to be told; two of texts are something else
+        names = whole[0]["lat"][0], whole[0]["lon"][0]
+        return names if space is not None or any(map(table.is_numeric, names)) else None
     if space is None:
         return None
     others = {name: _ANGLES[name.lower()] for name in table.columns if name.lower() in _ANGLES}

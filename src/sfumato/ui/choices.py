@@ -7,7 +7,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, fields, replace
 from hashlib import sha256
 from pathlib import Path
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 FILES = ("file", "labels", "public", "center", "ledger", "links", "channels", "out")
 PRIORS = ("smooth", "open", "bending")
+
+
+def _whole(value: Any) -> int:
+    """A whole number, also where it is typed as 1e6; of others the whole part."""
+    return int(value) if isinstance(value, int) else int(float(value))
+
+
+KINDS: dict[str, Callable[[Any], Any]] = {"str": str, "bool": bool, "int": _whole, "float": float}
 
 
 @dataclass(frozen=True)
@@ -77,8 +85,8 @@ class Choices:
             if value is None or value == "":
                 continue
             try:
-                made[part.name] = {"str": str, "bool": bool, "int": int, "float": float}[kind](value)
-            except (TypeError, ValueError):
+                made[part.name] = KINDS[kind](value)
+            except (TypeError, ValueError, OverflowError):
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number") from None
             if kind == "float" and not math.isfinite(made[part.name]):
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number to work with")
@@ -125,6 +133,11 @@ class Choices:
             modes=self.modes,
             inference=self.inference,
         )
+
+    @property
+    def files(self) -> list[str]:
+        """The names of files that were given."""
+        return [name for part in FILES if (name := getattr(self, part))]
 
     @property
     def reading(self) -> dict[str, Any]:

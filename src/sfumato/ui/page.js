@@ -3,7 +3,7 @@ const $ = id => document.getElementById(id);
 const TEXTS = ["file", "space", "columns", "array", "missing", "curves", "invalid", "mechanism", "ledger", "dataset", "out", "prior", "symmetric", "links", "channels"];
 const OF_THE_FILE = ["file", "space", "columns", "array", "missing", "curves"];
 const NUMBERS = ["n", "epsilon"];
-let releases = {}, readAs = "", sizes = {}, shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null;
+let releases = {}, readAs = "", sizes = {}, shownMechanism = "", budget = {left: null}, place = null, curveKey = "", lastBlur = null, outs = {};
 
 /* -- asking the server ------------------------------------------------------------------------------------------------ */
 async function ask(what, body, method = "POST") {
@@ -82,19 +82,20 @@ const RADIOS = ["who", "what", "how", "wide"];
 const grouped = () => picked("what") === "groups";
 const finding = () => picked("how") === "prior" || (picked("how") === "center" && $("find").value !== "");
 const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
+const typed = id => $(id).value.trim().replace(",", ".");  // a decimal comma is a point
 function choices() {
   const made = {read_as: readAs};
   for (const name of TEXTS) made[name] = $(name).value.trim();
-  for (const name of NUMBERS) made[name] = $(name).value;
+  for (const name of NUMBERS) made[name] = typed(name);
   if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
   if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
   if (picked("how") === "public") made.public = $("public").value.trim();
   if (picked("how") === "center") {
     made.center = $("center").value.trim();
-    made[$("find").value === "ball" ? "wide" : "radius"] = $("radius").value;
+    made[$("find").value === "ball" ? "wide" : "radius"] = typed("radius");
     made.find_radius = $("find").value === "radius";
   }
-  if (picked("how") === "prior") made.wide = picked("wide") === "whole" ? "whole" : `${$("low").value}:${$("high").value}`;
+  if (picked("how") === "prior") made.wide = picked("wide") === "whole" ? "whole" : `${typed("low")}:${typed("high")}`;
   if (grouped()) {
     for (const name of ["by", "labels", "smallest"]) made[name] = $(name).value.trim();
     made.labels_are_public = $("labels_are_public").checked;
@@ -139,19 +140,18 @@ function arrange() {
   $("smallest-field").hidden = !grouped();
   $("mechanism-field").hidden = grouped();
   $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
-  const usual = ["mean.json", "comparison.json"];
-  if (usual.includes($("out").value)) $("out").value = usual[Number(grouped())];
+  if (Object.values(outs).includes($("out").value)) $("out").value = grouped() ? outs.groups : outs.mean;
   for (const range of document.querySelectorAll("input[type=range]")) place_slider(range);
 }
 const span = range => [Math.log10(range.dataset.low), Math.log10(range.dataset.high)];
 function place_slider(range) {
-  const [low, high] = span(range), value = Number($(range.dataset.for).value) || Number(range.dataset.low);
-  range.min = 0; range.max = 1000; range.step = 1;
-  range.value = Math.round(1000 * (Math.log10(value) - low) / (high - low || 1));
+  const [low, high] = span(range), value = Number(typed(range.dataset.for)) || Number(range.dataset.low);
+  range.min = 0; range.max = 100; range.step = 1;  // of a key
+  range.value = Math.round(100 * (Math.log10(value) - low) / (high - low || 1));
   range.setAttribute("aria-valuetext", String(value));
 }
 function slide(range) {
-  const [low, high] = span(range), value = 10 ** (low + (high - low) * range.value / 1000);
+  const [low, high] = span(range), value = 10 ** (low + (high - low) * range.value / 100);
   $(range.dataset.for).value = range.dataset.whole ? Math.max(1, value < 100 ? Math.round(value) : Number(value.toPrecision(2))) : Number(value.toPrecision(2));
   for (const other of document.querySelectorAll(`input[type=range][data-for=${range.dataset.for}]`)) if (other !== range) place_slider(other);
   range.setAttribute("aria-valuetext", $(range.dataset.for).value);
@@ -167,13 +167,13 @@ async function inspect() {
     $("prior-field").hidden = found.kind !== "landmarks";
     const list = [`${found.format}: ${found.contents}`, `The points are ${found.points_from}`, `Columns beside them: ${found.columns.join(", ") || "none"}`,
       `Records that cannot be used: ${found.bad_records || "none"}`, ...found.bad.map(b => `— ${b}`), ...found.remarks.map(r => `To look at: ${r}`)];
-    if (found.exact_copies) list.push(`${found.exact_copies} records are exact copies of others`);
+    if (found.exact_copies) list.push(`Records that are exact copies of others: ${found.exact_copies}`);
     const box = $("seen"), repeats = Object.entries(found.repeats);
     box.replaceChildren(el("strong", {class: "mark"}, "For the curator's eyes only: not private, and no part of a release"), el("ul", {}, ...list.map(l => el("li", {}, l))));
     if (found.may_be.length) {
       const kinds = found.may_be.map(kind => {
         const known = [...$("spaces").options].find(o => o.value === kind), made = el("button", {type: "button"}, known ? known.textContent : kind);
-        made.onclick = () => { $("space").value = kind; $("details").open = true; readAs = ""; changed(); inspect(); };
+        made.onclick = () => { $("space").value = kind; $("details").open = true; otherFile(); changed(); inspect(); };
         return made;
       });
       box.append(el("p", {}, "The file does not say what these are:"), el("p", {}, ...kinds.flatMap(k => [k, " "])));
@@ -181,7 +181,7 @@ async function inspect() {
     if (repeats.length && picked("who") === "unit") {
       const [name, count] = repeats[0];
       const yes = el("button", {type: "button"}, `Yes: protect each ${name}`), no = el("button", {type: "button", class: "quiet"}, "No: each record by itself");
-      yes.onclick = () => { document.querySelector("input[name=who][value=column]").checked = true; $("unit_column").value = name; changed(); inspect(); };
+      yes.onclick = () => { document.querySelector("input[name=who][value=column]").checked = true; $("unit_column").value = name; withdraw("alone"); changed(); inspect(); };
       no.onclick = () => { offerAlone(name); $("alone").checked = true; changed(); no.textContent = "Each record by itself: noted"; };
       box.append(el("p", {}, `The column ${name} has ${count}. Does it say whose record it is?`), el("p", {}, yes, " ", no));
       offerAlone(name);
@@ -206,6 +206,15 @@ function countGroups() {
   const counted = sizes[$("by").value.trim()];
   if (counted) $("smallest").value = Math.min(...Object.values(counted));
 }
+function withdraw(id) {  // leave that was given for other records counts no more
+  $(id).checked = false;
+  if (id === "alone") $("alone-field").hidden = true;
+}
+function otherFile() {
+  readAs = ""; sizes = {}; $("seen").hidden = true;
+  refuse("data-refusal");
+  withdraw("alone"); withdraw("labels_are_public");
+}
 function offerAlone(name) {
   $("alone-field").querySelector("span").textContent = `Each record counts by itself, though ${name} holds some values more than once`;
   $("alone-field").hidden = false;
@@ -213,7 +222,7 @@ function offerAlone(name) {
 
 /* -- steps 2 and 3: public numbers only ----------------------------------------------------------------------------------- */
 const ready = () => ({
-  center: $("center").value.trim() && Number($("radius").value) > 0,
+  center: $("center").value.trim() && Number(typed("radius")) > 0,
   public: $("public").value.trim(),
   prior: picked("wide") === "whole" || ($("low").value && $("high").value)})[picked("how")];
 let drawing = false, again = null;
@@ -221,16 +230,25 @@ async function look(quick) {
   if (drawing) { again = again === false ? false : quick; return; }
   drawing = true;
   try {
+    if (ready()) busy(true);
     await (ready() ? looked(quick) : unready());
   } finally {
     drawing = false;
+    if (again === null) busy(false);
     if (again !== null) { const next = again; again = null; look(next); }
   }
 }
 function unready() {
   for (const id of ["known-picture", "blur-picture", "curve-picture"]) $(id).hidden = true;
   refuse("known-refusal"); refuse("blur-refusal");
-  $("means").replaceChildren(el("p", {}, "Say first, in step 2, what is publicly known."));
+  lastBlur = null;
+  const radius = picked("how") === "center" && $("center").value.trim();
+  $("means").replaceChildren(el("p", {}, radius ? "Give the radius too, in step 2: a number above 0." : "Say first, in step 2, what is publicly known."));
+  spend();
+}
+function busy(yes) {
+  for (const id of ["means", "spend"]) $(id).setAttribute("aria-busy", String(yes));
+  if (yes && !lastBlur) $("means").replaceChildren(el("p", {}, "One moment…"));
 }
 let knownKey = "";
 async function looked(quick) {
@@ -254,7 +272,7 @@ async function looked(quick) {
     if (quick && shownMechanism && chosen.mechanism === "auto") chosen.mechanism = shownMechanism;
     const found = await post("blur", chosen);
     if (!quick || chosen.mechanism !== "auto") shownMechanism = found.mechanism;
-    lastBlur = {...found, epsilon: Number(chosen.epsilon)};
+    lastBlur = {...found, epsilon: Number(chosen.epsilon), n: chosen.n};
     show("blur-picture", found, found.words);
     refuse("blur-refusal");
     means();
@@ -270,16 +288,20 @@ async function looked(quick) {
   spend();
 }
 const digits = x => Number(x.toPrecision(3)).toString();
+const off = b => b.first || !b.left_out ? b.error : b.total;  // counting what is left out
+const far = b => (b.left_out > 0 && !b.first ? "about " : "") + digits(off(b)) + (b.degrees ? ` (${digits(off(b) * b.degrees)}°)` : "");
 function means() {
   const b = lastBlur, e = digits(b.epsilon), share = b.odds / (1 + b.odds);
   const likely = share < .995 ? `${Math.round(100 * share)}%` : share < .9999 ? `${(100 * share).toFixed(1)}%` : "almost sure";
   const lines = [
-    el("p", {class: "big"}, `${b.first ? `${b.first}${b.what || "error"}` : "Error"} up to ${digits(b.error)}, with probability 95%.`),
+    el("p", {class: "big"}, `${b.first ? `${b.first}${b.what || "error"}` : "Error"} up to ${far(b)}, with probability 95%.`),
+    b.left_out > 0 && !b.first ? el("p", {}, `That is ${digits(b.error)} of noise, and what may lie in the directions that are left out, by what is public.`) : null,
     ...(b.also || []).map(line => el("p", {}, line)),
     b.to_beat === null ? b.useless && el("p", {}, "This would be useless: the noise is as large as whatever region is found. More records, a larger ε, or more public knowledge help.") :
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
-      : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
-    el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others` + (b.left_out ? `, which may add about ${digits(b.left_out)}, by what is public.` : ".") : ".")),
+      : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (off(b) < b.to_beat ? "" : " So this release may say little beyond the centre.")),
+    el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
+    budget.left !== null && budget.left !== undefined && el("p", {}, `In the ledger: ${budget.left} is left.`),
     el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
       `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
   $("means").replaceChildren(...lines.filter(Boolean));
@@ -309,7 +331,7 @@ function mark() {
   const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(lastBlur.total);
   if (!(x >= 40 && x <= 400)) return;
   svg.append(sv("line", {class: "drop", x1: x, x2: x, y1: y, y2: bottom}), sv("circle", {class: "mark", cx: x, cy: y, r: 6}));
-  svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.error)}.`);
+  svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.total)}.`);
 }
 
 /* -- step 4 --------------------------------------------------------------------------------------------------------------- */
@@ -337,19 +359,23 @@ async function askLedger(force) {
   }
   spend();
 }
+const last = path => path.replace(/^.*[\\/]/, "");
 let asked = 0;
 async function spend() {
   const chosen = choices(), box = $("spend"), lines = [], turn = ++asked;
   let plan;
-  try { plan = await post("plan", chosen); } catch (error) { refuse("release-refusal", error); return; }
+  try { plan = await post("plan", chosen); } catch (error) { box.replaceChildren(); refuse("release-refusal", error); return; }
   if (turn !== asked) return;  // a later answer is under way
   const made = releases[plan.id], whom = chosen.unit_column ? `each ${chosen.unit_column}` : chosen.unit;
   if (made) lines.push(el("p", {class: "big"}, made.done ? "This plan is released already. Releasing it again costs nothing and changes nothing." : "This plan is being released."));
   else {
     const open = [!whom && "whom you protect (step 1)", !chosen.file && "the file (step 1)", grouped() && !chosen.by && "the column of the groups (step 1)",
       grouped() && !chosen.labels_are_public && "whether everybody may know the groups (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
-    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${chosen.file}, to protect ${whom}.`));
-    if (!open.length && lastBlur) lines.push(el("p", {}, `${lastBlur.first ? `${lastBlur.first}off` : "The mean will be off"} by up to ${digits(lastBlur.error)}, with probability 95%.`));
+    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${last(chosen.file)}, to protect ${whom}.`));
+    if (!open.length && lastBlur && lastBlur.epsilon === Number(chosen.epsilon) && lastBlur.n === chosen.n) lines.push(el("p", {}, `${lastBlur.first ? `${lastBlur.first}off` : "The mean will be off"} by up to ${far(lastBlur)}, with probability 95%.`));
+    if (!open.length && !$("known-refusal").hidden) lines.splice(0, 9, el("p", {}, "Nothing can be released so: see step 2."));
+    else if (!open.length && !$("blur-refusal").hidden) lines.splice(0, 9, el("p", {}, "Nothing can be released so: see step 3."));
+    if (plan.taken) lines.push(el("p", {}, `${chosen.out} exists already, and is never replaced: give the record another name.`));
     if (budget.left !== null) {
       const rest = Number(budget.left) - Number(chosen.epsilon);
       lines.push(el("p", {}, rest >= -1e-12 ? `In the ledger: ${budget.left} now, ${digits(Math.max(rest, 0))} afterwards.` : `The ledger has only ${budget.left} left: choose a smaller ε.`));
@@ -415,9 +441,10 @@ function home(job) {
   const take = name => `take/${job.id}/${name}`;
   const box = el("article", {id: `job-${job.id}`}, el("h3", {}, `Released: ε = ${digits(job.epsilon)}`), el("p", {}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`));
   if (job.curator.length) box.append(el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, capital(c)))));
-  box.append(el("ul", {class: "takes"}, ...job.takes.map(name => el("li", {}, el("a", {class: "button", href: take(name), download: `${job.out.replace(/^.*[\\/]/, "").replace(/\.json$/, "")}-${name}`}, NAMES[name])))));
-  box.append(el("img", {src: take("picture.png") + "?show", alt: "The release drawn, with its error at 95%"}));
+  box.append(el("ul", {class: "takes"}, ...job.takes.map(name => el("li", {}, el("a", {class: "button", href: take(name), download: `${last(job.out).replace(/\.json$/, "")}-${name}`}, NAMES[name])))));
+  box.append(el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture"}, el("img", {src: take("picture.png") + "?show", alt: "The release drawn, with its error at 95%"})));
   box.append(el("h3", {}, "In words"), ...job.words.split("\n").map(line => el("p", {}, line)));
+  if (job.dropped?.length) box.append(el("p", {}, `For what follows, put ${job.dropped.join(" and ")} in the folder that you are in: what is dropped on the page is forgotten when the studio stops.`));
   if (job.command) box.append(el("h3", {}, "The same on the command line"), el("pre", {tabindex: "0"}, job.command));
   if (job.python) box.append(el("h3", {}, "The same in Python"), el("pre", {tabindex: "0"}, job.python));
   $("taken").prepend(box);
@@ -426,6 +453,7 @@ function home(job) {
 /* -- all together ----------------------------------------------------------------------------------------------------------- */
 let timer = 0;
 function changed() {
+  refuse("release-refusal");
   arrange(); keep(); spend(); askLedger();
   clearTimeout(timer);
   timer = setTimeout(() => look(false), 120);
@@ -456,19 +484,23 @@ function droppable(part, target) {
 async function begin() {
   const state = await ask("api/state", null, "GET");
   for (const id of ["file", "ledger"]) $(id).value = state[id];
+  outs = state.outs;
+  $("out").value = outs.mean;
   $("folder").textContent = `Names without a folder are in ${state.folder}.`;
   $("file-names").replaceChildren(...state.files.map(f => el("option", {value: f})));
   $("ledger-names").replaceChildren(...state.ledgers.map(f => el("option", {value: f})));
   restore();
   for (const job of state.releases) { releases[job.id] = job; if (job.words) home(job); }
   document.addEventListener("change", event => {
-    if (OF_THE_FILE.includes(event.target.id)) { readAs = ""; sizes = {}; $("seen").hidden = true; }
+    if (OF_THE_FILE.includes(event.target.id)) otherFile();
+    if (["who", "unit", "unit_column"].includes(event.target.name || event.target.id)) withdraw("alone");
+    if (["by", "labels"].includes(event.target.id)) withdraw("labels_are_public");
     if (event.target.id === "by") countGroups();
     if (event.target.type !== "range" && event.target.id !== "confirm" && event.target.id !== "chooser") changed();
   });
   document.addEventListener("input", event => {
     if (event.target.type === "range") sliding(event.target);
-    else if (event.target.type === "number") changed();
+    else if (event.target.inputMode) changed();
   });
   $("inspect").onclick = inspect;
   $("go").addEventListener("submit", release);

@@ -135,6 +135,7 @@ def of_release(
         "error": error,
         "left_out": left_out(region, plan),
         "total": float(np.hypot(error, NORMAL * left_out(region, plan))),
+        "degrees": _degrees(space, space.present(center)),
         "to_beat": beat,
         "useless": plan.useless,
         "mechanism": plan.name,
@@ -244,6 +245,12 @@ def _chart(plan: Plan) -> Ellipsoid | None:
     """The ellipsoid that a release by chart is made in, or its second part is."""
     found = getattr(plan, "chart", None)
     return found.chart if isinstance(found, TangentPlan) else found
+
+
+def _degrees(space: Space, shown: Array) -> float | None:
+    """How many degrees a unit of distance is, for directions in space."""
+    there = shown.shape == (3,) and space.to_degrees(shown) is not None
+    return float(np.degrees(1 / np.linalg.norm(shown))) if there else None
 
 
 def _synthetic(plan: Plan) -> Records:

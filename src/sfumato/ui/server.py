@@ -129,10 +129,8 @@ class Answers:
             "blur": lambda choices, _: studio.blur(choices),
             "curve": lambda choices, _: studio.curve(choices),
             "ledger": lambda choices, _: studio.ledger(choices),
-            "plan": lambda choices, _: {"command": choices.command(), "id": choices.id},
-            "release": lambda choices, more: studio.release(
-                choices, str(more.get("confirm")), int(more.get("seen", -1))
-            ),
+            "plan": lambda choices, _: studio.plan(choices),
+            "release": lambda choices, more: studio.release(choices, str(more.get("confirm")), more.get("seen")),
             "open": lambda choices, _: studio.open(choices),
         }
 

@@ -3,6 +3,7 @@ curator asks for, and by the release."""
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Mapping
 from contextlib import ExitStack
@@ -44,6 +45,7 @@ SHOWN = (
     ".parquet",
 )
 LEDGERS = (".ledger", ".db", ".sqlite")
+DROPPED = "sfumato-studio-"  # the folder of what is dropped on the page begins so
 MOST_FILES = 200
 SHOW = {"record.json", "report.html", "picture.png", "picture.svg"}
 VALUES = {"value.csv", "value.tps", "value.npy"}
@@ -72,6 +74,9 @@ class Job:
         if self.release is not None:
             found["words"], found["takes"] = self.release.describe(), sorted(self.takes)
             found["command"], found["python"] = self.choices.command() if self.python else "", self.python
+            found["dropped"] = [Path(name).name for name in self.choices.files if DROPPED in name]
+            for text in ("command", "python") if found["dropped"] else ():
+                found[text] = re.sub(rf"[^'\" ]*{DROPPED}[^/\\]*[/\\][^/\\]*[/\\]", "", found[text])
             found["epsilon"] = self.epsilon
         return found
 
@@ -125,6 +130,7 @@ class Studio:
         return {
             **self.given,
             "folder": str(Path().absolute()),
+            "outs": {what: _free(f"{name}.json") for what, name in {"mean": "mean", "groups": "comparison"}.items()},
             "files": [name for name in names if Path(name).suffix.lower() in SHOWN][:MOST_FILES],
             "ledgers": [name for name in names if Path(name).suffix.lower() in LEDGERS][:MOST_FILES],
             "releases": [job.facts() for job in list(self.jobs.values())],
@@ -133,7 +139,7 @@ class Studio:
     def region(self, choices: Choices) -> tuple[Region, Any]:
         """The public region, and the points of the public sample that it is made from, if it is."""
         from ..cli import only_space, region_alone, space_of_name
-        from ..known import OTHERS, read_sample
+        from ..known import read_sample
 
         known, name = choices.known, choices.space
         if not name or choices.read_as.startswith(f"{name}("):  # the inspection knows the size too
@@ -145,9 +151,7 @@ class Studio:
             )
         links = [Path(text) for text in (choices.links, choices.channels) if text]
         public = [path for path in (*known.inputs, *links) if path.exists()]
-        for path in public:
-            if choices.file and _is_of(path, Path(choices.file)):
-                raise ValueError(f"{path}: is the file of the records itself, so it is not public; {OTHERS}")
+        _check_apart(choices, public)
         if known.center is not None and not public and not known.center.isalpha():
             raise ValueError(f"{known.center}: there is no such file; give a file with one public record")
         marks = [(str(path), path.stat().st_mtime_ns) for path in public]
@@ -238,7 +242,7 @@ class Studio:
     def drop(self, name: str) -> Path:
         """Where a file that was dropped on the page is kept, until the studio stops, in a folder of the curator's own."""
         if self._dropped is None:
-            self._dropped = TemporaryDirectory(prefix="sfumato-studio-")
+            self._dropped = TemporaryDirectory(prefix=DROPPED)
         plain = "".join(c for c in Path(name.replace("\\", "/")).name if c.isprintable()).strip(". ")
         if not plain:
             raise ValueError("the file has no name: give it one, with an ending such as .tps or .csv")
@@ -277,7 +281,13 @@ class Studio:
         }
 
     # -- the release -------------------------------------------------------------------------------------------------------
-    def release(self, choices: Choices, confirmed: str, seen: int) -> dict[str, Any]:
+    def plan(self, choices: Choices) -> dict[str, Any]:
+        """By which name the page may know whether these choices were released, and whether their record has its file to
+        itself."""
+        _asked(choices)
+        return {"id": choices.id, "taken": Path(choices.out).exists()}
+
+    def release(self, choices: Choices, confirmed: str, seen: object) -> dict[str, Any]:
         """Begin a release, or find it where the same choices were sent before: nothing is ever charged twice for one plan."""
         with self.lock:
             if choices.id in self.jobs:
@@ -313,6 +323,7 @@ class Studio:
         ledger = Path(choices.ledger) if choices.ledger else None
         others = [Path(name) for name in (choices.ledger, choices.labels) if name]
         check_outputs({"--out": out}, [file, *known.inputs, *others], force=False)
+        _check_apart(choices, [Path(text) for text in (choices.links, choices.channels) if text])
         session = _watched(out, open_ledger(ledger, choices.dataset or None), n)
         session.afford(epsilon)
         return session, known
@@ -388,10 +399,13 @@ class Studio:
         return self.jobs.get(id) or self.refused.get(id)
 
     def open(self, choices: Choices) -> dict[str, Any]:
-        """A release that was saved before, to take home what it shows; it costs nothing."""
+        """A release that was saved before, of whatever plan, to take home what it shows; it costs nothing."""
         release = _saved(Path(choices.out))
         with self.lock:
-            job = self.jobs.setdefault(choices.id, Job(choices, "done", release, done=True))
+            if choices.id in self.jobs:
+                return self.jobs[choices.id].facts()
+            found = Choices(out=choices.out, links=choices.links, channels=choices.channels)
+            job = self.jobs.setdefault(found.id, Job(found, "done", release, done=True))
         return job.facts()
 
     def wait(self) -> None:
@@ -446,6 +460,23 @@ def _saved(path: Path) -> Release | Comparison:
     with path.open(encoding="utf-8", errors="replace") as file:
         grouped = Comparison.format in file.read(200)
     return Comparison.load(path) if grouped else Release.load(path)
+
+
+def _free(name: str) -> str:
+    """A name for a file that is not there yet."""
+    path, i = Path(name), 1
+    while path.exists():
+        path, i = Path(name).with_stem(f"{Path(name).stem}-{i + 1}"), i + 1
+    return str(path)
+
+
+def _check_apart(choices: Choices, public: list[Path]) -> None:
+    """What is public is in other files than the records."""
+    from ..known import OTHERS
+
+    for path in public:
+        if choices.file and path.exists() and _is_of(path, Path(choices.file)):
+            raise ValueError(f"{path}: is the file of the records itself, so it is not public; {OTHERS}")
 
 
 def _is_of(path: Path, records: Path) -> bool:
