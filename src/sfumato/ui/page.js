@@ -299,7 +299,7 @@ function means() {
     ...(b.also || []).map(line => el("p", {}, line)),
     b.to_beat === null ? b.useless && el("p", {}, "This would be useless: the noise is as large as whatever region is found. More records, a larger ε, or more public knowledge help.") :
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
-      : `Known beforehand: the mean is about ${digits(b.to_beat)} from the centre, or nearer.` + (off(b) < b.to_beat ? "" : " So this release may say little beyond the centre.")),
+      : `Known beforehand: the mean is typically ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
     el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
     budget.left !== null && budget.left !== undefined && el("p", {}, `In the ledger: ${budget.left} is left.`),
     el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
