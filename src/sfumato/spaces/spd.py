@@ -210,6 +210,25 @@ class SPD(Space):
         return TriangleEmbedding(self.dim, self.size)
 
     # -- means -----------------------------------------------------------------------------------------------------
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        """Of few records at many bases all at once."""
+        if self.size > 1 and points.size >= MANY:
+            return super().mean_log(bases, points, weights)
+        w, k = uniform_weights(len(points), weights), self.size
+        factors = np.linalg.cholesky(bases)
+        inverses = _inverse(factors)
+        total = np.zeros(bases.shape)
+        for some in blocks(len(bases), 4 * len(points) * k * k):
+            inverse = inverses[some][:, None]
+            total[some] = in_pairs(
+                operator.add,
+                (
+                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ _t(inverse))))
+                    for part in runs(len(points), 4 * k * k * (some.stop - some.start))
+                ),
+            )
+        return _symmetric(factors @ total @ _t(factors))
+
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """The geometric mean of the arithmetic and the harmonic mean."""
         w = uniform_weights(len(points), weights)
