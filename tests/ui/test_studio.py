@@ -532,6 +532,7 @@ def test_commands_name_a_dropped_file_as_it_was_called(studio_folder):
     assert "sf.read('my wings.tps', space)" in job["python"]
     assert "sf.read('one.tps', space)" in job["python"]
     assert job["dropped"] == ["my wings.tps", "one.tps"]
+    page.studio.wait()
 
 
 def _env():
