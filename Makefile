@@ -67,8 +67,8 @@ agreement: $(VENV)/installed
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.bench $(ARGS)
 
-# attacks at full strength, about an hour on two free cores; what was stopped goes on where it was. atheris does not exist for
-# every Python, and the rest goes on without it
+# attacks at full strength, about an hour and a half on two free cores; what was stopped goes on where it was, from the rows
+# that are committed: remove them to begin anew. atheris does not exist for every Python, and the rest goes on without it
 audit: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
 	  || echo "atheris cannot be installed here: the random engine goes on alone"
@@ -80,4 +80,4 @@ audit-quick: $(VENV)/installed
 	$(BIN)/python -m attacks --quick --out audit-quick
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-report audit-quick
+	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-quick
