@@ -171,7 +171,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
     x = records.start() if start is None else start
     asked = 1e-5  # of logarithms; what is given may be all that double precision has
     here = records.moments(x, asked)
-    norm, damping, rate = float(space.norm(x, here.logs)), 1.0, 1e-2
+    norm, damping, rate = float(space.norm(x, here.logs)), 1.0, 1e-3
     past: list[tuple[Array, Array]] = []
     for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))

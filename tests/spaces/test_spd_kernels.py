@@ -27,7 +27,7 @@ def eager(monkeypatch):
     monkeypatch.setattr(spd, "MANY", 1)
 
 
-@pytest.mark.parametrize("k", [3, 4, 5, 8, 13])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 8, 13])
 @pytest.mark.parametrize("spread", [0.0, 1.5, 5.0])
 def test_sums_are_those_of_eigenvectors(k, spread, rng, eager, monkeypatch):
     space, points = sf.SPD(k), wishart(k, 201, rng, spread)
@@ -45,13 +45,13 @@ def test_sums_are_those_of_eigenvectors(k, spread, rng, eager, monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 65, 2049])
 def test_each_record_counts_once(n, rng, eager):
-    for k in (3, 4, 6):
+    for k in (2, 3, 4, 6, 9):
         points = wishart(k, n, rng)
         logs, _ = by_eigenvectors(points)
         assert np.abs(sf.SPD(k).moments(np.eye(k), points).logs - logs).max() < 1e-11 * n
 
 
-@pytest.mark.parametrize("k", [3, 4, 9])
+@pytest.mark.parametrize("k", [2, 3, 4, 9])
 def test_what_is_left_out_stays_below_what_is_said(k, rng, eager):
     space, points = sf.SPD(k), wishart(k, 300, rng, 1.0)
     exact = by_eigenvectors(points)[0] / 300
@@ -60,7 +60,7 @@ def test_what_is_left_out_stays_below_what_is_said(k, rng, eager):
         assert np.linalg.norm(found.logs / 300 - exact) <= found.error <= accuracy
 
 
-@pytest.mark.parametrize("k", [3, 7])
+@pytest.mark.parametrize("k", [2, 3, 7])
 def test_means_do_not_depend_on_units(k, rng, eager):
     """Nor on how they differ by channel; records that coincide are their own mean."""
     space, points = sf.SPD(k), wishart(k, 150, rng)
@@ -93,7 +93,7 @@ def test_a_tolerance_that_is_not_reached_is_said(rng, eager):
         sf.frechet_mean(sf.SPD(3), wishart(3, 100, rng), tolerance=1e-19)
 
 
-@pytest.mark.parametrize("k", [3, 4, 5, 8, 12])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 8, 12])
 def test_faults_are_those_that_numpy_finds(k, rng, eager, monkeypatch):
     """Nearly singular, indefinite, skew by one unit of the last digit, infinite and no numbers, in each place."""
     space, good = sf.SPD(k), wishart(k, 40, rng)
@@ -116,18 +116,23 @@ def test_faults_are_those_that_numpy_finds(k, rng, eager, monkeypatch):
     assert np.array_equal(
         space.moments(np.eye(k), points).logs, space.moments(np.eye(k), np.asfortranarray(points)).logs
     )
+    told = space.diagnose(np.concatenate([points, bad]))
     monkeypatch.setattr(spd, "compiled", lambda *_: None)
-    assert np.array_equal(
-        space._faults(np.concatenate([points, bad[:-25], bad[-5:]])), [False] * 120 + [True] * (len(bad) - 20)
+    plain = space.diagnose(np.concatenate([points, bad]))
+    assert told[1] == plain[1]
+    assert np.array_equal(told[0], plain[0])
+    assert {row for row in plain[1] if row < 120} == set()
+    assert {120 + row for row in range(len(bad)) if not np.isfinite(bad[row]).all() or row >= len(bad) - 5} <= set(
+        plain[1]
     )
 
 
-@pytest.mark.parametrize("k", [3, 4, 8])
+@pytest.mark.parametrize("k", [2, 3, 4, 8, 9])
 def test_rounding_is_within_what_is_allowed_for_it(k, rng, eager):
     """Of single records with condition numbers up to those that go to eigenvectors, against thirty digits."""
     space, worst = sf.SPD(k), 0.0
     for width in (0.1, 1.0, 4.0, 8.0, 11.0):
-        for _ in range(3):
+        for _ in range(6):
             q = np.linalg.qr(rng.standard_normal((k, k)))[0]
             t = width * (rng.random(k) - 0.5)
             t[:2] = -width / 2, width / 2
@@ -140,10 +145,10 @@ def test_rounding_is_within_what_is_allowed_for_it(k, rng, eager):
             found = space.moments(np.eye(k), point[None])
             allowed = found.error + space.rounding_error(np.eye(k), float(np.linalg.norm(t)))
             worst = max(worst, float(np.linalg.norm(found.logs - exact)) / allowed)
-    assert worst < 0.5
+    assert worst < 0.7
 
 
-@pytest.mark.parametrize("k", [3, 4, 5, 8])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 8, 9])
 def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eager):
     """Where several eigenvalues are small no pivot, cofactor or inverse of a part may lose more digits than the whole does; and
     a spectrum too wide, or not positive, is told from the others."""
@@ -164,10 +169,10 @@ def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eage
             wide = (q * np.where(t < 0, least, 1.0)) @ q.swapaxes(1, 2)
             wide = np.ascontiguousarray((wide + wide.swapaxes(1, 2)) / 2)
             room = _spd_kernels.room(k)
-            assert _spd_kernels.matrix_moments(wide, np.ones(1), np.eye(k), *log_rules(1e-9), room)[2].all()
+            assert _spd_kernels.matrix_moments(wide, np.ones(64), np.eye(k), *log_rules(1e-9), room)[1].all()
 
 
-@pytest.mark.parametrize("k", [3, 4, 5])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 9])
 def test_records_of_any_units_have_their_logarithms(k, rng, eager):
     for scale in (1e-308, 1e-300, 1e-150, 1e-3, 1e3, 1e150, 1e290, 1e300):
         points = scale * np.array([np.eye(k)] * 9)
@@ -175,7 +180,7 @@ def test_records_of_any_units_have_their_logarithms(k, rng, eager):
         assert np.abs(found - np.log(scale) * np.eye(k)).max() < 1e-9 + 1e-13 * abs(np.log(scale))
 
 
-@pytest.mark.parametrize("k", [4, 5, 7, 9])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 7, 9])
 def test_pivots_that_overflow_are_noticed(k, rng, eager):
     """A product of three numbers of 1e103 does; the bound on the spectrum was then too small."""
     for scale in (1e-110, 1e-100, 1e100, 1e105, 1e110, 1e150):
@@ -196,17 +201,22 @@ def test_rules_keep_their_accuracy_in_all_of_their_width(accuracy):
         assert float(np.abs((weights * z / (1 + z * nodes)).sum(axis=1) - t).max()) <= accuracy
 
 
-def test_logarithms_of_eight_numbers_at_once(rng):
+def test_powers_of_two_of_eight_numbers_at_once(rng):
+    """What a number is divided by, and what is added to its logarithm, are of the same whole number, whatever it is."""
     numba = pytest.importorskip("numba")
-    from sfumato.spaces._lanes import get, log, place_of, put
+    from sfumato.spaces._lanes import half_exponent, place_of, power_of_two
 
     @numba.njit
-    def logs(numbers, made):
-        for i in range(0, len(numbers), 8):
-            put(place_of(made) + 8 * i, log(get(place_of(numbers) + 8 * i)))
+    def split(numbers, powers, scales):
+        for i in range(len(numbers) // 8):
+            power = half_exponent(place_of(numbers)[i])
+            place_of(powers)[i], place_of(scales)[i] = power, power_of_two(power)
 
-    numbers = np.exp(np.concatenate([rng.uniform(-700, 700, 8000), rng.normal(0, 1e-6, 8000), [0.0] * 8]))
-    made = np.empty_like(numbers)
-    logs(numbers, made)
-    assert np.abs(made - np.log(numbers)).max() < 2e-13
-    assert np.abs(made / np.where(numbers == 1, 1, np.log(numbers)) - (numbers != 1)).max() < 2e-15
+    some = np.exp(rng.uniform(-700, 700, 8000))
+    numbers = np.concatenate([some, 2.0 ** np.arange(-1022, 1024), [5e-324, 1e-310, 0.0, np.inf, np.nan]])
+    numbers = np.append(numbers, np.ones(-len(numbers) % 8))
+    powers, scales = np.empty_like(numbers), np.empty_like(numbers)
+    split(numbers, powers, scales)
+    assert np.array_equal(np.log2(scales), powers)
+    left = np.sqrt(numbers[: len(some) + 2046]) / scales[: len(some) + 2046]
+    assert np.sqrt(0.5) * (1 - 1e-15) <= left.min() <= left.max() <= np.sqrt(2.0) * (1 + 1e-15)

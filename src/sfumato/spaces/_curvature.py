@@ -94,16 +94,7 @@ def angle_series() -> tuple[float, ...]:
     return _fit(coefficients.__getitem__, 1 - NEAR)
 
 
-WIDEST = 0.9  # tanh of the half-gap up to which the next series holds
-
-
-@lru_cache(maxsize=1)
-def artanh_series() -> tuple[float, ...]:
-    """Coefficients in z of artanh(√z)/√z = Σ zᵏ/(2k+1), good to rounding for z up to tanh²(e/4) with tanh e = WIDEST."""
-    return _fit(lambda k: Fraction(1, 2 * k + 1), float(np.tanh(np.arctanh(WIDEST) / 4)) ** 2)
-
-
-HALF_WIDTHS = 0.25 * 1.25 ** np.arange(15)  # ½log κ up to 5.7: condition numbers κ up to 86,000
+HALF_WIDTHS = 0.25 * 1.12 ** np.arange(29)  # of log-eigenvalues, up to 6.0: condition numbers up to 156,000
 
 
 def log_rule(half: float, accuracy: float) -> tuple[Array, Array]:
@@ -143,13 +134,13 @@ def log_rule(half: float, accuracy: float) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=32)
 def log_rules(accuracy: float) -> tuple[Array, NDArray[np.int64], Array]:
-    """For each of HALF_WIDTHS: the condition number, how many nodes it takes, and nodes and weights over nodes."""
+    """For each of HALF_WIDTHS: the largest eigenvalue, how many nodes it takes, and nodes and weights over nodes."""
     made = [log_rule(half, accuracy) for half in HALF_WIDTHS]
     counts = np.array([len(nodes) for nodes, _ in made])
     rules = np.zeros((len(made), 2, counts.max()))
     for rule, count, (nodes, weights) in zip(rules, counts, made, strict=True):
         rule[:, :count] = nodes, weights / nodes
-    return np.exp(2 * HALF_WIDTHS), counts, rules
+    return np.exp(HALF_WIDTHS), counts, rules
 
 
 def angle_over_sine(cosine: Array) -> Array:

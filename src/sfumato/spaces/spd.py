@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from ._curvature import WIDEST, artanh_series, coth_excess, log_rules
+from ._curvature import coth_excess, log_rules
 from .base import (
     MANY,
     RUN,
@@ -97,18 +97,14 @@ class SPD(Space):
         return array, {int(rows[row]): reason for row, reason in found.items()}
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
-        """Which matrices need a closer look: all but those that are exactly symmetric and clearly positive definite."""
-        least = 8 * self.size * np.finfo(float).eps
-        if array.size >= MANY and (kernels := compiled("_spd_kernels")):
-            if self.size == 2:
-                return np.asarray(kernels.plane_faults(array, 2 * least))
-            return np.asarray(kernels.matrix_faults(_side_by_side(array), least, kernels.room(self.size)))
-        diagonal = np.diagonal(array, axis1=1, axis2=2)
-        found = ~((diagonal > 0) & np.isfinite(diagonal)).all(axis=1) | (array != _t(array)).any(axis=(1, 2))
+        """Which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the median
+        variances of the first, clearly positive definite."""
+        if self.size == 1 or array.size < MANY or compiled("_spd_kernels") is None:
+            return np.ones(len(array), dtype=bool)
         with np.errstate(all="ignore"):
-            scale = 1 / np.sqrt(np.where(found[:, None], 1.0, diagonal))
-            scaled = np.where(found[:, None, None], np.eye(self.size), array) * scale[:, :, None] * scale[:, None, :]
-        return np.asarray(found | _not_definite(scaled - least * np.eye(self.size)))
+            units = np.diag(1 / np.sqrt(np.median(np.diagonal(array[:99], axis1=1, axis2=2), axis=0)))
+        no_rule = np.array([1e5]), np.zeros(1, dtype=np.int64), np.zeros((1, 2, 0))
+        return np.asarray(_kernel_sums(array, None, units, no_rule)[1])
 
     def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
         """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
@@ -230,31 +226,14 @@ class SPD(Space):
         return _symmetric(factors @ total @ _t(factors))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The geometric mean of the arithmetic and the harmonic mean."""
-        w = uniform_weights(len(points), weights)
-        factor = np.linalg.cholesky(np.tensordot(w, points, 1))
-        inverse = _inverse(factor)
-        kernels = compiled("_spd_kernels") if weights is None and self.size > 2 and points.size >= MANY else None
-        if kernels is not None:
-            inverses = kernels.matrix_inverses(_side_by_side(points), inverse, kernels.room(self.size)) / len(points)
-        else:
-            inverses = (
-                factor.T
-                @ np.tensordot(w, np.linalg.inv(points) if self.size != 2 else _inverse_2x2(points), 1)
-                @ factor
-            )
-        eigenvalues, vectors = np.linalg.eigh(_symmetric(inverses))
-        side = factor @ (vectors * eigenvalues**-0.25)
-        return _symmetric(side @ side.T)
+        """The arithmetic mean."""
+        return _symmetric(np.tensordot(uniform_weights(len(points), weights), points, 1))
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         factor = np.linalg.cholesky(base)
         inverse = _inverse(factor)
-        total = None
-        if (weights is None or self.size > 2) and self.size > 1 and points.size >= MANY:
-            total = self._fast_sums(points, inverse, weights, accuracy)
-        if total is None:
-            total = self._sums(points, inverse, weights)
+        many = self.size > 1 and points.size >= MANY and compiled("_spd_kernels") is not None
+        total = self._fast_sums(points, inverse, weights, accuracy) if many else self._sums(points, inverse, weights)
         weight, logs, hessian, square, error = total
         return Moments(weight, _symmetric(factor @ logs @ factor.T), hessian, square, error)
 
@@ -282,33 +261,14 @@ class SPD(Space):
         weight, logs, trace, square = in_pairs(add_each, map(of_run, blocks(len(points), k, RUN)))
         return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
 
-    def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> _Sums | None:
-        """The same without eigenvectors; None where there are no compiled loops for it."""
-        n, k = len(points), self.size
-        kernels = compiled("_spd_kernels")
-        if kernels is None:
-            return None
-        if k == 2:
-            first, second, square, h11, h12, h22, level, lost = kernels.plane_moments(
-                points, inverse, artanh_series(), WIDEST**2
-            )
-            if lost:
-                return None
-            alpha = level / 2
-            logs = np.array([[alpha + first, second], [second, alpha - first]])
-            # coordinates (w₀₀, w₁₁, √2·w₀₁): the trace has Hessian 1, the traceless part (half, off) that of the plane
-            turn = np.array([[0.5, -0.5, 0.0], [0.0, 0.0, np.sqrt(0.5)]]) * np.sqrt(2)
-            hessian = n * np.eye(3) + turn.T @ np.array([[h11, h12], [h12, h22]]) @ turn
-            return float(n), logs, hessian, 2 * float(square + alpha * alpha / n), 0.0
-        accuracy = max(accuracy, 1e-15 * np.sqrt(k))
+    def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> _Sums:
+        """The same in compiled loops, without eigenvectors."""
+        k = self.size
+        accuracy = max(accuracy, 2e-15 * np.sqrt(k))  # which rounding takes
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
-        logs, (square, trace_square, weight), wide = kernels.matrix_moments(
-            _side_by_side(points),
-            _side_by_side([1.0] if weights is None else weights),
-            inverse,
-            *rules,
-            kernels.room(k),
-        )
+        found, wide = _kernel_sums(points, weights, inverse, rules)
+        logs, (rows, columns), (square, trace_square, weight) = np.empty((k, k)), np.tril_indices(k), found[-3:]
+        logs[rows, columns] = logs[columns, rows] = found[:-3]
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
         trace = np.asarray(weight * self.dim + pairs / 3 / (1 + pairs / max(1e-300, weight * k * (k - 1) / 2) / 15))
@@ -320,7 +280,7 @@ class SPD(Space):
 
     @property
     def series_moments(self) -> bool:
-        return self.size > 2
+        return self.size > 1
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         found = ~(self._squared_distances(base, points) <= (radius * (1 - 1e-6)) ** 2)
@@ -409,9 +369,13 @@ def smaller_matrices(space: Space, size: int) -> dict[str, list[Space]]:
     return (parts if size > 1 else {}) | fewer_channels(space, size)
 
 
-def _side_by_side(numbers: ArrayLike) -> Array:
-    """As compiled loops that read addresses need them."""
-    return np.ascontiguousarray(numbers, dtype=np.float64)
+def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: Any) -> Any:
+    """Compiled loops read addresses: numbers have to be side by side, and weights come in eights."""
+    kernels: Any = compiled("_spd_kernels")
+    w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
+    w[: len(points)] = 1.0 if weights is None else weights
+    points = np.ascontiguousarray(points, dtype=np.float64)
+    return kernels.matrix_moments(points, w, inverse, *rules, kernels.room(points.shape[-1]))
 
 
 def _t(matrices: Points) -> Points:
@@ -427,18 +391,6 @@ def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
     ratio = np.log2(np.abs(matrices).max(axis=(-2, -1))) - np.log2(np.abs(base).max(axis=(-2, -1)))
     power = np.where(np.abs(ratio) > 256, np.clip(np.rint(ratio), -1000, 1000), 0.0)
     return (np.ldexp(matrices, -power.astype(int)[..., None, None]) if power.any() else matrices), power * np.log(2)
-
-
-def _not_definite(matrices: Points) -> NDArray[np.bool_]:
-    """Which symmetric matrices Cholesky's algorithm rejects; it does so for all at once, so they are found by halving."""
-    found = np.ones(len(matrices), dtype=bool)
-    try:
-        np.linalg.cholesky(matrices)
-        found[:] = False
-    except np.linalg.LinAlgError:
-        if (middle := len(matrices) // 2) > 0:
-            found[:middle], found[middle:] = _not_definite(matrices[:middle]), _not_definite(matrices[middle:])
-    return found
 
 
 def _inverse(factor: Points) -> Array:
@@ -466,16 +418,6 @@ def _rebuild(vectors: Points, eigenvalues: Array) -> Points:
 def _positive(eigenvalues: Array) -> Array:
     """Rounding can push an eigenvalue 1e16 times below the largest one to zero or under; hold it at that ratio."""
     return np.maximum(eigenvalues, eigenvalues[..., -1:] * 1e-20)
-
-
-def _inverse_2x2(matrices: Points) -> Points:
-    level = matrices[:, 0, 0] / 2 + matrices[:, 1, 1] / 2  # divided out first: the determinant could overflow
-    a, b, c = matrices[:, 0, 0] / level, matrices[:, 0, 1] / level, matrices[:, 1, 1] / level
-    result = np.empty(matrices.shape)
-    result[:, 0, 0], result[:, 1, 1] = c, a
-    result[:, 0, 1] = result[:, 1, 0] = -b
-    result /= ((a * c - b * b) * level)[:, None, None]
-    return result
 
 
 def _matrix_log(matrices: Points) -> Points:

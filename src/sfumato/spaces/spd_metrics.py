@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from .base import Array, Kind, Points, Space, whole_number
 from .flat import Flat
@@ -15,7 +15,6 @@ from .spd import (
     SPD,
     _inverse,
     _matrix_log,
-    _not_definite,
     _positive,
     _rebuild,
     _symmetric,
@@ -246,6 +245,18 @@ def _factor(matrices: Points) -> Points:
         return np.linalg.cholesky(_raised(matrices, _not_definite(matrices)))
 
 
+def _not_definite(matrices: Points) -> NDArray[np.bool_]:
+    """Which symmetric matrices Cholesky's algorithm rejects; it does so for all at once, so they are found by halving."""
+    found = np.ones(len(matrices), dtype=bool)
+    try:
+        np.linalg.cholesky(matrices)
+        found[:] = False
+    except np.linalg.LinAlgError:
+        if (middle := len(matrices) // 2) > 0:
+            found[:middle], found[middle:] = _not_definite(matrices[:middle]), _not_definite(matrices[middle:])
+    return found
+
+
 def _raised(matrices: Points, which: Any, level: Array | float = 0.0) -> Points:
     """Matrices with a little added to some diagonals: of their own, and of a level."""
     k = matrices.shape[-1]
@@ -259,8 +270,14 @@ def _definite(matrices: Points, level: Array | float = 0.0) -> Points:
     """Symmetric matrices, raised where they are not clearly definite: a point, whatever noise has led to."""
     k = matrices.shape[-1]
     rows = _symmetric(matrices).reshape(-1, k, k)
-    if (faults := SPD(k)._faults(rows)).any():
-        rows = _raised(rows, faults, np.broadcast_to(level, matrices.shape[:-2]).reshape(-1))
+    diagonal = np.diagonal(rows, axis1=1, axis2=2)
+    found = ~((diagonal > 0) & np.isfinite(diagonal)).all(axis=1)
+    with np.errstate(all="ignore"):
+        scale = 1 / np.sqrt(np.where(found[:, None], 1.0, diagonal))
+        scaled = np.where(found[:, None, None], np.eye(k), rows) * scale[:, :, None] * scale[:, None, :]
+    found |= _not_definite(scaled - 8 * k * np.finfo(float).eps * np.eye(k))
+    if found.any():
+        rows = _raised(rows, found, np.broadcast_to(level, matrices.shape[:-2]).reshape(-1))
     return rows.reshape(matrices.shape)
 
 
