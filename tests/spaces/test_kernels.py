@@ -266,6 +266,9 @@ def test_blas_is_held_to_one_thread_and_let_go():
         before = threads()
         with one_thread():
             assert set(threads()) == {1}
+            with one_thread():  # has nothing to do
+                assert set(threads()) == {1}
+            assert set(threads()) == {1}
         assert threads() == before
 
 
