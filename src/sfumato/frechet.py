@@ -128,13 +128,14 @@ def frechet_mean(
             "weights need points in memory, but these data are read in parts: load them into an array first"
         )
     records: Records | None = stream(space, points, space.validate, workers=workers, memory=memory, progress=progress)
+    start = None
     if records is None:
-        canonical = space.validate(points)
+        canonical, start = space.validate_and_start(points)
         w = None if weights is None else uniform_weights(len(canonical), np.asarray(weights, dtype=np.float64))
         records = Records(space, canonical, w, workers)
     if records.n == 0:
         raise ValueError("the Fréchet mean of no points is not defined")
-    found = solve(records, tolerance=tolerance)
+    found = solve(records, start if weights is None else None, tolerance)
     if found.gradient_norm > found.tolerance:
         warnings.warn(
             f"the Fréchet mean reached a gradient norm of {found.gradient_norm:.3g} in {found.iterations} steps, not "

@@ -178,6 +178,46 @@ def test_rows_that_are_not_side_by_side_in_memory_are_summed_as_well(rng, eager)
         assert np.array_equal(sf.Sphere(dim=2).outside(x, same, 0.3), sf.Sphere(dim=2).distance(x, points) > 0.3)
 
 
+def test_a_read_that_checks_and_adds_up_is_the_check_and_the_first_guess(rng, eager):
+    space = sf.Sphere(dim=2, curvature=4.0)
+    points, _ = some_records(space, rng, n=1000)
+    for same in (points, points[:63], np.asfortranarray(points), np.repeat(points, 2, axis=0)[::2]):
+        canonical, start = space.validate_and_start(same)
+        assert np.array_equal(canonical, same)
+        assert np.abs(start - space.mean_start(canonical)).max() < 1e-15
+    opposite = np.array([[0.0, 0.0, 0.5], [0.0, 0.0, -0.5]])
+    assert np.array_equal(space.validate_and_start(opposite)[1], opposite[0])  # their sum is no direction
+
+
+@pytest.mark.parametrize("space", [sf.Sphere(dim=2), sf.Sphere(dim=9), sf.Simplex(parts=3)], ids=str)
+def test_means_refuse_and_put_right_what_the_check_does(space, rng, eager):
+    """Also where it is in the last of many records."""
+    points = space.present(some_records(space, rng, n=200)[0])
+    for row, wrong in ((0, -2.0), (199, np.nan), (199, np.inf), (130, -np.inf)):
+        bad = points.copy()
+        bad[row, 1] = wrong
+        with pytest.raises(sf.InvalidPointError) as expected:
+            space.validate(bad)
+        with pytest.raises(sf.InvalidPointError) as found:
+            sf.frechet_mean(space, bad)
+        assert str(found.value) == str(expected.value)
+        assert f"record {row}:" in str(found.value)
+    rounded = points.astype(np.float32)
+    mean = sf.frechet_mean(space, rounded).point
+    assert np.abs(mean - sf.frechet_mean(space, space.present(space.validate(rounded))).point).max() < 1e-14
+    assert np.abs(mean - sf.frechet_mean(space, points).point).max() < 1e-7
+    weights = np.zeros(200)
+    weights[7] = 1.0
+    assert np.abs(sf.frechet_mean(space, points, weights).point - points[7]).max() < 1e-14
+
+
+def test_compositions_are_not_checked_as_the_directions_that_they_become(rng, eager):
+    space = sf.Simplex(parts=3)
+    amounts = np.abs(some_records(space, rng)[0])  # of the norm that directions have there
+    shares = amounts / amounts.sum(axis=1, keepdims=True)
+    assert np.abs(sf.frechet_mean(space, amounts).point - sf.frechet_mean(space, shares).point).max() < 1e-14
+
+
 def test_numbers_of_another_kind_are_summed_as_well(rng, eager):
     """Loops that read a whole piece of memory would read past the end of shorter numbers."""
     space = sf.Sphere(dim=2)
@@ -261,6 +301,9 @@ def test_blas_is_held_to_one_thread_and_let_go():
     with threadpoolctl.threadpool_limits(2, "blas"):
         before = threads()
         with one_thread():
+            assert set(threads()) == {1}
+            with one_thread():  # has nothing to do
+                assert set(threads()) == {1}
             assert set(threads()) == {1}
         assert threads() == before
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -110,12 +110,15 @@ def _add_known(a: Array | None, b: Array | None) -> Array | None:
 def _libraries() -> Any:
     from threadpoolctl import ThreadpoolController
 
-    return ThreadpoolController()
+    return ThreadpoolController().select(user_api="blas")
 
 
 def one_thread() -> AbstractContextManager[Any]:
     """BLAS with one thread: loops over many small products only get slower with more, a hundred times on a busy machine."""
-    return _libraries().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    libraries = _libraries()
+    if all(one.num_threads == 1 for one in libraries.lib_controllers):  # asking is quick, setting is not
+        return nullcontext()
+    return libraries.limit(limits=1)  # type: ignore[no-any-return]
 
 
 class Mapped(Records):

@@ -22,6 +22,7 @@ from .base import RUN, Array
 FAST = {"reassoc", "contract", "arcp", "nsz"}
 FEW = 32  # records that stay in the processor's first cache while they are read twice
 SOME = 64  # of R³, likewise
+MORE = 256  # likewise, where so little is done with each that the start of a block is felt
 AHEAD = 256  # records of R³ between those that are read and those that the memory is asked for
 TINY = 1e-12
 FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
@@ -141,6 +142,26 @@ def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
                 square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
                 bad[first + i] = not abs(square / norm2 - 1.0) <= exact
     return bad
+
+
+@_compile
+def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
+    """The sum of rows of R³, and whether :func:`sphere_faults` finds none of them; it ends soon after one that it finds."""
+    total, y = np.zeros(3), np.empty((3, MORE))
+    for first in range(0, len(points), MORE):
+        y0 = y1 = y2 = some = 0.0
+        for i in range(_apart(points, first, y)):
+            square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
+            some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+            y0 += y[0, i]
+            y1 += y[1, i]
+            y2 += y[2, i]
+        if some > 0.0:
+            return total, False
+        total[0] += y0
+        total[1] += y1
+        total[2] += y2
+    return total, True
 
 
 @_compile

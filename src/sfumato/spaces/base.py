@@ -158,6 +158,10 @@ class Space(ABC):
             raise InvalidPointError(reasons)
         return canonical
 
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
+        """The same, and what :meth:`mean_start` makes of the points, where the check comes upon it."""
+        return self.validate(points), None
+
     def present(self, points: Points) -> Array:
         """Canonical points in the layout that users read and write."""
         return np.asarray(points, dtype=np.float64)

@@ -68,7 +68,7 @@ class Sphere(Space):
 
     @property
     def _q(self) -> float:
-        return float(np.sqrt(self.curvature))
+        return math.sqrt(self.curvature)
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -98,6 +98,16 @@ class Sphere(Space):
             )
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
+
+    def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
+        """On S² one read checks the records and adds them up, unless there is something to put right.  Subclasses may check
+        otherwise."""
+        array = self._real_batch(points)
+        if type(self) is Sphere and self.dim == 2 and array.size >= MANY and (kernels := compiled()):
+            total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))
+            if right:
+                return array, self._toward(total / len(array), array[0])
+        return super().validate_and_start(array)
 
     def corrections(self, points: Array) -> list[str]:
         drift = np.abs(np.linalg.norm(points, axis=1) * self._q - 1)
@@ -220,9 +230,14 @@ class Sphere(Space):
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        total = _row_sum(points) / len(points) if weights is None else weights @ points
-        length = math.sqrt(total @ total) * self._q
-        return total / length if length > 1e-9 else points[0 if weights is None else int(np.argmax(weights))]
+        if weights is None:
+            return self._toward(_row_sum(points) / len(points), points[0])
+        return self._toward(weights @ points, points[int(np.argmax(weights))])
+
+    def _toward(self, vector: Array, otherwise: Points) -> Points:
+        """The point in the direction of a vector, if it has one."""
+        length = math.sqrt(vector @ vector) * self._q
+        return vector / length if length > 1e-9 else otherwise
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         if weights is None and self._compiles(points):
