@@ -169,7 +169,7 @@ def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eage
             wide = (q * np.where(t < 0, least, 1.0)) @ q.swapaxes(1, 2)
             wide = np.ascontiguousarray((wide + wide.swapaxes(1, 2)) / 2)
             room = _spd_kernels.room(k)
-            assert _spd_kernels.matrix_moments(wide, np.ones(64), np.eye(k), *log_rules(1e-9), room)[1].all()
+            assert _spd_kernels.matrix_moments(wide, np.ones(64), np.eye(k), log_rules(1e-9), room)[1].all()
 
 
 @pytest.mark.parametrize("k", [2, 3, 4, 5, 9])

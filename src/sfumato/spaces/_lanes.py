@@ -41,14 +41,6 @@ class Made:
 EIGHT, PLACE = Eight("eight"), Place("place")
 
 
-def _model(kind: Any, value: Any) -> None:
-    class Model(models.PrimitiveModel):
-        def __init__(self, manager: Any, kind: Any) -> None:
-            super().__init__(manager, kind, value)  # type: ignore[no-untyped-call]
-
-    register_model(kind)(Model)
-
-
 def _lowered(result: Any, *kinds: Any, of: Any = None) -> Callable[[Any], Any]:
     """Makes code of the builder and values a function in compiled code, or an operator there and on what is made."""
 
@@ -83,8 +75,9 @@ def all_of(builder: Any, number: Any) -> Any:
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
 
-_model(Eight, VECTOR)
-_model(Place, VECTOR.as_pointer())
+for _kind, _form in ((Eight, VECTOR), (Place, VECTOR.as_pointer())):
+    _made = {"__init__": lambda *args, form=_form: models.PrimitiveModel.__init__(*args, form)}  # type: ignore
+    register_model(_kind)(type("Model", (models.PrimitiveModel,), _made))
 lower_cast(types.float64, EIGHT)(lambda _, builder, __, ___, number: all_of(builder, number))  # type: ignore[no-untyped-call]
 for _name in ("add", "sub", "mul", "truediv"):
     _lowered(EIGHT, EIGHT, EIGHT, of=getattr(operator, _name))(

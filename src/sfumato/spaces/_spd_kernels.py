@@ -6,7 +6,6 @@ Lower triangles are kept by rows, with one more row than the matrix has.
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
@@ -58,6 +57,19 @@ def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
 
 
 @register_jitable
+def _cofactors(w: Any, x: Any, m: Any) -> Any:
+    """The same of 3×3 matrices, with one division."""
+    a, b, c = x * w[0] + (1.0 - x), x * w[1], x * w[2] + (1.0 - x)
+    d, e, f = x * w[3], x * w[4], x * w[5] + (1.0 - x)
+    p, q, r = d * d - a * f, a * e - b * d, b * b - a * c
+    t = p * r - q * q  # a times the determinant: summed along a row, that would square the condition number
+    one = a / t
+    m[0], m[1], m[2] = one * (e * e - c * f), one * (b * f - d * e), one * p
+    m[3], m[4], m[5] = one * (c * d - b * e), one * q, one * r
+    return (a > 0.0) * (0.0 - r > 0.0) * (t > 1e-290) * (one > 1e-290)
+
+
+@register_jitable
 def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
     """−(x·w + 1 − x)⁻¹ into m, by sweeping out two rows and columns after the other (Gauss and Jordan), the last with one of
     the identity if k is odd; 1 where that is positive definite, 0 elsewhere."""
@@ -91,8 +103,8 @@ def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
     return fine
 
 
-def _by_loops(numbers: Any, w: Any, x: float, factor: float, sums: Any, m: Any, u: Any) -> Any:
-    fine = _sweep(w, x, len(numbers), m, u)
+def _inverted(numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: Any) -> Any:
+    fine = _cofactors(w, x, m) if len(numbers) == 3 else _sweep(w, x, len(numbers), m, u)
     for at in range(_at(len(numbers), 0)):
         sums[at] = sums[at] + factor * m[at]
     return fine
@@ -105,13 +117,13 @@ def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not isinstance(numbers, types.UniTuple):
-            return context.compile_internal(builder, _by_loops, signature, args)
-        k, found = numbers.count, dict[int, Any]()
-        old, new = ([builder.gep(args[i], [ir.IntType(64)(at)]) for at in range(_at(k, 0))] for i in (1, 4))
-        x, factor = (Made(builder, all_of(builder, args[i])) for i in (2, 3))
-        fine = _sweep([Made(builder, builder.load(place, align=8)) for place in old], x, k, found, {})
-        for at, place in enumerate(new):
-            builder.store((factor * found[at] + Made(builder, builder.load(place, align=8))).value, place, align=8)
+            return context.compile_internal(builder, _inverted, signature, args)
+        count, (x, factor) = numbers.count, (Made(builder, all_of(builder, args[i])) for i in (2, 3))
+        old, new = ([builder.gep(args[i], [ir.IntType(64)(at)]) for at in range(_at(count, 0))] for i in (1, 4))
+        w, sums = ([Made(builder, builder.load(place, align=8)) for place in places] for places in (old, new))
+        fine = _inverted(range(count), w, x, factor, sums, {}, {})
+        for place, vector in zip(new, sums, strict=True):
+            builder.store(vector.value, place, align=8)
         return fine.value
 
     return EIGHT(numbers, PLACE, types.float64, types.float64, PLACE, PLACE, PLACE), code
@@ -132,16 +144,15 @@ def _largest(sign: float, a: Any, k: int) -> Any:
 
 
 @_compile
-def matrix_moments(
-    points: Array, weights: Array, inverse: Array, widths: Array, counts: Any, rules: Array, room: Any
-) -> Any:
+def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, room: Any) -> Any:
     """Weighted sums over matrices w = L⁻¹yL⁻ᵀ of the triangle of Log w, its squared length, its squared trace, and one; and
-    which were left out, as they are not symmetric, or their spectrum is wider than all ``widths``.
+    which were left out, as they are not symmetric, or wider than all rules.  Zeros make the weights a multiple of eight.
 
-    Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of ``rules`` for the first of ``widths``
-    not below λ₁/c and c/λₖ of any of eight records, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹; c is a power
-    of two near √(λ₁λₖ).  There are zeros behind the weights, so that their number is a multiple of eight.
+    Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of the first of the ``rules`` whose width
+    is not below λ₁/c and c/λₖ of any of eight records, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹; c is a
+    power of two near √(λ₁λₖ).
     """
+    widths, counts, nodes = rules
     n, k, numbers = len(points), len(room[1]), room[0]
     flat, two, size = points.reshape(n, k * k), place_of(numbers), _at(k, 0)
     w = two + 2 + k * k
@@ -156,8 +167,6 @@ def matrix_moments(
                 for z in range(LANES):
                     numbers[2 + at, z] = flat[first + min(z, last), at]
             fine = _whiten(two + 2, inverse, k, m, w)
-            for at in range(size):
-                logs[at] = 0.0
             fine = fine * _add_inverse(room[1], w, 1.0, 1.0, logs, m, u)
             high, low = _largest(1.0, w, k), _largest(-1.0, logs, k)
             power = half_exponent(high / low)
@@ -177,10 +186,10 @@ def matrix_moments(
                 row += 1
             for at in range(size):
                 w[at], logs[at] = where_positive(fine, w[at] * scale), 0.0
-            level, length, trace = where_positive(fine, math.log(2.0) * power), all_of(0.0), all_of(0.0)
-            for node in range(counts[row]):
-                _add_inverse(room[1], w, rules[row, 0, node], rules[row, 1, node], logs, m, u)
-                level = level + rules[row, 1, node]
+            level, length, trace = where_positive(fine, np.log(2.0) * power), all_of(0.0), all_of(0.0)
+            for j in range(counts[row]):
+                _add_inverse(room[1], w, nodes[row, 0, j], nodes[row, 1, j], logs, m, u)
+                level = level + nodes[row, 1, j]
             for i in range(k):
                 logs[_at(i, i)] = logs[_at(i, i)] + level
                 trace, length = trace + logs[_at(i, i)], length - logs[_at(i, i)] * logs[_at(i, i)]
@@ -189,7 +198,7 @@ def matrix_moments(
             logs[size], logs[size + 1], logs[size + 2] = length, trace * trace, 1.0
             share = where_positive(fine, place_of(weights)[first // LANES])
             for at in range(size + 3):
-                sums[at] = sums[at] + share * logs[at]
+                sums[at], logs[at] = sums[at] + share * logs[at], 0.0
         for at in range(size + 3):
             total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at].sum()
     return total, wide

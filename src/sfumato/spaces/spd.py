@@ -101,8 +101,7 @@ class SPD(Space):
         variances of the first, clearly positive definite."""
         if self.size == 1 or array.size < MANY or compiled("_spd_kernels") is None:
             return np.ones(len(array), dtype=bool)
-        with np.errstate(all="ignore"):
-            units = np.diag(1 / np.sqrt(np.median(np.diagonal(array[:99], axis1=1, axis2=2), axis=0)))
+        units = np.diag(1 / np.sqrt(1e-300 + np.abs(np.median(np.diagonal(array[:99], axis1=1, axis2=2), axis=0))))
         no_rule = np.array([1e5]), np.zeros(1, dtype=np.int64), np.zeros((1, 2, 0))
         return np.asarray(_kernel_sums(array, None, units, no_rule)[1])
 
@@ -239,7 +238,7 @@ class SPD(Space):
 
     def newton(self, base: Points, moments: Moments) -> Points:
         """Along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over the other directions."""
-        if moments.hessian.ndim or self.size == 1:
+        if self.size == 1:
             return super().newton(base, moments)
         level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
         return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
@@ -375,7 +374,7 @@ def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: A
     w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
     w[: len(points)] = 1.0 if weights is None else weights
     points = np.ascontiguousarray(points, dtype=np.float64)
-    return kernels.matrix_moments(points, w, inverse, *rules, kernels.room(points.shape[-1]))
+    return kernels.matrix_moments(points, w, inverse, rules, kernels.room(points.shape[-1]))
 
 
 def _t(matrices: Points) -> Points:
