@@ -11,6 +11,7 @@ mean squared distance until they are at its only stationary point there (theory,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
@@ -29,7 +30,7 @@ from sfumato.bounds import bounds_of, has_bounds
 from sfumato.mechanisms import ManifoldLaplace
 from sfumato.records import Records
 from sfumato.regions.ball import Ball
-from sfumato.spaces import GLOBE, SPD, ElasticCurves, PlanarShapes, Simplex, Space, Sphere
+from sfumato.spaces import GLOBE, SPD, ElasticCurves, PlanarShapes, Simplex, Space, Sphere, rays, spd, sphere
 from sfumato.spaces.base import Array, Points
 
 STEPS = 20_000  # most gradient steps of the certain solver
@@ -37,6 +38,16 @@ SIZE = 40  # records in data sets of random clusters
 PROVEN = [name for name, (space, _) in SPACES.items() if has_bounds(space)]  # where there is a Laplace
 OTHERWISE = (Simplex, ElasticCurves)  # the square roots of parts are directions, open curves are CP^m
 LARGER: list[Space] = [Sphere(dim=9), PlanarShapes(landmarks=3), PlanarShapes(landmarks=5), SPD(size=3)]
+# sums over so few records are NumPy's; over many they are made in compiled loops, which are attacked with few as well
+COMPILED: list[Space] = [
+    GLOBE,
+    Sphere(dim=9),
+    PlanarShapes(landmarks=5),
+    SPD(size=2),
+    SPD(size=3),
+    SPD(size=4),
+    SPD(size=9),
+]
 
 
 def certain_means(ball: Ball, clusters: Points, counts: Counts) -> tuple[Points, Array]:
@@ -176,10 +187,17 @@ def laplace_at(space: Space, fraction: float) -> ManifoldLaplace:
     return ManifoldLaplace(Ball(space, space.present(space.origin()), radius), epsilon)
 
 
-def attacked(mechanism: Callable[[], ManifoldLaplace], attack: Callable[[ManifoldLaplace], Iterable[Excess]]) -> Found:
-    """The worst of an attack, in words."""
+def attacked(
+    mechanism: Callable[[], ManifoldLaplace],
+    attack: Callable[[ManifoldLaplace], Iterable[Excess]],
+    compiled: bool = False,
+) -> Found:
+    """The worst of an attack, in words; if ``compiled``, on the loops that are made for many records."""
     one = mechanism()
-    with patch("sfumato.frechet.STEADY", 0):  # passes that only hide the time and leave the point as it is
+    with ExitStack() as stack:
+        stack.enter_context(patch("sfumato.frechet.STEADY", 0))  # passes that only hide the time, and move nothing
+        for module in (rays, spd, sphere) if compiled else ():
+            stack.enter_context(patch.object(module, "MANY", 1))
         found = worst(attack(one))
     words = [
         f"{each.name}: {each.sets} data sets, error of the centre {each.error:.3g} of its allowance"
@@ -218,6 +236,20 @@ def cases(settings: Settings) -> list[Case]:
                 name = f"{where}: random clusters, part {part + 1}"
                 rng, sets = np.random.default_rng(seed_of(settings, name)), 100 if settings.quick else int(share * each)
                 found.append(Case(name, partial(attacked, made, partial(at_random, sets=sets, rng=rng))))
+    for space in COMPILED:
+        for fraction in (0.5, 0.9, 0.999):
+            made = partial(laplace_at, space, fraction)
+            where, sizes = (
+                f"{space}, {fraction:g} of the largest radius, compiled",
+                (2, 3, 10) if settings.quick else (3, 100),
+            )
+            rng, sets = np.random.default_rng(seed_of(settings, where)), 100 if settings.quick else 2000
+            for name, attack in {
+                "every split": partial(in_every_split, sizes=sizes),
+                "nearly coincident": nearly_coincident,
+                "random clusters": partial(at_random, sets=sets, rng=rng),
+            }.items():
+                found.append(Case(f"{where}: {name}", partial(attacked, made, attack, compiled=True)))
     wide, narrow = (Ball(GLOBE, GLOBE.origin(), radius) for radius in (0.92 * np.pi / 2, np.pi / 8))
     old = {
         "an old solver, which walks out of the ball": broken.Misplaced(wide, 1.0, place=broken.straying),
