@@ -244,11 +244,12 @@ def cases(settings: Settings) -> list[Case]:
                 (2, 3, 10) if settings.quick else (3, 100),
             )
             rng, sets = np.random.default_rng(seed_of(settings, where)), 100 if settings.quick else 2000
-            for name, attack in {
+            attacks: dict[str, Callable[[ManifoldLaplace], Iterable[Excess]]] = {
                 "every split": partial(in_every_split, sizes=sizes),
                 "nearly coincident": nearly_coincident,
                 "random clusters": partial(at_random, sets=sets, rng=rng),
-            }.items():
+            }
+            for name, attack in attacks.items():
                 found.append(Case(f"{where}: {name}", partial(attacked, made, attack, compiled=True)))
     wide, narrow = (Ball(GLOBE, GLOBE.origin(), radius) for radius in (0.92 * np.pi / 2, np.pi / 8))
     old = {
