@@ -239,10 +239,8 @@ def cases(settings: Settings) -> list[Case]:
     for space in COMPILED:
         for fraction in (0.5, 0.9, 0.999):
             made = partial(laplace_at, space, fraction)
-            where, sizes = (
-                f"{space}, {fraction:g} of the largest radius, compiled",
-                (2, 3, 10) if settings.quick else (3, 100),
-            )
+            where = f"{space}, {fraction:g} of the largest radius, compiled"
+            sizes = (2, 3, 10) if settings.quick else (3, 100)
             rng, sets = np.random.default_rng(seed_of(settings, where)), 100 if settings.quick else 2000
             attacks: dict[str, Callable[[ManifoldLaplace], Iterable[Excess]]] = {
                 "every split": partial(in_every_split, sizes=sizes),
