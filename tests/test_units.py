@@ -230,3 +230,13 @@ def test_how_many_records_others_have_changes_nothing_of_ones_own(rng):
     own = reduce_to_units(region, points, units)[1:]
     found = reduce_to_units(region, np.concatenate([points[:1], points]), ["a", *units])[1:]
     assert found.tobytes() == own.tobytes()
+
+
+@pytest.mark.parametrize("height", [18, 22, 28, 34])
+def test_nobodys_records_make_a_release_of_people_fail(height, rng):
+    """With one record that is so much larger than a person's others their mean was not found, and an error told of it."""
+    space, factors = sf.SPD(2), rng.normal(size=(400, 2, 2))
+    points = factors @ factors.swapaxes(1, 2) + 0.5 * np.eye(2)
+    points[0] = np.diag([10.0**height, 1.0])
+    ball = sf.Ball(space, 2 * np.eye(2), radius=80.0)
+    assert np.isfinite(reduce_to_units(ball, ball.clip(space.validate(points)), np.arange(400) // 20)).all()

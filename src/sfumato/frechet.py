@@ -150,8 +150,10 @@ def frechet_mean(
 def _polished(space: Space, found: Solution) -> Points:
     """One more step, which needs no pass over the data.  Means of the same records from different starts then agree to more
     digits than the tolerance asks for."""
+    if found.gradient_norm > found.tolerance:
+        return found.point
     step = space.newton(found.point, found.moments)
-    short = float(space.norm(found.point, step)) <= 4 * found.gradient_norm <= 4 * found.tolerance
+    short = float(space.norm(found.point, step)) <= 4 * found.gradient_norm
     return space.retract(found.point, step) if short else found.point
 
 
@@ -171,8 +173,10 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
     space = records.space
     x = records.start() if start is None else start
     asked = 1e-5  # of logarithms; what is given may be all that double precision has
-    here = records.moments(x, asked)
-    norm, damping, rate = float(space.norm(x, here.logs)), 1.0, 1e-3
+    here, norm = _moments(records, x, asked)
+    if math.isinf(norm):
+        return Solution(x, norm, 0, 0.0, here)
+    damping, rate = 1.0, 1e-3
     past: list[tuple[Array, Array]] = []
     for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))
@@ -185,8 +189,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         step = damping * _step(space, x, here, past)
         candidate = space.retract(x, step)
         finer = max(goal / 4, 0.03 * rate * norm)
-        there = records.moments(candidate, finer)
-        there_norm = float(space.norm(candidate, there.logs))
+        there, there_norm = _moments(records, candidate, finer)
         slack = here.error if goal / 2 < here.error <= asked else 0.0  # all of the norm may be what a series left out
         if there_norm < norm + slack:
             if here.hessian.ndim == 0 and damping == 1 and there_norm > max(goal, 1e-3 * norm):  # not so quick without
@@ -199,6 +202,15 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
     if tolerance is None:  # double precision may not reach the tolerance that was asked for
         goal = max(goal, ENOUGH * spread, floor)
     return Solution(x, norm + here.error, iteration, goal, here)
+
+
+def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, float]:
+    """What the records tell at a point, and the length of the gradient: infinite where rounding leaves no point."""
+    try:
+        found = records.moments(x, accuracy)
+        return found, float(records.space.norm(x, found.logs))
+    except (ArithmeticError, np.linalg.LinAlgError):
+        return Moments(1.0, np.zeros_like(x), np.asarray(float(records.space.dim)), 0.0), math.inf
 
 
 def _step(space: Space, x: Points, here: Moments, past: list[tuple[Array, Array]]) -> Points:

@@ -270,6 +270,18 @@ def test_a_trace_and_a_whole_hessian_add_up():
     np.testing.assert_allclose(found.hessian, space.moments(x, points).hessian / 100_000, rtol=1e-12)
 
 
+def test_small_parts_of_small_matrices_have_a_mean():
+    """Their sums hold the whole Hessian, which those of many records do not."""
+    factors = np.random.default_rng(0).normal(size=(6000, 2, 2))
+    points = factors @ factors.swapaxes(1, 2) + np.eye(2)
+    space = sf.SPD(2)
+    mean = sf.frechet_mean(space, points).point
+    for size in (3000, 5000):
+        parts = da.from_array(points, chunks=(size, 2, 2))
+        assert space.distance(sf.frechet_mean(space, parts).point, mean) < 1e-10
+        assert sf.ManifoldLaplace(sf.Ball(space, 2 * np.eye(2), 2.0), 1.0).release(parts).n == 6000
+
+
 def test_a_column_of_missing_values_in_one_chunk_is_still_a_coordinate():
     points = CASES[0].points()
     points[1000:, 2] = np.nan

@@ -220,3 +220,37 @@ def test_powers_of_two_of_eight_numbers_at_once(rng):
     assert np.array_equal(np.log2(scales), powers)
     left = np.sqrt(numbers[: len(some) + 2046]) / scales[: len(some) + 2046]
     assert np.sqrt(0.5) * (1 - 1e-15) <= left.min() <= left.max() <= np.sqrt(2.0) * (1 + 1e-15)
+
+
+@pytest.mark.parametrize("k", [2, 3, 9])
+def test_one_bad_record_makes_no_other_suspect(k, rng, eager):
+    """Wherever it stands: units are those of most of the first records."""
+    good = wishart(k, 400, rng)
+    for bad in (np.full((k, k), np.nan), np.full((k, k), np.inf), np.zeros((k, k)), -np.eye(k), 1e28 * np.eye(k)):
+        for row in (0, 5, 150, 399):
+            points = good.copy()
+            points[row] = bad
+            assert set(np.flatnonzero(sf.SPD(k)._faults(points))) == ({row} if bad[0, 0] != 1e28 else set())
+
+
+def test_what_becomes_of_a_record_does_not_depend_on_others(eager):
+    """To the last bit, also where entries differ from their mirror images by the least number there is."""
+    points = np.tile(np.eye(2), (40, 1, 1))
+    points[7, 0, 1], points[8, 0, 1], points[9, 1, 0] = 5e-324, 1e-300, 1e-9
+    together = sf.SPD(2).diagnose(points)[0]
+    alone = np.concatenate([sf.SPD(2).diagnose(one[None])[0] for one in points])
+    assert np.array_equal(together, alone)
+    assert np.array_equal(together, together.swapaxes(1, 2))
+
+
+@pytest.mark.parametrize("k", [2, 3])
+@pytest.mark.parametrize("height", [8, 16, 28, 40, 100])
+def test_one_huge_record_fails_no_mean(k, height, rng):
+    points = wishart(k, 60, rng) + np.eye(k)
+    points[0] = np.diag([10.0**height] + [1.0] * (k - 1))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", sf.ConvergenceWarning)
+        found = sf.frechet_mean(sf.SPD(k), points)
+    assert np.linalg.eigvalsh(found.point)[0] > 0
+    if height == 8:  # and with fewer digits lost it is the mean
+        assert found.gradient_norm < 1e-6

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..spaces._curvature import coth_excess, coth_slope, log_sinhc
-from ..spaces.base import Array, Moments, Points, Space
+from ..spaces.base import Array, Points, Space
 from ..spaces.spd import whiten
 from .base import Bounds
 from .constant import hyperbolic_divergence
@@ -24,10 +24,6 @@ class PositiveDefinite(Bounds):
     def _half_gaps(self, eigenvalues: Array) -> Array:
         rows, columns = np.triu_indices(self.size, 1)
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
-
-    def second_moment(self, moments: Moments) -> float:
-        """The fast sums over 2×2 matrices do not tell that of the determinants."""
-        return super().second_moment(moments) if self.size != 2 else np.inf
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """Σ_{i<j} log(sinh(g)/g), g = |lᵢ − lⱼ|/2, l the eigenvalues of the whitened vector (Terras 1988)."""

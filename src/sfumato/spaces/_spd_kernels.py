@@ -41,8 +41,7 @@ def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
     skew = all_of(0.0)
     for i in range(k):
         for j in range(i):
-            less = 1e160 * (y[i * k + j] - y[j * k + i])  # so that its square is not zero
-            skew = skew + less * less
+            skew = skew + (y[i * k + j] > y[j * k + i]) + (y[j * k + i] > y[i * k + j])
         for j in range(i + 1):
             s = all_of(0.0)
             for q in range(i + 1):

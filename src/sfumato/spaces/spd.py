@@ -101,9 +101,10 @@ class SPD(Space):
         variances of the first, clearly positive definite."""
         if self.size == 1 or array.size < MANY or compiled("_spd_kernels") is None:
             return np.ones(len(array), dtype=bool)
-        units = np.diag(1 / np.sqrt(1e-300 + np.abs(np.median(np.diagonal(array[:99], axis1=1, axis2=2), axis=0))))
+        variances = np.diagonal(array[:99], axis1=1, axis2=2)
+        typical = np.median(np.where((variances > 0) & (variances < np.inf), variances, 1.0), axis=0)
         no_rule = np.array([1e5]), np.zeros(1, dtype=np.int64), np.zeros((1, 2, 0))
-        return np.asarray(_kernel_sums(array, None, units, no_rule)[1])
+        return np.asarray(_kernel_sums(array, None, np.diag(1 / np.sqrt(typical)), no_rule)[1])
 
     def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
         """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
@@ -225,8 +226,11 @@ class SPD(Space):
         return _symmetric(factors @ total @ _t(factors))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The arithmetic mean."""
-        return _symmetric(np.tensordot(uniform_weights(len(points), weights), points, 1))
+        """The mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no more."""
+        some = points if weights is not None else points[:: max(1, len(points) // RUN)]
+        w, largest = uniform_weights(len(some), weights), np.diagonal(some, axis1=1, axis2=2).max(axis=1)
+        mean = _symmetric(np.tensordot(w / np.maximum(largest, 1e-300), some, 1) * np.exp(w @ np.log(largest)))
+        return mean if np.linalg.eigvalsh(mean)[0] > 0 else some[0]
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         factor = np.linalg.cholesky(base)
@@ -238,7 +242,7 @@ class SPD(Space):
 
     def newton(self, base: Points, moments: Moments) -> Points:
         """Along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over the other directions."""
-        if self.size == 1:
+        if moments.hessian.ndim or self.size == 1:
             return super().newton(base, moments)
         level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
         return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
@@ -300,24 +304,18 @@ class SPD(Space):
         return square
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """Σ Q·diag(φ̃)·Qᵀ, Q the coordinates of the matrices U·E_pq·Uᵀ, U the eigenvectors of the whitened record."""
-        inverse, k, d = _inverse(np.linalg.cholesky(base)), self.size, self.dim
-        rows, columns = np.triu_indices(k, 1)
+        """Σ 1 + Q·diag(φ̃ − 1)·Qᵀ, Q the coordinates of U·E_pq·Uᵀ, p < q, U the eigenvectors of the whitened record."""
+        inverse, (rows, columns) = _inverse(np.linalg.cholesky(base)), np.triu_indices(self.size, 1)
 
         def of_run(part: slice) -> Array:
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
-            logarithms = np.log(_positive(eigenvalues))
-            phi = np.concatenate([np.ones(logarithms.shape), 1 + coth_excess(self._half_gaps(logarithms))], axis=1)
-            diagonal = u[:, :, None, :] * u[:, None, :, :]  # (n, i, j, p)
-            off = u[:, :, None, rows] * u[:, None, :, columns]
-            off = (off + np.swapaxes(off, 1, 2)) / np.sqrt(2)
-            q = np.concatenate([diagonal, off], axis=3)
-            index = np.arange(k)
-            coordinates = np.concatenate([q[:, index, index], np.sqrt(2) * q[:, rows, columns]], axis=1)  # (n, d, d)
-            flat = np.moveaxis(coordinates, 0, 1).reshape(d, -1)
-            return np.asarray((flat * phi.ravel()) @ flat.T)
+            excess = coth_excess(self._half_gaps(np.log(_positive(eigenvalues))))
+            turned = np.moveaxis(u[:, :, None, rows] * u[:, None, :, columns], 3, 1) / np.sqrt(2)
+            flat = self._triangle(turned + _t(turned)).reshape(-1, self.dim)
+            return np.asarray((flat.T * excess.ravel()) @ flat)
 
-        return in_pairs(operator.add, map(of_run, runs(len(points), 4 * d * d)))
+        excess = in_pairs(operator.add, map(of_run, runs(len(points), 4 * self.dim**2)))
+        return len(points) * np.eye(self.dim) + excess
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         eigenvalues = np.log(_positive(np.linalg.eigvalsh(whiten(np.linalg.cholesky(base), points))))
