@@ -157,19 +157,19 @@ def _polished(space: Space, found: Solution) -> Points:
     return space.retract(found.point, step) if short else found.point
 
 
-def solve(records: Records, start: Points | None = None, tolerance: float | None = None) -> Solution:
+def solve(records: Records, start: Points | None = None, tolerance: float | None = None, least: int = 0) -> Solution:
     """The Fréchet mean of records.
 
     Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, with what past
     steps told of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as accurately as
-    the next step needs.  Every loop ends after a fixed number of passes.  Where privacy depends on the answer use
-    :func:`mean_in_ball`.
+    the next step needs.  Every loop ends after a fixed number of passes, and not before ``least`` of them: steps of length zero
+    follow the answer, which cost the same.  Where privacy depends on the answer use :func:`mean_in_ball`.
     """
     with one_thread():
-        return _solve(records, start, tolerance)
+        return _solve(records, start, tolerance, least)
 
 
-def _solve(records: Records, start: Points | None, tolerance: float | None) -> Solution:
+def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
     space = records.space
     x = records.start() if start is None else start
     asked = 1e-5  # of logarithms; what is given may be all that double precision has
@@ -178,30 +178,35 @@ def _solve(records: Records, start: Points | None, tolerance: float | None) -> S
         return Solution(x, norm, 0, 0.0, here)
     damping, rate = 1.0, 1e-3
     past: list[tuple[Array, Array]] = []
+    answer: Solution | None = None
     for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))
         floor = 4 * space.rounding_error(x, 0.0) if tolerance is None or damping < 0.25 else 0.0
         goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else tolerance
         ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step lowers it, however short
         final = here.error <= goal or here.error > asked
-        if norm + here.error <= goal or (ended and final) or iteration == MAX_ITERATIONS:
+        if answer is None and (norm + here.error <= goal or (ended and final) or iteration == MAX_ITERATIONS):
+            if tolerance is None:  # double precision may not reach the tolerance that was asked for
+                goal = max(goal, ENOUGH * spread, floor)
+            answer = Solution(x, norm + here.error, iteration, goal, here)
+        if answer is not None and iteration + 1 >= least:
             break
-        step = damping * _step(space, x, here, past)
+        step = (damping if answer is None else 0.0) * _step(space, x, here, past)
         candidate = space.retract(x, step)
         finer = max(goal / 4, 0.03 * rate * norm)
         there, there_norm = _moments(records, candidate, finer)
         slack = here.error if goal / 2 < here.error <= asked else 0.0  # all of the norm may be what a series left out
-        if there_norm < norm + slack:
-            if here.hessian.ndim == 0 and damping == 1 and there_norm > max(goal, 1e-3 * norm):  # not so quick without
+        if there_norm < norm + slack or answer is not None:
+            slow = there_norm > max(goal, 1e-3 * norm)  # where a least number is made, all steps are to cost the same
+            if here.hessian.ndim == 0 and damping == 1 and (slow or least):
                 drop = space.coordinates(x, here.logs) - space.coordinates(candidate, there.logs)
                 past = [*past[-4:], (space.coordinates(x, step), drop)]
             rate = min(0.1, there_norm / norm) if norm > 0 else 0.1
             x, here, norm, damping, asked = candidate, there, there_norm, min(1.0, 2 * damping), finer
         else:
             damping, past = damping / 2, []
-    if tolerance is None:  # double precision may not reach the tolerance that was asked for
-        goal = max(goal, ENOUGH * spread, floor)
-    return Solution(x, norm + here.error, iteration, goal, here)
+    assert answer is not None
+    return answer
 
 
 def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, float]:
@@ -234,20 +239,16 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
     answer is the point with the smallest gradient among them.  A least number of passes is always made, so that the running
     time does not reveal that records coincide.
     """
-    space, before = ball.space, records.passes
+    space = ball.space
+    least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
     try:
-        quick = solve(records, tolerance=tolerance)
+        quick = solve(records, tolerance=tolerance, least=least)
         inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
         found = quick if inside and quick.gradient_norm <= tolerance else None
     except (ArithmeticError, np.linalg.LinAlgError):  # the quick search may leave the ball
         found = None
     if found is None:
         found = _certain(ball, records, bounds, tolerance)
-    least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
-    with one_thread():
-        for _ in range(least - (records.passes - before)):
-            same = space.retract(found.point, 0 * space.newton(found.point, found.moments))
-            space.norm(same, records.moments(same).logs)
     return found
 
 
