@@ -179,6 +179,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None, leas
     damping, rate = 1.0, 1e-3
     past: list[tuple[Array, Array]] = []
     answer: Solution | None = None
+    gradient: Array | None = None  # at x, in coordinates, where it is known
     for iteration in range(MAX_ITERATIONS + 1):
         spread = math.sqrt(max(0.0, here.square))
         floor = 4 * space.rounding_error(x, 0.0) if tolerance is None or damping < 0.25 else 0.0
@@ -191,7 +192,7 @@ def _solve(records: Records, start: Points | None, tolerance: float | None, leas
             answer = Solution(x, norm + here.error, iteration, goal, here)
         if answer is not None and iteration + 1 >= least:
             break
-        step = (damping if answer is None else 0.0) * _step(space, x, here, past)
+        step = (damping if answer is None else 0.0) * _step(space, x, here, past, gradient)
         candidate = space.retract(x, step)
         finer = max(goal / 4, 0.03 * rate * norm)
         there, there_norm = _moments(records, candidate, finer)
@@ -199,8 +200,11 @@ def _solve(records: Records, start: Points | None, tolerance: float | None, leas
         if there_norm < norm + slack or answer is not None:
             slow = there_norm > max(goal, 1e-3 * norm)  # where a least number is made, all steps are to cost the same
             if here.hessian.ndim == 0 and damping == 1 and (slow or least):
-                drop = space.coordinates(x, here.logs) - space.coordinates(candidate, there.logs)
-                past = [*past[-4:], (space.coordinates(x, step), drop)]
+                before = space.coordinates(x, here.logs) if gradient is None else gradient
+                gradient = space.coordinates(candidate, there.logs)
+                past = [*past[-4:], (space.coordinates(x, step), before - gradient)]
+            else:
+                gradient = None
             rate = min(0.1, there_norm / norm) if norm > 0 else 0.1
             x, here, norm, damping, asked = candidate, there, there_norm, min(1.0, 2 * damping), finer
         else:
@@ -218,13 +222,13 @@ def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, flo
         return Moments(1.0, np.zeros_like(x), np.asarray(float(records.space.dim)), 0.0), math.inf
 
 
-def _step(space: Space, x: Points, here: Moments, past: list[tuple[Array, Array]]) -> Points:
+def _step(space: Space, x: Points, here: Moments, past: list[tuple[Array, Array]], gradient: Array | None) -> Points:
     """Newton's step; where no more than the trace of the Hessian is known, with what past steps told of it (Anderson 1965):
     their combination that comes closest to undoing the gradient, and Newton's step for the rest."""
     if not past:
         return space.newton(x, here)
     moves, drops = (np.transpose(each) for each in zip(*past, strict=True))
-    gradient = space.coordinates(x, here.logs)
+    gradient = space.coordinates(x, here.logs) if gradient is None else gradient
     share = np.linalg.lstsq(drops, gradient, rcond=1e-8)[0]
     rest = replace(here, logs=space.from_coordinates(x, gradient - drops @ share))
     return np.asarray(space.newton(x, rest) + space.from_coordinates(x, moves @ share))
