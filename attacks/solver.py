@@ -195,7 +195,9 @@ def attacked(
     """The worst of an attack, in words; if ``compiled``, on the loops that are made for many records."""
     one = mechanism()
     with ExitStack() as stack:
-        stack.enter_context(patch("sfumato.frechet.STEADY", 0))  # passes that only hide the time, and move nothing
+        stack.enter_context(
+            patch("sfumato.frechet.STEADY", 1)
+        )  # the steps of a release, but none that only hide the time
         for module in (rays, spd, sphere) if compiled else ():
             stack.enter_context(patch.object(module, "MANY", 1))
         found = worst(attack(one))
