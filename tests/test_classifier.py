@@ -125,14 +125,14 @@ def test_one_value_moves_the_losses_of_a_median_by_two_at_most(rng, monkeypatch)
 
 def test_a_choice_has_the_law_of_the_exponential_mechanism(rng):
     losses, rate = [0, 1, 2, 5, 1000], 0.4
-    counts = np.bincount([exponential_choice(losses, rate, rng) for _ in range(20_000)], minlength=5)
+    counts = np.bincount([exponential_choice(losses, 1000, rate, rng) for _ in range(20_000)], minlength=5)
     law = np.exp(-rate * np.array(losses))
     assert chisquare(counts[:4], 20_000 * law[:4] / law.sum()).pvalue > 1e-6
     assert counts[4] == 0
     wrong = np.exp(-1.1 * rate * np.array(losses[:4]))
     assert chisquare(counts[:4], 20_000 * wrong / wrong.sum()).pvalue < 1e-6
     # a public cap: far losses are as unlikely as e^−60, whatever their number
-    assert exponential_choice([0, 10**9], 1e-3, rng) in (0, 1)
+    assert exponential_choice([0, 10**9], 10**9, 1e-3, rng) in (0, 1)
 
 
 def test_medians_are_medians(rng):

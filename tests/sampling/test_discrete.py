@@ -1,12 +1,14 @@
 """Laplace noise on whole numbers follows its law exactly."""
 
 from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 import pytest
+from mpmath import mp, mpf
 from scipy import stats
 
-from sfumato.sampling.discrete import _below, discrete_laplace
+from sfumato.sampling.discrete import TAIL, _digit_chances, _weights, discrete_laplace, exponential_choice
 
 
 def masses(scale, reach):
@@ -38,9 +40,58 @@ def test_the_ratio_of_neighbouring_masses_is_the_promise():
     assert np.abs(np.diff(np.log(m))).max() == pytest.approx(1 / 2.5)
 
 
-def test_numbers_below_an_end_are_uniform():
-    rng = np.random.default_rng(1)
-    counts = np.bincount([_below(11, rng) for _ in range(11_000)], minlength=11)
-    assert stats.chisquare(counts).pvalue > 1e-6
-    assert _below(1, rng) == 0
-    assert 0 <= _below(1 << 90, rng) < 1 << 90
+@pytest.mark.parametrize(
+    "scale", [Fraction(1, 100), Fraction(1, 3), Fraction(5, 2), Fraction(2**40, 3), Fraction(2) ** 60]
+)
+def test_chances_of_digits_are_those_of_the_law_to_their_last_bit(scale):
+    """Against 300 digits of mpmath; and no digit is left out that has a chance above e^−64."""
+    found = _digit_chances(scale)
+    with mp.workdps(300):
+        x = [(1 - mpf(2) ** -40) * 2**j * scale.denominator / scale.numerator for j in range(len(found))]
+        wanted = [1 / (1 + mp.exp(each)) for each in x[:-1]] + [mp.exp(-x[-1])]
+        for row, chance in zip(found.tolist(), wanted, strict=True):
+            stated = sum(mpf(word) / mpf(2) ** (64 * i) for i, word in enumerate(row, start=1))
+            assert abs(stated / chance - 1) < mpf(2) ** -190
+    assert x[-1] >= TAIL
+    assert len(x) == 1 or x[-2] < TAIL
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(5, 2), Fraction(2**40, 3)])
+def test_every_draw_asks_for_the_same_random_bits(scale):
+    """The time of an earlier version told the size of the noise: it tossed coins until one fell."""
+    rng = Counted(np.random.default_rng(0))
+    sizes, asked = [], []
+    for _ in range(300):
+        rng.asked.clear()
+        sizes.append(abs(discrete_laplace(scale, rng)))
+        asked.append(tuple(rng.asked))
+    assert len(set(asked)) == 1
+    assert max(sizes) > 2 * scale
+
+
+class Counted:
+    """A generator that notes how many bytes it was asked for."""
+
+    def __init__(self, rng):
+        self.rng, self.asked = rng, []
+
+    def bytes(self, length):
+        self.asked.append(length)
+        return self.rng.bytes(length)
+
+
+@pytest.mark.parametrize("rate", [1e-9, 1e-3, 0.4, 1.0, 30.0])
+def test_weights_fall_by_no_more_than_the_rate(rate):
+    weights = _weights(rate, 500)
+    with mp.workdps(100):
+        least = mp.exp(-mpf(rate))
+        assert all(least * a < b <= a for a, b in pairwise(map(mpf, weights)))
+    assert rate < 1e-3 or weights[1] < weights[0]
+    assert weights[1] / weights[0] == pytest.approx(np.exp(-rate), rel=1e-9)
+
+
+def test_a_choice_asks_for_the_same_random_bits_whatever_the_losses():
+    rng = Counted(np.random.default_rng(0))
+    for losses in ([0] * 60, [0, *[1000] * 59], [*range(60)]):
+        exponential_choice(losses, 1000, 0.01, rng)
+    assert len(set(rng.asked)) == 1

@@ -140,7 +140,7 @@ def private_median(values: Array, edges: Array, epsilon: float, rng: np.random.G
     inside = np.clip(values, edges[0], np.nextafter(edges[-1], -np.inf))
     below = np.searchsorted(np.sort(inside), edges)  # the last is n
     losses = np.maximum(0, np.maximum(2 * below[:-1] - len(values), len(values) - 2 * below[1:]))
-    j = exponential_choice(losses.tolist(), epsilon / 4, rng)
+    j = exponential_choice(losses.tolist(), len(values), epsilon / 4, rng)
     return float((edges[j] + edges[j + 1]) / 2)
 
 

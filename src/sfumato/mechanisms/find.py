@@ -22,7 +22,7 @@ from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
 from ..release.record import Record
 from ..sampling import secure_generator
-from ..sampling.discrete import discrete_laplace
+from ..sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..spaces.base import Array, Points, blocks
 from ..spaces.embedding import Embedding
 from .base import gather
@@ -96,7 +96,8 @@ class Finder:
 
     @property
     def losses(self) -> Losses:
-        return Losses(0.0) if self.first is None else self.first.losses
+        found = Losses(0.0) if self.first is None else self.first.losses
+        return replace(found, clock_delta=(1 + len(self.grid)) * CLOCK_DELTA)
 
     def find(self, records: Records, rng: np.random.Generator) -> tuple[Array, float]:
         """The centre as users write it, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise, else the
@@ -192,7 +193,8 @@ class FindPlan(ComposedPlan):
 
     @property
     def losses(self) -> Losses:
-        return Losses(self.finder.losses.numerical_delta + self.chart.losses.numerical_delta)
+        found = self.finder.losses
+        return replace(found, numerical_delta=found.numerical_delta + self.chart.losses.numerical_delta)
 
     def noted(self, plan: TangentPlan, done: bool) -> Record:
         spent = [f"{self.shares.center:g} on its centre"] if self.shares.center else []

@@ -12,7 +12,7 @@ import numpy as np
 from ..records import Records
 from ..regions import Ellipsoid
 from ..release.record import Record, SpreadOf
-from ..sampling.discrete import discrete_laplace
+from ..sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..spaces.base import Array, Points
 from .composed import ComposedPlan
 from .plan import Drawn, Losses, Problem
@@ -56,7 +56,8 @@ class InferencePlan(ComposedPlan):
 
     @property
     def losses(self) -> Losses:
-        return self.base.losses
+        found = self.base.losses
+        return replace(found, clock_delta=(found.clock_delta or 0.0) + CLOCK_DELTA)
 
     @property
     def likely_error(self) -> float:

@@ -1,71 +1,110 @@
-"""Laplace noise and choices on whole numbers, exactly: no rounding, so no δ (Canonne, Kamath and Steinke 2020)."""
+"""Laplace noise and choices on whole numbers: no rounding that is not within ε, no δ, and a constant number of steps."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from decimal import Decimal, localcontext
 from fractions import Fraction
+from functools import lru_cache
 from itertools import accumulate
 
 import numpy as np
+from numpy.typing import NDArray
 
-BITS, FAR = 16, 60  # of the ratio of a choice; and losses that cost more than e^−FAR count as that much
+DIGITS = 150  # of the decimal numbers that chances are computed with
+TAIL = 64.0  # −ln of the chance that a geometric draw takes another round
+CLOCK_DELTA = 2 * math.exp(-TAIL)  # the chance that one of the two draws of a Laplace does
+LEAST = Fraction(1, 256)  # the smallest scale of a Laplace
+RESERVE = 2.0**-40  # share of ε that is left to the rounding of chances
+FAR = 60  # losses that cost more than e^−FAR count as that much
+WIDE = 640  # random bits of a choice
 
 
 def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
-    """A whole number k with probability ∝ exp(−|k|/scale), from random bits and whole numbers alone.
+    """Return a whole number k with probability ∝ exp(−|k|/scale), in a number of steps that does not depend on k.
 
-    With scale = t/s: u uniform below t is kept with probability e^(−u/t), v is geometric with ratio 1/e, and ⌊(u + t·v)/s⌋
-    is a geometric variable with ratio e^(−s/t); it gets a random sign, and −0 is drawn again.
+    k is the difference of two geometric variables with ratio q = e^(−1/scale), whose binary digits are independent: digit j is
+    1 with probability 1/(1 + q^(−2^j)) (proofs, Whole numbers).  Digits beyond q^(2^j) < e^−64 are one geometric variable
+    more, which is 0 but for a chance of e^−64.  Scales below 1/256, at which no draw is ever other than 0, count as that.
 
     >>> draws = [discrete_laplace(Fraction(5, 2), np.random.default_rng(seed)) for seed in range(2000)]
     >>> abs(sum(draws)) < 500, 2.2 < sum(map(abs, draws)) / 2000 < 2.8
     (True, True)
     """
-    t, s = Fraction(scale).as_integer_ratio()
-    if t <= 0:
+    if not scale > 0:
         raise ValueError(f"the scale of noise must be positive, not {scale}")
-    while True:
-        u, v = _below(t, rng), 0
-        if not _keeps(Fraction(u, t), rng):
-            continue
-        while _keeps(Fraction(1), rng):
-            v += 1
-        size, negative = (u + t * v) // s, _below(2, rng)
-        if size or not negative:
-            return -size if negative else size
+    wide = max(Fraction(scale), LEAST)
+    return _geometric(wide, rng) - _geometric(wide, rng)
 
 
-def exponential_choice(losses: Sequence[int], rate: float, rng: np.random.Generator) -> int:
-    """The place of a loss, with probability ∝ b^loss: the exponential mechanism in whole numbers alone.
+def _geometric(scale: Fraction, rng: np.random.Generator) -> int:
+    """Return k ≥ 0 with probability ∝ e^(−k/scale)."""
+    limits = _digit_chances(scale)
+    digits = _heads(limits, rng)
+    rounds = 0
+    while digits[-1]:
+        rounds += 1
+        digits[-1] = _heads(limits[-1:], rng)[0]
+    low = int.from_bytes(np.packbits(digits[:-1], bitorder="little").tobytes(), "little")
+    return low + (rounds << len(limits) - 1)
 
-    b is the first multiple of 2^−16 above e^(−rate).  Where replacing a record moves every loss by at most Δ, numerator and sum
-    change by factors of at most b^−Δ each, so the choice is 2·Δ·rate-private.  Losses are capped, which keeps that.
 
-    >>> draws = [exponential_choice([0, 1, 9], 1.0, np.random.default_rng(seed)) for seed in range(1000)]
+@lru_cache(maxsize=64)
+def _digit_chances(scale: Fraction) -> NDArray[np.uint64]:
+    """Return the chances of the digits of a geometric variable, and last that of another round, in B bits: rows of words of 64
+    bits, the highest first.
+
+    The exponents are 2^j/scale up to the first above 64, x.  No chance is below e^−x/2, and each is off by 2^−B at most, B
+    at least 192 + 2x.
+    """
+    with localcontext() as context:
+        context.prec = DIGITS
+        times = [(1 - Fraction(RESERVE)) / scale]
+        while times[-1] < TAIL:
+            times.append(2 * times[-1])
+        exact = [Decimal(t.numerator) / Decimal(t.denominator) for t in times]
+        words = 3 + math.ceil(times[-1] / 32)
+        context.prec += 20 * words
+        chances = [1 / (1 + x.exp()) for x in exact[:-1]] + [(-exact[-1]).exp()]
+        whole = [int(chance * 2 ** (64 * words)) for chance in chances]
+    rows = [np.frombuffer(number.to_bytes(8 * words, "big"), dtype=">u8") for number in whole]
+    return np.array(rows, dtype=np.uint64)
+
+
+def _heads(limits: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.bool_]:
+    """Return, for each chance, whether as many random bits are below it: all are compared to the end."""
+    drawn = np.frombuffer(rng.bytes(limits.nbytes), dtype=np.uint64).reshape(limits.shape)
+    below = np.zeros(len(limits), dtype=bool)
+    for j in reversed(range(limits.shape[1])):
+        below = (drawn[:, j] < limits[:, j]) | ((drawn[:, j] == limits[:, j]) & below)
+    return below
+
+
+def exponential_choice(losses: Sequence[int], most: int, rate: float, rng: np.random.Generator) -> int:
+    """Return the place of a loss, with probability ∝ w(loss): the exponential mechanism in whole numbers alone.
+
+    From each loss to the next w falls by a factor between e^(−rate) and 1.  So where replacing a record moves every loss by at
+    most Δ, numerator and sum change by factors of at most e^(Δ·rate) each: the choice is 2·Δ·rate-private (proofs, Whole
+    numbers).  ``most`` is a public bound of the losses, and the number of steps does not depend on them.
+
+    >>> draws = [exponential_choice([0, 1, 9], 9, 1.0, np.random.default_rng(seed)) for seed in range(1000)]
     >>> 680 < draws.count(0) < 780, draws.count(2) < 3
     (True, True)
     """
-    base = min(2**BITS, math.floor(math.exp(-rate) * 2**BITS) + 1)
-    most = min(max(losses), math.ceil(FAR / rate))
-    weights = [base ** min(loss, most) << BITS * (most - min(loss, most)) for loss in losses]
-    ends = list(accumulate(weights))
-    place = _below(ends[-1], rng)
+    weights = _weights(rate, min(most, math.ceil(FAR / rate)))
+    ends = list(accumulate(weights[min(loss, len(weights) - 1)] for loss in losses))
+    place = int.from_bytes(rng.bytes(WIDE // 8), "little") * ends[-1] >> WIDE
     return next(j for j, end in enumerate(ends) if place < end)
 
 
-def _below(end: int, rng: np.random.Generator) -> int:
-    """A whole number from 0 to end − 1, each with the same probability."""
-    bits = (end - 1).bit_length()
-    while True:
-        found = int.from_bytes(rng.bytes((bits + 7) // 8), "little") >> (-bits % 8) if bits else 0
-        if found < end:
-            return found
-
-
-def _keeps(x: Fraction, rng: np.random.Generator) -> bool:
-    """True with probability e^(−x), 0 ≤ x ≤ 1: the first k at which a coin of probability x/k fails is odd."""
-    k = 1
-    while _below(k * x.denominator, rng) < x.numerator:
-        k += 1
-    return k % 2 == 1
+@lru_cache(maxsize=8)
+def _weights(rate: float, most: int) -> list[int]:
+    """Return w(0) to w(most): w(0) = 2^160, and each is the one before times a public number above e^(−rate), rounded up."""
+    with localcontext() as context:
+        context.prec = DIGITS
+        factor = int((Decimal(-rate) * (1 - Decimal(RESERVE))).exp() * 2**64) + 1
+    weights = [2**160]
+    for _ in range(most):
+        weights.append(min(weights[-1], (weights[-1] * factor >> 64) + 1))
+    return weights
