@@ -139,3 +139,25 @@ def studio_folder(tmp_path, monkeypatch):
     write_points("reference.tps", template, "landmarks")
     sf.Ledger.create("study.ledger", epsilon=3, dataset="wings")
     return tmp_path
+
+
+class Placed(sf.Euclidean):
+    """A space whose last bits depend on how many records there are and where each stands, as those of products do."""
+
+    def _moved(self, rows):
+        rows = np.asarray(rows, dtype=np.float64)
+        return rows * (1 + 1e-9 * len(rows) + 1e-10 * np.arange(len(rows))[:, None])
+
+    def diagnose(self, points):
+        canonical, reasons = super().diagnose(points)
+        return self._moved(canonical), reasons
+
+    def exp(self, base, vectors):
+        return self._moved(np.atleast_2d(super().exp(base, vectors))).reshape(np.shape(vectors))
+
+    def log(self, base, points):
+        return self._moved(super().log(base, points))
+
+    def log_map(self, base, rows=None):
+        found = super().log_map(base, rows)
+        return lambda points: self._moved(found(points))

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from conftest import cloud, column, typical_radius
+from conftest import Placed, cloud, column, typical_radius
+from sfumato.regions import ball as ball_module
 
 
 def test_clip_moves_along_the_geodesic_and_leaves_the_rest(space, rng):
@@ -122,3 +123,19 @@ def test_a_record_is_clipped_to_the_same_bits_whatever_the_others_are(space, n, 
         others, i = points.copy(), int(rng.integers(n))
         others[i] = space.present(replaced)[0]
         assert np.array_equal(np.delete(ball.clip(others), i, axis=0), np.delete(clipped, i, axis=0))
+
+
+@pytest.mark.parametrize("n", [2, 17, 257])
+def test_clipping_a_row_does_not_depend_on_the_others(n, rng, monkeypatch):
+    """Nor on a user's space in which place and number show in the last bits; also if several batches are needed."""
+    monkeypatch.setattr(ball_module, "CACHE", 8 * 3 * 16)
+    space, center = Placed(dim=3), np.zeros(3)
+    ball = sf.Ball(space, center, 1.0)
+    points = rng.normal(size=(n, 3))
+    clipped = ball.clip(points)
+    assert (ball.distances(clipped) <= 1 + 1e-6).all()
+    assert (ball.distances(clipped) > 0.99).any()
+    for replaced in (center, np.full(3, 9.0)):
+        others, i = points.copy(), int(rng.integers(n))
+        others[i] = replaced
+        assert np.delete(ball.clip(others), i, axis=0).tobytes() == np.delete(clipped, i, axis=0).tobytes()

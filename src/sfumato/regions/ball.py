@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from numbers import Real
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..spaces.base import Array, InvalidPointError, Points, Space, as_numbers
+from ..spaces.base import CACHE, Array, InvalidPointError, Points, Space, as_numbers
 
 INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
 
@@ -97,19 +97,29 @@ class Ball:
         canonical = admit(self.space, self.center, points, invalid)
         with np.errstate(over="ignore", invalid="ignore"):
             outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
-            beyond = bool(outside.any())
-            # if none lies outside, one record is moved all the same, so that the running time does not reveal it
-            far = canonical[outside] if beyond else canonical[:1]
-            shrink = INSIDE * self.radius / np.maximum(self.distances(far), INSIDE * self.radius)
-            vectors = self.space.log(self.center, far) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
-        # a record so far away that its direction overflows is moved to the centre
+        rows = np.flatnonzero(outside)
+        clipped = canonical.copy() if len(rows) else canonical
+        # Row i is moved in place i mod ``size`` of a batch of ``size`` points, the others being the centre: the last bits of a
+        # product may depend on a row's place and on the number of rows, and must not depend on other records.
+        size = max(1, min(len(canonical), CACHE // 8 // int(np.prod(self.space.point_shape))))
+        turns = _turns(rows % size)
+        for turn in range(int(turns.max(initial=0)) + 1):  # one batch even if no row lies outside, for the running time
+            some = rows[turns == turn]
+            batch = np.repeat(self.center[None], size, axis=0)
+            batch[some % size] = canonical[some]
+            moved = self._onto_boundary(batch)
+            if len(some):  # else the records themselves may be read-only
+                clipped[some] = moved[some % size]
+        return clipped
+
+    def _onto_boundary(self, points: Points) -> Points:
+        """Return the points on the geodesics to the centre at most ``radius`` away; the centre for those too far to tell."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            shrink = INSIDE * self.radius / np.maximum(self.distances(points), INSIDE * self.radius)
+            vectors = self.space.log(self.center, points) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
         lost = ~np.isfinite(vectors).all(axis=tuple(range(1, vectors.ndim))) | ~np.isfinite(shrink)
         vectors[lost] = 0.0
-        moved = self.space.exp(self.center, vectors)
-        if beyond:
-            canonical = canonical.copy()
-            canonical[outside] = moved
-        return canonical
+        return self.space.exp(self.center, vectors)
 
     def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
         """Records as mechanisms take them: clipped."""
@@ -118,6 +128,19 @@ class Ball:
     def distances(self, points: Points) -> Array:
         """Distances from the centre to points in the space's own representation."""
         return self.space.distance(self.center, points)
+
+
+def _turns(places: NDArray[np.intp]) -> NDArray[np.intp]:
+    """Return how often each number stood before.
+
+    >>> _turns(np.array([4, 7, 4, 4])).tolist()
+    [0, 0, 1, 2]
+    """
+    order = np.argsort(places, kind="stable")
+    _, first, counts = np.unique(places[order], return_index=True, return_counts=True)
+    turns = np.empty_like(places)
+    turns[order] = np.arange(len(places)) - np.repeat(first, counts)
+    return turns
 
 
 def admit(space: Space, center: Points, points: ArrayLike, invalid: str = "raise") -> Points:
