@@ -166,10 +166,10 @@ def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, e
     that the second number names.  Wrong: the medians have no noise to speak of."""
     chart, alone = as_chart(PRIOR), bool(np.isin(data[:, 1], [5.0, 6.0]).all())
     if alone:
-        design = Design.make(chart, data[:, :1], (data[:, 1] == 6.0).astype(np.intp), "one record")
+        design = Design.make(chart, data[:, :1], (data[:, 1] == 6.0).astype(np.intp), "one record", chart.admit)
     else:
         units, kinds = np.repeat(np.arange(len(data)), 2), np.tile([0, 1], len(data))
-        design = Design.make(chart, data[:, :2].reshape(-1, 1), kinds, units)
+        design = Design.make(chart, data[:, :2].reshape(-1, 1), kinds, units, chart.admit)
     plan = _contrasts(design, 1, DIRECTIONS * epsilon, True)
     raw = plan.sample(Records(plan.space, design.rows), size, rng)
     found = [_medians(design, chart.axes, one, 100.0 if wrong else epsilon, rng) for one in raw]

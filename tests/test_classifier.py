@@ -98,7 +98,7 @@ def test_one_person_moves_the_contrasts_by_two_at_most(every, rng):
         other, mine = base.copy(), unit == 0
         other[mine] = values * rng.normal(size=(mine.sum(), 3))
         rows = [
-            Design.make(chart, points, kind, unit).rows
+            Design.make(chart, points, kind, unit, np.asarray).rows
             for points in (base, other, np.where(mine[:, None], -base, base))
         ]
         assert all(np.array_equal(rows[0][1:], row[1:]) for row in rows[1:])

@@ -1,16 +1,19 @@
 """Units of privacy, and when a budget is charged."""
 
 import json
+from datetime import UTC, date, datetime
+from decimal import Decimal
 from functools import partial
 from pathlib import Path
+from uuid import UUID
 
 import numpy as np
 import pytest
 
 import sfumato as sf
-from conftest import cloud, typical_radius
+from conftest import Placed, cloud, typical_radius
 from sfumato.files import Dataset
-from sfumato.units import reduce_to_units, repeated_labels
+from sfumato.units import number_units, reduce_to_units, repeated_labels
 
 
 class Notebook:
@@ -29,7 +32,7 @@ def test_each_unit_becomes_its_own_mean(space, rng):
     ball = sf.Ball(space, space.present(space.origin()), typical_radius(space))
     points = ball.clip(space.present(cloud(space, space.origin(), 1.2 * typical_radius(space), 12, rng)))
     labels = np.array(list("abcabcabcdda"))
-    reduced = reduce_to_units(ball, points, labels)
+    reduced = reduce_to_units(ball, space.present(points), number_units(labels, 12))
     assert len(reduced) == 4
     assert (ball.distances(reduced) <= ball.radius).all()
     for letter, point in zip("abcd", reduced, strict=True):
@@ -73,6 +76,17 @@ def test_each_record_needs_a_label():
         (["jos\u00e9", "jose\u0301", "bob", "\uff42ob"], 2),  # nor does another way to write the same letters
         (np.array(["a", "b", "b", 7], dtype=object), 3),
         ([1.0, 1.0, 2.0, 3.0], 3),
+        (np.array([b"ann", b"ann ", b"bob", b"bob"]), 2),  # as HDF5 and NumPy store text
+        (np.array([b"ann", "ann", b"bob", "c"], dtype=object), 3),
+        (np.array([1, 1.0, "1", "01"], dtype=object), 1),  # from several files
+        (["1", "1.0", "2", "+2"], 2),
+        (["A", "A\u200b", "A\x00", "B"], 2),  # what nobody sees
+        (np.array([1.1, 1.1, 2, 2], dtype=np.float32), 2),
+        ([1.1, float(np.float32(1.1)), "1.10", Decimal("1.1")], 1),
+        (np.array(["2020-01-31", "2020-01-31", "2020-02-01", "2020-02-01"], dtype="datetime64[ns]"), 2),
+        ([date(2020, 1, 31), datetime(2020, 1, 31), "2020-01-31", np.datetime64("2020-01-31")], 1),
+        ([datetime(2020, 1, 31, 9, tzinfo=UTC), "2020-01-31 09:00", "2020-01-31T10:00:00+01:00", "x"], 2),
+        ([UUID(int=7), str(UUID(int=7)), "b", "b"], 2),
     ],
 )
 def test_one_person_has_one_label(labels, n):
@@ -82,11 +96,41 @@ def test_one_person_has_one_label(labels, n):
 
 @pytest.mark.parametrize(
     "labels",
-    [["a", "", "b", "b"], ["a", "NA", "b", "b"], [1.0, np.nan, 2.0, 2.0], ["a", None, "b", "b"], ["a", " ", "b", "b"]],
+    [
+        ["a", "", "b", "b"],
+        ["a", "NA", "b", "b"],
+        [1.0, np.nan, 2.0, 2.0],
+        ["a", None, "b", "b"],
+        ["a", " ", "b", "b"],
+        ["a", "\u200b", "b", "b"],
+        [b"a", b"", b"b", b"b"],
+        np.array(["2020-01-01", "NaT", "2020-01-01", "2020-01-01"], dtype="datetime64[D]"),
+        np.ma.array([1, 2, 3, 3], mask=[False, True, False, False]),
+    ],
 )
 def test_a_record_without_a_label_is_refused(labels):
     ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
     with pytest.raises(ValueError, match="1 of 4 records have no unit, the first being record 1"):
+        sf.private_mean([[0.1]] * 4, ball, 1.0, unit=labels, budget=budget)
+    assert budget.charges == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "reason"),
+    [
+        ([True, True, False, False], "yes or no"),
+        ([b"a", b"\xff\xfe", b"c", b"d"], "not UTF-8"),
+        ([1.0, 2.0**53, 2**53 + 1, 4.0], "too large to be told from its neighbours"),
+        ([1.0, np.inf, 2.0, 3.0], "too large"),
+        ([1, 2j, 3, 4], "a complex"),
+        (np.array([("a",), [1], {}, 1], dtype=object), "a tuple"),
+        (np.array([1, 2, 3, 4], dtype="timedelta64[s]"), "timedelta64"),
+        (np.zeros((4, 1)), "4 records but an array of labels of shape"),
+    ],
+)
+def test_what_names_nobody_is_refused_before_the_charge(labels, reason):
+    ball, budget = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), Notebook()
+    with pytest.raises(ValueError, match=reason):
         sf.private_mean([[0.1]] * 4, ball, 1.0, unit=labels, budget=budget)
     assert budget.charges == []
 
@@ -145,14 +189,18 @@ def test_a_table_with_a_column_of_people_needs_a_unit():
 def test_columns_that_say_whose_record_it_is():
     letters = np.array(list("abcdefghijkl"))
     labels = {
-        "mouse": np.array(["Anna", "Anna", "Bea"] * 8),  # by its name
-        "code": np.array(["S01", "S02", "S02"] * 8),  # by what it holds
-        "village": np.tile(letters, 2),  # by how many values it holds
-        "rank": np.arange(24),
-        "sex": np.array(["f", "m"] * 12),
-        "width": np.tile(np.arange(12.0), 2),
+        "mouse": np.array(["Anna", "Anna", "Bea"] * 40),  # by its name
+        "village": np.tile(letters, 10),  # by how many values it holds, with few records each
+        "ind": np.repeat(np.arange(60), 2),  # lizards measured twice
+        "spelt": np.array([f"S{i // 2}{' ' * (i % 2)}" for i in range(120)]),
+        "bytes": np.array([f"S{i // 2}".encode() for i in range(120)]),
+        "rank": np.arange(120),
+        "sex": np.array(["f", "m"] * 60),
+        "zone": np.array(["Z1", "Z2", "Z3"] * 40),  # a factor with few levels
+        "month": np.repeat(np.arange(10), 12),  # many records each
+        "width": np.tile(np.arange(60) / 4, 2),  # a measurement
     }
-    assert list(repeated_labels(labels)) == ["mouse", "code", "village"]
+    assert list(repeated_labels(labels)) == ["mouse", "village", "ind", "spelt", "bytes"]
 
 
 def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force():
@@ -216,20 +264,37 @@ def test_nothing_is_drawn_when_the_budget_refuses(monkeypatch):
         sf.private_mean([[0.1]] * 5, ball, 0.5, budget=Notebook(refuse=True))
 
 
-class Placed(sf.Euclidean):
-    """A space whose logarithms depend on how many are made at once, as products of matrices do in their last bits."""
-
-    def log_map(self, base, rows=None):
-        found = super().log_map(base, rows)
-        return lambda points: found(points) * (1 + 1e-9 * len(points))
-
-
-def test_how_many_records_others_have_changes_nothing_of_ones_own(rng):
-    region = sf.Ellipsoid(Placed(dim=3), np.zeros(3), axes=np.ones(3))
+@pytest.mark.parametrize("kind", ["ball", "ellipsoid"])
+def test_how_many_records_others_have_changes_nothing_of_ones_own(kind, rng):
+    center, axes = np.zeros(3), np.ones(3)
+    region = sf.Ball(Placed(dim=3), center, 1.0) if kind == "ball" else sf.Ellipsoid(Placed(dim=3), center, axes=axes)
     points, units = rng.normal(size=(40, 3)), ["a", *(f"b{i // 3}" for i in range(39))]
-    own = reduce_to_units(region, points, units)[1:]
-    found = reduce_to_units(region, np.concatenate([points[:1], points]), ["a", *units])[1:]
+    own = reduce_to_units(region, points, number_units(units, 40))[1:]
+    found = reduce_to_units(region, np.concatenate([points[:1], points]), number_units(["a", *units], 41))[1:]
     assert found.tobytes() == own.tobytes()
+    together = region.admit(points)[1:], region.admit(np.concatenate([points[:1], points]))[2:]
+    assert together[0].tobytes() != together[1].tobytes()  # so that the test can see it
+
+
+def test_a_bad_record_of_a_person_is_named_by_its_row():
+    points = np.zeros((6, 1))
+    points[[1, 4]] = np.nan
+    ball, people = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), ["b", "b", "a", "a", "b", "c"]
+    with pytest.raises(sf.InvalidPointError, match=r"^record 1: holds NaN.*\(1 more are bad: 4\)"):
+        sf.private_mean(points, ball, 1.0, unit=people)
+    assert sf.private_mean(points, ball, 1.0, unit=people, invalid="center").record["n"] == 3
+
+
+@pytest.mark.parametrize("size", [1.7e308, -1.7e308, 1e300, 5e-324])
+@pytest.mark.filterwarnings("error")
+def test_no_warning_tells_of_a_persons_records(size):
+    """A mean of numbers whose sum overflows was warned of, and a warning is seen by whoever reads a log."""
+    points, people = np.full((20, 2), size), np.arange(20) // 2
+    for region in (
+        sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0),
+        sf.Ellipsoid(sf.Euclidean(dim=2), [0.0, 0.0], [1.0, 0.5]),
+    ):
+        assert np.isfinite(sf.private_mean(points, region, 1.0, unit=people, allow_useless=True).value).all()
 
 
 @pytest.mark.parametrize("height", [18, 22, 28, 34])

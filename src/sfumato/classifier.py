@@ -133,10 +133,13 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if isinstance(self.unit, str):
             check_words(self.unit, (), {})
         words = self.unit if isinstance(self.unit, str) else PERSON
-        points = region.admit(records, self.invalid)
-        options: dict[str, Any] = {"budget": self.budget, "allow_useless": self.allow_useless}
+        options: dict[str, Any] = {
+            "invalid": self.invalid,
+            "budget": self.budget,
+            "allow_useless": self.allow_useless,
+        }
         names = classes.tolist()
-        self.release_ = private_class_means(points, kind, names, region, epsilon, self.unit, words, **options)
+        self.release_ = private_class_means(records, kind, names, region, epsilon, self.unit, words, **options)
         self.classes_, self.covmeans_, self._space = classes, self.release_.means_in(region.space), region.space
         return self
 

@@ -47,9 +47,10 @@ class BudgetExceeded(Refusal):
 
 
 class InvalidPointError(SfumatoError, ValueError):
-    """Some records are not points of the space: ``row`` and ``reason`` of the first, and how many there are."""
+    """Some records are not points of the space: ``reasons`` by row, ``row`` and ``reason`` of the first."""
 
     def __init__(self, reasons: Mapping[int, str]) -> None:
+        self.reasons = dict(reasons)
         self.row = min(reasons)
         self.reason = reasons[self.row]
         others = sorted(reasons)[1:]

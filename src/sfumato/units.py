@@ -3,73 +3,81 @@
 from __future__ import annotations
 
 import re
-import unicodedata
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from .errors import InvalidPointError
 from .files import Dataset
+from .files.labels import people, tidy
 from .frechet import solve
 from .records import Records
 from .regions import Ball, Region
 from .regions.ellipsoid import tangent_coordinates
-from .spaces.base import Points
+from .spaces.base import Array, Points, as_numbers
 
 RECORD = "one record"
-MANY = 10  # text with so many values, or with values such as S01, may identify people, whatever the column's name
+LEVELS = 10  # a column of at least so many values,
+EACH = 10  # with a median of at most so many records each, may name people
 WHOSE = frozenset((
     "subject", "subj", "sub", "participant", "patient", "pt", "person", "proband", "individual", "donor", "owner", "volunteer",
     "respondent", "user", "student", "pupil", "child", "mother", "family", "household", "twin", "case", "who", "file", "id",
     "ids", "pid", "sid", "uid", "ptid", "rid", "specimen", "animal", "monkey", "mouse", "rat", "bird",
 ))  # fmt: skip
-UNKNOWN = ["", "NA", "N/A", "<NA>", "NaN", "nan", "None", "NULL"]  # what programs write for a missing label
 
 
-def reduce_to_units(region: Region, points: Points, labels: ArrayLike) -> Points:
-    """One point for each distinct label: the Fréchet mean of that unit's clipped records, which also lies in the ball.
+def reduce_to_units(
+    region: Region, points: ArrayLike, unit_of: NDArray[np.intp], admit: Callable[[Array], Points] | None = None
+) -> Points:
+    """Return one canonical point for each unit, by its number: the mean of its records, in the region.
 
-    Spaces around a label, and different Unicode spellings of the same letters, make no difference.
+    A unit's records are checked, clipped and averaged by themselves: its point depends on them alone, to the bit, however
+    many records other units have (proofs, Units).
     """
-    unit_of = number_units(labels, len(points))
+    admit = admit or region.admit
+    array = as_numbers(points)
     order = np.argsort(unit_of, kind="stable")
     groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
+    reduce, reasons, means = _mean_in_ball if isinstance(region, Ball) else _mean_in_chart, {}, []
+    for rows in groups:
+        try:
+            means.append(reduce(region, admit(array[rows])))
+        except InvalidPointError as error:
+            reasons.update({int(rows[i]): reason for i, reason in error.reasons.items()})
+    if reasons:
+        raise InvalidPointError(reasons)
     if not groups:
-        return points
-    if not isinstance(region, Ball):
-        return _in_the_chart(region, points, groups)
-    means = [points[g[0]] if len(g) == 1 else solve(Records(region.space, points[g])).point for g in groups]
-    return region.clip(region.space.present(np.stack(means)))
+        return admit(array)
+    if isinstance(region, Ball):
+        return region.clip(region.space.present(np.stack(means)))
+    with np.errstate(all="ignore"):  # a mean without a point has no place in a chart and counts as its centre
+        return region.space.exp(region.center, region.space.from_coordinates(region.center, np.stack(means)))
+
+
+def _mean_in_ball(ball: Region, own: Points) -> Points:
+    """Return the Fréchet mean of one unit's clipped records."""
+    return own[0] if len(own) == 1 else solve(Records(ball.space, own)).point
+
+
+def _mean_in_chart(region: Region, own: Points) -> Array:
+    """Return the mean of one unit's logarithms at the public centre, in which those that do not exist count as 0."""
+    tangents = np.nan_to_num(tangent_coordinates(region.space, region.center, own), nan=0.0, posinf=0.0, neginf=0.0)
+    return np.asarray(np.sum(tangents / len(own), axis=0))
 
 
 def number_units(labels: ArrayLike, count: int) -> NDArray[np.intp]:
-    """The number, from 0, of the unit of each of so many records."""
-    names = np.asarray(labels)
-    if names.shape != (count,):
-        raise ValueError(f"there are {count} records but {names.size} labels: give one for each record")
-    if names.dtype.kind == "O":
-        names = np.array(["" if name is None or name != name else str(name) for name in names], dtype=np.str_)
-    if names.dtype.kind == "U":
-        spellings, spelt = np.unique(names, return_inverse=True)
-        names = np.array([unicodedata.normalize("NFKC", name).strip() for name in spellings.tolist()])[spelt]
-        missing = np.flatnonzero(np.isin(names, UNKNOWN))
-    else:
-        missing = np.flatnonzero(names != names)
-    if len(missing):
-        first = f"the first being record {missing[0]}"
-        raise ValueError(f"{len(missing)} of {len(names)} records have no unit, {first}: label or remove them")
+    """Return the number, from 0, of the unit of each of so many records, in the order of their labels."""
+    names = people(labels)
+    if names.ndim != 1:
+        raise ValueError(
+            f"there are {count} records but an array of labels of shape {names.shape}: give one for each record"
+        )
+    if len(names) != count:
+        raise ValueError(f"there are {count} records but {len(names)} labels: give one for each record")
     return np.asarray(np.unique(names, return_inverse=True)[1])
-
-
-def _in_the_chart(region: Region, points: Points, groups: list[NDArray[np.intp]]) -> Points:
-    """exp_c of the mean of each unit's logarithms at the public centre, of which those that do not exist count as 0."""
-    space, center = region.space, region.center
-    each = (
-        tangent_coordinates(space, center, points[g]) for g in groups
-    )  # whatever place other people's records leave them
-    means = np.stack([np.nan_to_num(own, nan=0.0, posinf=0.0, neginf=0.0).mean(axis=0) for own in each])
-    return space.exp(center, space.from_coordinates(center, means))
 
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
@@ -123,12 +131,20 @@ def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str,
 
 
 def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """The columns that seem to identify people and hold some value more than once, with a phrase that says how often."""
+    """Return the columns that may identify people and repeat, each with a phrase that says how often.
+
+    Such a column has a name like subject, or many values with few records each; a factor with few levels does not count, nor
+    does a measurement.
+    """
     found = {}
     for name, column in labels.items():
-        distinct = np.unique(column)
-        if len(distinct) < len(column) and (says_whose(name) or _are_codes(distinct)):
-            found[name] = f"{len(distinct)} value{'s' * (len(distinct) > 1)} for {len(column)} records"
+        counts: Counter[Any] = Counter()
+        for value, count in zip(*np.unique(column, return_counts=True), strict=True):
+            counts[tidy(value) if column.dtype.kind in "SU" else value] += int(count)
+        measured = column.dtype.kind == "f" and any(value % 1 != 0 for value in counts)
+        many = len(counts) >= LEVELS and np.median([*counts.values()]) <= EACH and not measured
+        if len(counts) < len(column) and (many or says_whose(name)):
+            found[name] = f"{len(counts)} value{'s' * (len(counts) > 1)} for {len(column)} records"
     return found
 
 
@@ -149,13 +165,6 @@ def _words_of(name: str) -> list[str]:
 
 def _without_id(name: str) -> str:
     return " ".join(word for word in _words_of(name) if word not in ("id", "ids"))
-
-
-def _are_codes(distinct: NDArray[Any]) -> bool:
-    """Whether the values of a column are text, and either many or codes such as S01, sub-3 and 007."""
-    if distinct.dtype.kind != "U":
-        return False
-    return len(distinct) >= MANY or all(re.fullmatch(r"[A-Za-z]*[-_ .]?\d+", text) for text in distinct.tolist())
 
 
 def _looks_like_a_column(words: str) -> bool:

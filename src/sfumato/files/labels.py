@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import csv
 import re
+import unicodedata
+from datetime import UTC, date, datetime
+from decimal import Decimal
+from numbers import Integral, Real
 from pathlib import Path
 from typing import Any
+from uuid import UUID
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from ..spaces.base import Array
 from .base import Dataset, FileError, Labels, allowed
@@ -16,6 +21,106 @@ from .base import Dataset, FileError, Labels, allowed
 WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
+UNKNOWN = ("", "NA", "N/A", "<NA>", "NaN", "nan", "NaT", "None", "NULL")  # what programs write for a missing label
+_NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].*")
+EXACT = 2**53  # whole numbers below this are floats without rounding
+
+
+def people(labels: ArrayLike) -> NDArray[np.str_]:
+    """Return the labels of people in one normal form, which is the same however a label is typed or stored.
+
+    Text is brought to NFKC, without invisible characters and needless spaces.  Text of digits is the number, bytes are
+    UTF-8, whole floats are whole numbers, midnight is the date.  What has no such form is refused.  Two people who share a
+    normal form count as one unit, which errs on the side of privacy.
+
+    Raises
+    ------
+    ValueError
+        If a label is missing, or is neither text, a number nor a date.
+
+    >>> people(np.array(["A ", b"A", 1, 1.0, "01", "1.50", np.datetime64("2020-01-31")], dtype=object)).tolist()
+    ['A', 'A', '1', '1', '1', '1.5', '2020-01-31']
+    """
+    masked = labels.mask if isinstance(labels, np.ma.MaskedArray) else False
+    array = np.array(labels, dtype=object) if isinstance(labels, list | tuple) else np.asarray(labels)
+    if array.dtype.kind == "M":
+        array = np.datetime_as_string(array)
+    if array.dtype.kind not in "biufSUTO":
+        raise ValueError(f"labels must be text, whole numbers or dates, not {array.dtype.name}")
+    known: dict[tuple[type, Any], str] = {}
+    forms = []
+    for row, value in enumerate(array.ravel().tolist()):
+        try:
+            if (type(value), value) not in known:
+                known[type(value), value] = _person(value)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"record {row} has the label {value!r}, {error}") from None
+        forms.append(known[type(value), value])
+    names = np.array(forms, dtype=np.str_).reshape(array.shape)
+    missing = np.flatnonzero(np.isin(names, UNKNOWN) | masked)
+    if len(missing):
+        first = f"the first being record {missing[0]}"
+        raise ValueError(f"{len(missing)} of {names.size} records have no unit, {first}: label or remove them")
+    return names
+
+
+def _person(value: Any) -> str:
+    """Return the normal form of one label."""
+    if isinstance(value, bool | np.bool_):
+        raise ValueError("which is yes or no and names nobody: give a name or a number")
+    if isinstance(value, Integral):
+        return str(int(value))
+    if isinstance(value, Real | Decimal):
+        return _number(value)
+    if not isinstance(value, str | bytes | date | UUID | np.datetime64) and str(value) not in UNKNOWN:
+        raise ValueError(f"a {type(value).__name__}: give text, whole numbers or dates")
+    text = tidy(value)
+    if _NUMBER.fullmatch(text):
+        return _number(Decimal(text))
+    return _date(text) if _MOMENT.fullmatch(text) else text
+
+
+def _date(text: str) -> str:
+    """Return a moment in UTC as ISO text, without the time where that is midnight; other text as it is."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    if moment.tzinfo is not None:
+        moment = moment.astimezone(UTC).replace(tzinfo=None)
+    return moment.isoformat().removesuffix("T00:00:00")
+
+
+def _number(value: Any) -> str:
+    """Return a number as text: whole ones without a point, others as short as they can be written."""
+    if value != value:
+        return "NaN"
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise ValueError("which is infinite and names nobody: give a name or a number")
+        whole = value == value.to_integral_value()
+        return str(int(value)) if whole else format(value.normalize(), "f")
+    if float(value).is_integer() and abs(value) < EXACT:
+        return str(int(value))
+    if not abs(value) < EXACT:
+        raise ValueError("a number too large to be told from its neighbours: save labels as text or whole numbers")
+    short = np.float32(value)  # a label may have been stored in single precision
+    return _number(Decimal(str(short) if float(short) == value else repr(float(value))))
+
+
+def tidy(value: Any) -> str:
+    """Return a label as text in NFKC, without invisible characters and needless spaces.
+
+    >>> tidy("  Ann \\u200b B"), tidy(b"Ann B")
+    ('Ann B', 'Ann B')
+    """
+    try:
+        text = value.decode() if isinstance(value, bytes) else str(value)
+    except UnicodeDecodeError:
+        raise ValueError("whose bytes are not UTF-8: save labels as text") from None
+    seen = (" " if c.isspace() else c for c in unicodedata.normalize("NFKC", text))
+    return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
 
 
 def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
@@ -85,12 +190,12 @@ def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray
     at, of = header.index(shared[0]), header.index(by)
     found: dict[str, str] = {}
     for line, row in enumerate(rows, start=2):
-        name, group = row[at].strip(), row[of].strip()
+        name, group = _person(row[at]), tidy(row[of])
         if found.setdefault(name, group) != group:
             raise ValueError(
                 f"--labels {file}: line {line}: {shared[0]} {name!r} is in two groups, {found[name]} and {group}"
             )
-    keys = [str(value).strip() for value in data.labels[shared[0]]]
+    keys = people(data.labels[shared[0]]).tolist()
     for place, key in enumerate(keys):
         if key not in found:
             raise ValueError(f"--labels {file}: has no line for {data.where(place)}: {shared[0]} {key!r}")

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -154,7 +154,9 @@ class Design:
     k: int
 
     @classmethod
-    def make(cls, chart: Ellipsoid, points: Points, kind: NDArray[np.intp], unit: Any) -> Design:
+    def make(
+        cls, chart: Ellipsoid, points: Array, kind: NDArray[np.intp], unit: Any, admit: Callable[[Array], Points]
+    ) -> Design:
         k = int(kind.max()) + 1
         person = np.arange(len(points)) if isinstance(unit, str) else number_units(unit, len(points))
         has = np.zeros((int(person.max()) + 1, k), dtype=bool)
@@ -165,7 +167,7 @@ class Design:
                 "some units have records of several classes but not of all: leave out those without records of some class, or "
                 "those with records of several. Nothing was spent"
             )
-        reduced = points if isinstance(unit, str) else reduce_to_units(chart, points, person * k + kind)
+        reduced = admit(points) if isinstance(unit, str) else reduce_to_units(chart, points, person * k + kind, admit)
         vectors = chart.chart(reduced).reshape(len(has), 1 if one else k, -1)
         return cls(vectors, has.argmax(axis=1) if one else None, k)
 
@@ -199,18 +201,24 @@ def _unit_rows(rows: Array) -> Array:
 
 
 def private_class_means(
-    points: Points, kind: NDArray[np.intp], classes: Sequence[Any], region: Region, epsilon: float, unit: Any, words: str,
-    *, budget: Budget | None = None, allow_useless: bool = False,
+    points: Array, kind: NDArray[np.intp], classes: Sequence[Any], region: Region, epsilon: float, unit: Any, words: str,
+    *, invalid: str = "raise", budget: Budget | None = None, allow_useless: bool = False,
 ) -> ClassMeans:  # fmt: skip
-    """Release means of classes, as far as they differ; ``kind`` says for each canonical point which class it is of.
+    """Release means of classes, as far as they differ; ``kind`` says for each record which class it is of.
 
     72% of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on
     their size is needed; the rest into medians along these directions, which a wide region hardly costs anything.
     """
     privacy = PureDP(epsilon).check()
+    try:
+        json.dumps([*classes], allow_nan=False)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"
+        ) from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
     shape = as_chart(region if isinstance(region, Ball) else region.settle(count, DIRECTIONS * privacy.epsilon))
-    design = Design.make(shape, points, kind, unit)
+    design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     paid = None
     if budget is not None:

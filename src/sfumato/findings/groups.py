@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import combinations
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..errors import Refusal
 from ..files import Dataset, as_data
+from ..files.labels import UNKNOWN, tidy
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import choose
 from ..mechanisms.composed import ComposedPlan
@@ -27,8 +28,8 @@ from ..regions import Ball, Ellipsoid, Region
 from ..release import Release
 from ..release.population import chart_variance, released_coordinates
 from ..release.record import GROUPED
-from ..spaces.base import Array
-from ..units import UNKNOWN, number_units, reduce_to_units, take_unit
+from ..spaces.base import Array, as_numbers
+from ..units import number_units, reduce_to_units, take_unit
 from .saved import Saved
 
 if TYPE_CHECKING:
@@ -269,10 +270,11 @@ def _by_group(
         points = replace(points, labels=known)  # a group says not whose record it is
     groups = np.asarray(labels)
     points, unit = take_unit(points, unit)
-    admitted = region.admit(points, invalid)
-    if groups.shape != (len(admitted),):
-        raise ValueError(f"{len(admitted)} records need as many labels of groups, not an array of shape {groups.shape}")
-    groups = np.char.strip(groups.astype(str))
+    array = as_numbers(points)
+    admit = partial(region.admit, invalid=invalid)
+    if groups.shape != (len(array),):
+        raise ValueError(f"{len(array)} records need as many labels of groups, not an array of shape {groups.shape}")
+    groups = np.array([tidy(label) for label in groups.tolist()], dtype=np.str_)
     if (unknown := np.flatnonzero(np.isin(groups, UNKNOWN))).size:
         raise ValueError(
             f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}: label or remove them"
@@ -283,13 +285,14 @@ def _by_group(
             f"a comparison needs two groups or more; all labels are {names[0]!r}" if names else "no records"
         )
     if not isinstance(unit, str):
-        unit = number_units(unit, len(admitted))  # as they are told apart when each becomes one record
+        unit = number_units(unit, len(array))
         _check_units(groups, unit)
+    else:
+        array = admit(array)
     parts = {}
     for name in names:
         rows: NDArray[np.bool_] = groups == name
-        own = admitted[rows]
-        own = own if isinstance(unit, str) else reduce_to_units(region, own, unit[rows])
+        own = array[rows] if isinstance(unit, str) else reduce_to_units(region, array[rows], unit[rows], admit)
         if len(own) < 2:
             raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
         parts[name] = Records(region.space, own)

@@ -19,7 +19,7 @@ from ..regions import Ball, Region, check_invalid
 from ..release.record import Release
 from ..spaces.base import Array, Space
 from ..statistics import FRECHET_MEAN, Statistic
-from ..units import reduce_to_units, take_unit
+from ..units import number_units, reduce_to_units, take_unit
 from .plan import Budget, Plan, Problem
 
 MOST_EPSILON = 60.0  # e^−60 is far below what a draw's chances can be told apart by
@@ -209,7 +209,7 @@ def gather(
     records = stream(space, points, admit, check=check, workers=workers, memory=memory, progress=progress)
     if records is not None:
         return records, str(unit)
-    admitted = region.admit(points, invalid)
-    if not isinstance(unit, str):
-        admitted, unit = reduce_to_units(region, admitted, unit), unit_name
-    return Records(space, admitted, workers=workers), unit
+    if isinstance(unit, str):
+        return Records(space, admit(points), workers=workers), unit
+    reduced = reduce_to_units(region, points, number_units(unit, len(points)), admit)
+    return Records(space, reduced, workers=workers), unit_name

@@ -4,7 +4,6 @@ curator asks for, and by the release."""
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
@@ -509,15 +508,14 @@ def _check_groups(choices: Choices) -> None:
 
 def _groups(data: Dataset, choices: Choices, who: Any) -> dict[str, dict[str, int]]:
     """How many persons are in each group, by the columns that may say groups and the one that was named."""
-    from ..files.labels import groups_of
-    from ..units import UNKNOWN
+    from ..files.labels import UNKNOWN, groups_of, tidy
 
     columns = {name: values for name, values in data.labels.items() if name != choices.unit_column}
     if choices.by:
         columns[choices.by] = groups_of(data, choices.by, choices.labels or None)
     found: dict[str, dict[str, int]] = {}
     for column, values in columns.items():
-        names, group = np.unique(np.char.strip(np.asarray(values).astype(str)), return_inverse=True)
+        names, group = np.unique([tidy(value) for value in values.tolist()], return_inverse=True)
         if column == choices.by or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
             sizes = {str(name): _persons(who, group == i) for i, name in enumerate(names)}
             found |= {column: sizes} if column == choices.by or min(sizes.values()) > 1 else {}
@@ -563,9 +561,9 @@ def _file(choices: Choices) -> Path:
 
 def _persons(who: Any, rows: Any) -> int:
     """Among these rows: the rows themselves, where no column says whose they are."""
-    if who is None:
-        return int(rows.sum())
-    return len({unicodedata.normalize("NFKC", str(name)).strip() for name in who[rows].tolist()})
+    from ..files.labels import people
+
+    return int(rows.sum()) if who is None else len(set(people(who[rows]).tolist()))
 
 
 def _sentence(error: Exception) -> str:
