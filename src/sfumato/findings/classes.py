@@ -18,7 +18,7 @@ from ..privacy import PureDP
 from ..records import Records, one_thread
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ball import INSIDE
-from ..regions.ellipsoid import shorten
+from ..regions.ellipsoid import point_or_center, shorten
 from ..release import Guarantee, Release
 from ..release.record import SpaceOf
 from ..sampling import secure_generator
@@ -70,12 +70,14 @@ class ClassMeans(Saved):
         """(K, d): the means as tangent vectors at the public centre."""
         k = len(self.classes)
         unit, along = _contrasts(self.directions.raw, k, self.axes)
-        radius, apart = float(self.axes.max()), self.size * helmert(k).T @ unit
+        radius = float(self.axes.max())
+        apart = self.size * helmert(k).T @ unit
+        longest = float(np.linalg.norm(apart, axis=1).max())
         middle = shorten(np.array(self.middle) @ along, radius)
-        room = (radius - float(np.linalg.norm(middle))) / float(np.linalg.norm(apart, axis=1).max())
-        return np.asarray(
-            (middle + min(1.0, room) * apart) @ self.basis
-        )  # all in the region, as far apart as fits there
+        room = max(0.0, radius - float(np.linalg.norm(middle)))
+        # all in the region, as far apart as fits there; contrasts of length 0, if that is what was released, stay so
+        fits = room / longest if longest > room else 1.0
+        return np.asarray((middle + fits * apart) @ self.basis)
 
     @cached_property
     def means(self) -> Array:
@@ -87,7 +89,7 @@ class ClassMeans(Saved):
 
     def means_in(self, space: Any) -> Array:
         at = space.validate(self.center[None])[0]
-        return np.asarray(space.present(space.exp(at, space.from_coordinates(at, self.tangents))))
+        return np.stack([point_or_center(space, at, tangent) for tangent in self.tangents])
 
     def document(self) -> dict[str, Any]:
         chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}

@@ -17,7 +17,7 @@ from ..calibration.scale import Scale, check_records
 from ..errors import Refusal
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, as_chart
-from ..regions.ellipsoid import shorten
+from ..regions.ellipsoid import point_or_center, shorten
 from ..release.record import ChartOf
 from ..spaces.base import MANY, RUN, Array, Points, compiled
 from ..statistics import ChartMean
@@ -210,7 +210,8 @@ class TangentPlan(Plan):
         ):  # one outside comes to the edge, which is nearer to any mean of the ball
             tangent = shorten(tangent, self.chart.radius)
         reach = float(np.linalg.norm(tangent)) + self.stated_error
-        return Drawn(self._value(tangent), self._value(self.chart.tangent(w)), self.bias(reach), w)
+        value, raw = (point_or_center(self.space, self.chart.center, t) for t in (tangent, self.chart.tangent(w)))
+        return Drawn(value, raw, self.bias(reach), w)
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """w̃ on the lattice of R^p, from whole numbers and exact fractions."""
@@ -221,15 +222,6 @@ class TangentPlan(Plan):
     def _point(self, tangents: Array) -> Points:
         chart = self.chart
         return self.space.exp(chart.center, self.space.from_coordinates(chart.center, tangents))
-
-    def _value(self, tangent: Array) -> Array:
-        """The point as users write it; the centre where a user's exp has none, which depends on the lattice point alone."""
-        center = self.space.present(self.chart.center)
-        try:
-            found = self.space.present(self._point(tangent))
-        except Exception:  # whatever a user's exp raises
-            return center
-        return found if found.shape == center.shape and np.isfinite(found).all() else center
 
 
 def whole_sums(rows: Callable[[Points], Iterable[Array]], points: Points, _: Array | None) -> Array:

@@ -277,6 +277,19 @@ def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Arra
     return made
 
 
+def point_or_center(space: Space, center: Points, tangent: Array) -> Array:
+    """Return exp_c of released tangent coordinates as users write it, or the centre where a user's exp has no such point.
+
+    Nothing may fail after the charge, and which of the two it is depends on what was released alone.
+    """
+    shown = space.present(center)
+    try:
+        found = space.present(space.exp(center, space.from_coordinates(center, tangent)))
+    except Exception:  # whatever a user's exp raises
+        return shown
+    return found if found.shape == shown.shape and np.isfinite(found).all() else shown
+
+
 def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
     """coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are."""
     return np.concatenate([np.empty((0, space.dim)), *tangent_blocks(space, center, points)])

@@ -1,0 +1,97 @@
+"""Nothing fails after the charge, whatever the noise makes of the value: zero, or far beyond the region."""
+
+import json
+
+import numpy as np
+import pytest
+
+import sfumato as sf
+from sfumato.mechanisms.inference import InferencePlan
+from sfumato.mechanisms.tangent import TangentPlan
+
+BALL = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0)
+CHART = sf.Ellipsoid(sf.Sphere(dim=2), [0.0, 0.0, 1.0], [0.5, 0.2])
+MATRICES = sf.Ball(sf.SPD(size=2), np.eye(2), 2.0)
+REGIONS = [BALL, CHART, MATRICES, sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)]
+N = 24
+
+
+def records(region):
+    rng = np.random.default_rng(0)
+    return region.space.present(region.space.random_points(region.center, 0.3, N, rng))
+
+
+def mean(points, region, budget):
+    return sf.private_mean(points, region, 1.0, "tangent", inference=0.1, budget=budget, allow_useless=True)
+
+
+def variance(points, region, budget):
+    return sf.private_variance(points, mean(points, region, None), 1.0, budget=budget)
+
+
+def components(points, region, budget):
+    return sf.private_components(points, region, 1.0, components=1, budget=budget, allow_useless=True)
+
+
+def groups(points, region, budget):
+    return sf.compare_groups(points, ["f", "m"] * (N // 2), region, 1.0, budget=budget, allow_useless=True)
+
+
+def one_class_each(points, region, budget):
+    model = sf.PrivateMDM(region=region, epsilon=1.0, budget=budget, allow_useless=True)
+    return model.fit(points, np.arange(N) % 3).release_
+
+
+def size(points, region, budget):
+    shapes = np.random.default_rng(0).normal(size=(N, 5, 2))
+    return sf.private_size(shapes, 1.0, 5.0, 1.0, budget=budget).mean
+
+
+@pytest.fixture(params=[0.0, -1e6, 1e12], ids=lambda far: f"noise {far:g}")
+def forced(request, monkeypatch):
+    """Every release is this far along each axis, and so is every spread."""
+    far = request.param
+    monkeypatch.setattr(TangentPlan, "lattice_point", lambda plan, mean, rng: np.full(len(mean), far * plan.spacing))
+    monkeypatch.setattr(InferencePlan, "second_moment", lambda *_: far)
+
+
+@pytest.mark.parametrize("region", REGIONS, ids=lambda region: f"{type(region).__name__} of {region.space}")
+@pytest.mark.parametrize("release", [mean, variance, components, groups, one_class_each, size])
+@pytest.mark.filterwarnings("error")
+def test_any_outcome_is_released_said_and_saved(release, region, forced, tmp_path):
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", epsilon=10)
+    found = release(records(region), region, ledger)
+    assert ledger.left == 9
+    assert ledger.verify().entries[-1].kind == "release"
+    found.save(tmp_path / "found.json")
+    assert "NaN" not in (tmp_path / "found.json").read_text()
+    if hasattr(found, "describe"):
+        assert found.describe()
+    if hasattr(found, "means"):
+        assert np.isfinite(found.means).all()
+    if getattr(found, "spread", None) is not None:
+        assert found.region(0.95).radius >= 0
+
+
+def test_classes_that_no_record_can_hold_are_refused_before_the_charge(tmp_path):
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", epsilon=10)
+    dates = np.array(["2020-01-01", "2020-01-02"] * 20, dtype="datetime64[D]")
+    model = sf.PrivateMDM(region=BALL, epsilon=1.0, budget=ledger, allow_useless=True)
+    with pytest.raises(ValueError, match="classes must be text or whole numbers"):
+        model.fit(np.zeros((40, 2)), dates)
+    assert ledger.left == 10
+
+
+def test_a_space_whose_exp_fails_at_what_was_released_gives_the_centre(monkeypatch):
+    class Torn(sf.Euclidean):
+        """Has no points but those that its records are."""
+
+        def exp(self, base, vectors):
+            if np.ndim(vectors) == 1 and np.any(vectors):
+                raise ArithmeticError("there is nothing")
+            return super().exp(base, vectors)
+
+    region = sf.Ball(Torn(dim=2), [0.0, 0.0], 1.0)
+    found = sf.PrivateMDM(region=region, epsilon=1.0, allow_useless=True).fit(np.ones((40, 2)), np.arange(40) % 2)
+    assert np.array_equal(found.covmeans_, np.zeros((2, 2)))
+    assert json.loads(found.release_.to_json())["classes"] == [0, 1]
