@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 import signal
 import socket
@@ -15,6 +14,8 @@ from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import urlencode
+from urllib.request import Request, urlopen
 
 import numpy as np
 import pytest
@@ -149,12 +150,15 @@ main()
 
 @contextmanager
 def served(*arguments, code=None):
-    """A studio of its own process: the process and its address."""
+    """A studio of its own process: the process, and its address for the code that it printed."""
     command = [sys.executable, *(["-c", code] if code else ["-m", "sfumato"]), "studio", "--no-browser", *arguments]
     env = {**os.environ, "PYTHONPATH": str(Path(sf.__file__).parents[1])}
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
         try:
-            yield process, re.search(r"http://\S+", process.stdout.readline())[0]
+            door, code = process.stdout.readline().split()[-1], process.stdout.readline().split()[-1]
+            form = urlencode({"code": code}).encode()
+            with urlopen(Request(door, form, {"Origin": "null"})) as answer:
+                yield process, answer.headers["Refresh"].removeprefix("0; url=")
         finally:
             process.kill()
 
@@ -166,7 +170,7 @@ def beside(file="", ledger=""):
         own.bind((server.HOST, 0))
         own.listen()
         studio = Studio(file, ledger)
-        guard = server.make_app(studio, lambda: None, own.getsockname()[1])
+        guard = server.make_app(studio, lambda: None, own.getsockname()[1], print)
         runs = server.uvicorn.Server(server.uvicorn.Config(guard, lifespan="off", ws="none", log_level="warning"))
         thread = threading.Thread(target=runs.run, kwargs={"sockets": [own]})
         thread.start()
@@ -535,6 +539,45 @@ def test_a_server_killed_before_the_charge_spends_nothing(studio_folder, driver)
         lock.close()
     assert not charges()
     assert not Path("mean.json").exists()
+
+
+def test_the_browser_opens_by_a_file_or_by_the_code(studio_folder, each_driver):
+    """What the browser is told has no secret; what it is told and what is printed lead to the page, and twice to its end."""
+    driver, noted = each_driver, Path("noted").absolute()
+    Path("browser").write_text(f'#!/bin/sh\necho "$@" > {noted}.new\nmv {noted}.new {noted}\n')
+    Path("browser").chmod(0o700)
+    env = {**os.environ, "PYTHONPATH": str(Path(sf.__file__).parents[1]), "BROWSER": f"{Path('browser').absolute()} %s"}
+    command = [sys.executable, "-m", "sfumato", "studio", "wings.tps"]
+    for by_hand in (False, True):
+        with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=env) as process:
+            try:
+                door, code = process.stdout.readline().split()[-1], process.stdout.readline().split()[-1]
+                until = time.monotonic() + SECONDS
+                while not noted.exists():
+                    assert time.monotonic() < until, "no browser was started"
+                    time.sleep(0.03)
+                url = noted.read_text().strip()
+                noted.unlink()
+                assert url.startswith("file://")
+                assert code not in url
+                if by_hand:
+                    driver.get(door)
+                    driver.find_element("id", "code").send_keys(code, "\ue007")
+                    until = time.monotonic() + SECONDS
+                    while driver.current_url == door:
+                        assert time.monotonic() < until, driver.page_source
+                        time.sleep(0.03)
+                page = Page(driver, driver.current_url if by_hand else url)
+                assert page["file"].get_property("value") == "wings.tps"
+                driver.refresh()
+                page.wait("return document.documentElement.dataset.ready === 'yes'")
+                assert page.complaints() == []
+                driver.get(door)
+                driver.find_element("id", "code").send_keys(code, "\ue007")
+                assert process.wait(SECONDS) == 1
+                assert "SOMEONE ELSE" in process.stdout.read()
+            finally:
+                process.kill()
 
 
 class Evil(BaseHTTPRequestHandler):

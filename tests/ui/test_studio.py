@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import re
 import shlex
 import signal
 import socket
@@ -53,8 +54,8 @@ class Page:
     """The page's side: the same requests that it makes."""
 
     def __init__(self, file="", ledger=""):
-        self.studio, self.stopped = Studio(file, ledger), []
-        self.guard = server.make_app(self.studio, lambda: self.stopped.append(True), PORT)
+        self.studio, self.stopped, self.told = Studio(file, ledger), [], []
+        self.guard = server.make_app(self.studio, lambda: self.stopped.append(True), PORT, self.told.append)
         self.client = Client(self.guard)
 
     def get(self, path="", **headers):
@@ -116,28 +117,110 @@ def test_the_page_and_its_parts_load_with_strict_headers(studio_folder):
 def test_a_wrong_token_is_refused(studio_folder):
     page = Page()
     other = page.guard.token[:-1] + ("A" if page.guard.token[-1] != "A" else "B")
-    for path in ("/", "/page.js", f"/{other}/", f"/{other}/api/state", "/é/", f"/{page.guard.token}x/"):
+    for path in ("/page.js", f"/{other}/", f"/{other}/api/state", "/é/", f"/{page.guard.token}x/"):
         answer = page.client.get(path)
         assert answer.status_code == 403, path
         assert "wings" not in answer.text
     assert page.client.post(f"/{other}/api/release", json={}, headers={"origin": HOME}).status_code == 403
 
 
-def test_the_address_that_opens_the_browser_works_once(studio_folder):
+def enter(page, code, **headers):
+    return page.client.post("/", data={"code": code}, headers={"origin": HOME, **headers})
+
+
+def test_the_code_leads_to_the_page_from_a_file_or_the_door(studio_folder):
+    for origin, site in ((HOME, "same-origin"), ("null", "cross-site")):  # a file is of no origin
+        page = Page()
+        door = page.client.get("/")
+        assert (door.status_code, "Paste the code" in door.text) == (200, True)
+        assert page.guard.code not in door.text
+        answer = enter(page, f" {page.guard.code}\n", origin=origin, **{"sec-fetch-site": site})
+        assert (answer.status_code, answer.headers["refresh"]) == (200, f"0; url={page.guard.address}")
+        assert page.get("api/state").status_code == 200
+        assert (page.stopped, page.told) == ([], [])
+
+
+def test_whoever_takes_the_code_a_second_time_ends_the_studio(studio_folder):
+    page = Page("wings.tps")
+    assert enter(page, page.guard.code).status_code == 200
+    was = page.guard.token
+    again = enter(page, page.guard.code, origin="null")
+    assert again.status_code == 403
+    assert page.stopped == [True]
+    assert "SOMEONE ELSE" in page.told[0]
+    assert "refresh" not in again.headers
+    for token in (was, page.guard.code):  # at once, before the server has ended
+        assert page.client.get(f"/{token}/api/state").status_code == 403
+
+
+def test_the_door_opens_to_the_code_alone(studio_folder):
+    """A page of no origin, such as one in a sandbox, gets nowhere; and a wrong code ends nothing."""
     page = Page()
-    once = page.guard.once
-    assert once != page.guard.token
-    first = page.client.get(f"/{once}/")
-    assert (first.status_code, first.headers["location"]) == (303, page.guard.address)
-    assert page.client.get(f"/{once}/").status_code == 403
-    assert page.client.get("//").status_code == 403  # nor does an empty one
+    for code in ("", "x", page.guard.code[:-1], page.guard.code + "x", page.guard.token, "é", "x" * 10**6):
+        for origin in (HOME, "null"):
+            answer = enter(page, code, origin=origin)
+            assert (answer.status_code, "refresh" in answer.headers) == (403, False)
+    for origin in ("http://evil.example", f"http://127.0.0.1:{PORT + 1}"):
+        assert enter(page, page.guard.code, origin=origin).status_code == 403
+    assert enter(page, page.guard.code, host="evil.example").status_code == 421
+    assert page.client.post("/", data={"code": page.guard.code}).status_code == 403
+    assert page.client.get(f"/?code={page.guard.code}", headers={"origin": "null"}).status_code == 403
+    for path in (f"/{page.guard.code}/", f"/{page.guard.token}/", "/api/state", "//"):
+        answer = page.client.post(path, data={"code": page.guard.code}, headers={"origin": "null"})
+        assert answer.status_code == 403
+        assert page.client.get(path, headers={"origin": "null"}).status_code == 403
+    assert (page.guard.used, page.stopped, page.told) == (0, [], [])
+
+
+def test_no_secret_stands_in_a_command_and_the_opener_is_the_curators_alone(studio_folder, monkeypatch):
+    """The browser is told a file that nobody else can read, which is gone once it was used."""
+    told, opened, found = [], threading.Event(), {}
+
+    def browse(url):
+        file = Path(httpx.URL(url).path)
+        door, code = re.search(r'action="(\S+)".* value="(\S+)"', file.read_text()).groups()
+        found.update(url=url, mode=file.stat().st_mode & 0o777, above=file.parent.stat().st_mode & 0o777, code=code)
+        answer = httpx.post(door, data={"code": code}, headers={"origin": "null", "sec-fetch-site": "cross-site"})
+        found.update(address=answer.headers["refresh"].removeprefix("0; url="), left=file.exists())
+        found["page"] = httpx.get(found["address"]).status_code
+        found["second"] = httpx.post(door, data={"code": code}, headers={"origin": "null"}).status_code
+        opened.set()
+
+    monkeypatch.setattr(server.webbrowser, "open", browse)
+    monkeypatch.setattr(signal, "signal", lambda *_: None)
+    with pytest.raises(SystemExit) as end:
+        server.serve("", "", 0, True, told.append)
+    assert opened.wait(30)
+    assert (found["mode"], found["above"], found["left"]) == (0o600, 0o700, False)
+    assert (found["page"], found["second"], end.value.code) == (200, 403, 1)
+    token = found["address"].split("/")[3]
+    assert found["url"].startswith("file://")
+    assert not any(secret in found["url"] for secret in (token, found["code"]))
+    assert not any(token in words for words in told)  # nor is it printed: an address may be clicked in a terminal
+    assert any("SOMEONE ELSE" in words for words in told)
+
+
+def test_a_request_that_never_ends_does_not_keep_the_studio_open(studio_folder):
+    """As one of a thief, who would have time then."""
+    command = [sys.executable, "-m", "sfumato", "studio", "--no-browser"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_env()) as process:
+        door, code = process.stdout.readline().split()[-1], process.stdout.readline().split()[-1]
+        port = httpx.URL(door).port
+        with socket.create_connection(("127.0.0.1", port)) as slow:
+            slow.sendall(b"POST / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nOrigin: null\r\nContent-Length: 9\r\n\r\nc" % port)
+            for expected in (200, 403):
+                assert httpx.post(door, data={"code": code}, headers={"origin": "null"}).status_code == expected
+            out = process.communicate(timeout=60)[0]
+    assert process.returncode == 1
+    assert "SOMEONE ELSE" in out
 
 
 def test_another_host_is_refused(studio_folder):
     page = Page()
     for host in ("evil.example", f"evil.example:{PORT}", "127.0.0.1", f"127.0.0.1:{PORT + 1}", f"0.0.0.0:{PORT}"):
         assert page.get(host=host).status_code == 421, host
-    assert page.get(host=f"localhost:{PORT}").status_code == 200
+    # Another user may listen on [::1], to which browsers take this name first.
+    assert page.get(host=f"localhost:{PORT}").status_code == 421
 
 
 def test_another_origin_can_neither_read_nor_spend(studio_folder):
@@ -844,8 +927,8 @@ def test_stopping(studio_folder):
 def test_ctrl_c_ends_it(studio_folder):
     command = [sys.executable, "-m", "sfumato", "studio", "--no-browser", "wings.tps"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=_env()) as process:
-        address = process.stdout.readline().split()[-1]
-        assert httpx.get(address).status_code == 200
+        door = process.stdout.readline().split()[-1]
+        assert httpx.get(door).status_code == 200
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert process.returncode == 130
@@ -940,7 +1023,7 @@ def test_words_of_the_command_line_become_those_of_the_page():
 def test_the_first_page_needs_no_numerical_library():
     """It comes at once: what is slow to load is loaded meanwhile."""
     code = (
-        "import sys, sfumato.ui.server as s; s.make_app(s.Studio(), print, 1); "
+        "import sys, sfumato.ui.server as s; s.make_app(s.Studio(), print, 1, print); "
         "print([m for m in ('scipy', 'matplotlib', 'numba', 'sfumato.spaces') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_env())

@@ -14,6 +14,7 @@ from pathlib import Path
 from threading import Thread
 from time import sleep
 from typing import Any
+from urllib.parse import parse_qs
 
 from .choices import Choices
 from .studio import PLAIN, Studio, refusal
@@ -31,7 +32,10 @@ except ImportError as error:
 
 HOST = "127.0.0.1"
 MOST_JSON = 1 << 20  # bytes
+MOST_CODE = 1000
+GRACE = 3  # seconds: a request that is still under way when the studio ends is cut off then
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
+DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
 TYPES = {
     ".html": "text/html",
     ".css": "text/css",
@@ -41,7 +45,7 @@ TYPES = {
 }
 TYPES |= {".svg": "image/svg+xml", ".csv": "text/csv", ".tps": "text/plain"}
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
 )
 HEADERS = {
@@ -53,33 +57,50 @@ HEADERS = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
+# The browser is told the name of this file alone: others see the commands that run on a machine, but cannot read the file.
+OPENER = """<!doctype html><meta charset="utf-8"><title>sfumato studio</title>
+<form method="post" action="{door}"><input type="hidden" name="code" value="{code}"><button>Open the studio</button></form>
+<script>document.forms[0].submit()</script>
+"""
+STOLEN = (
+    "SOMEONE ELSE MAY HAVE OPENED THIS STUDIO: the code that opens it was used a second time, so the studio ends now. Close "
+    "its page. If it was you, in another window, start the studio again. If not, someone who can read your screen or your "
+    "files may have seen your records: tell whoever looks after this machine"
+)
 
 
 class Guard:
     """Lets through what comes from the page itself, at its secret address, and puts the strict headers on every answer.
 
-    The secret is the first part of the path.  (A cookie would go to every other port of this machine too.)  ``once`` is another
-    one, for the command that opens the browser, which others on the machine may see: it leads to the page a single time.
+    The secret is the first part of the path.  (A cookie would go to every other port of this machine too.)  ``code`` opens the
+    door at ``/`` and leads to the page a single time; when it comes again, the page is shut and the studio ends.  ``opener`` is
+    the file that brings it.
     """
 
-    def __init__(self, app: ASGIApp, port: int) -> None:
-        self.app, self.token, self.once = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        self.hosts = (f"{HOST}:{port}", f"localhost:{port}")
+    def __init__(self, app: ASGIApp, port: int, stop: Callable[[], None], tell: Callable[[str], None]) -> None:
+        self.app, self.token, self.code = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.host, self.stop, self.tell = f"{HOST}:{port}", stop, tell
+        self.used, self.opener = 0, Path()
+
+    @property
+    def door(self) -> str:
+        return f"http://{self.host}/"
 
     @property
     def address(self) -> str:
-        return f"http://{self.hosts[0]}/{self.token}/"
+        return f"{self.door}{self.token}/"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
             return
         first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
         answer: Response | None = self.refused(scope)
-        if answer is None and self.once and secrets.compare_digest(first.encode(), self.once.encode()):
-            self.once = ""
-            answer = Response(status_code=303, headers={"Location": self.address})
+        if answer is None and scope["path"] == "/" and scope["method"] == "POST":
+            answer = await self.enter(receive)
+        elif answer is None and scope["path"] in DOOR:
+            answer = _part(DOOR[scope["path"]])
         elif answer is None and not secrets.compare_digest(first.encode(), self.token.encode()):
-            answer = _no("this is not the address of the studio: use the one that its command printed", 403)
+            answer = _no(f"this is not the address of the studio: paste its code at {self.door}", 403)
 
         async def with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
@@ -92,16 +113,38 @@ class Guard:
         else:
             await answer(scope, receive, with_headers)
 
+    async def enter(self, receive: Receive) -> Response:
+        """Return the way to the page for the code, once."""
+        body, more = b"", True
+        while more and len(body) < MOST_CODE:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        given = parse_qs(body.decode("latin-1")).get("code", [""])[0].strip()
+        if not secrets.compare_digest(given.encode(), self.code.encode()):
+            return _sorry("This is not the code that the studio's command printed: go back and paste it")
+        self.used += 1
+        if self.used > 1:
+            self.token = secrets.token_urlsafe(32)  # whoever is in is out
+            self.tell(f"\n{STOLEN}.\n")
+            self.stop()
+            return _sorry(STOLEN)
+        if self.opener.is_file():
+            self.opener.unlink()
+        # A redirect would still count as a request of the file's, and not of the studio's own page.
+        return Response(headers={"Refresh": f"0; url={self.address}"}, media_type="text/html")
+
     def refused(self, scope: Scope) -> Response | None:
         """The answer to a request that does not come from the page or the address bar."""
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
         host = headers.get(b"host", [])
-        if len(host) != 1 or host[0] not in self.hosts:
+        if host != [self.host]:
             return _no(f"the studio answers to {HOST} alone, not to another name", 421)
         origin, site = headers.get(b"origin", []), headers.get(b"sec-fetch-site", [])
-        theirs = any(each != f"http://{host[0]}" for each in origin) or any(
+        if (scope["method"], scope["path"], origin) == ("POST", "/", ["null"]):
+            return None  # from a file, as the one that opens the browser: the code decides
+        theirs = any(each != f"http://{self.host}" for each in origin) or any(
             each not in ("same-origin", "none") for each in site
         )
         if theirs or (scope["method"] not in ("GET", "HEAD") and not origin):
@@ -116,6 +159,11 @@ def _json(found: Any, status: int = 200) -> Response:
 
 def _no(words: str, status: int) -> Response:
     return _json({"refusal": words}, status)
+
+
+def _sorry(words: str) -> Response:
+    """Return a refusal for a person's eyes."""
+    return Response(f"{words}.", 403, media_type="text/plain")
 
 
 class Answers:
@@ -151,7 +199,7 @@ class Answers:
         name = PAGE.get(request.path_params.get("name", ""))
         if name is None:
             return _no("there is no such page", 404)
-        return _typed(name, files(__package__).joinpath(name).read_bytes())
+        return _part(name)
 
     async def state(self, request: Request) -> Response:
         return _json(await run_in_threadpool(self.studio.state))
@@ -209,9 +257,14 @@ class Answers:
         return _json({"stopped": True})
 
 
-def make_app(studio: Studio, stop: Callable[[], None], port: int) -> Guard:
-    """The page and what it asks, behind its guard."""
-    return Guard(Starlette(routes=Answers(studio, stop).routes), port)
+def make_app(studio: Studio, stop: Callable[[], None], port: int, tell: Callable[[str], None]) -> Guard:
+    """Return the page and what it asks, behind its guard."""
+    return Guard(Starlette(routes=Answers(studio, stop).routes), port, stop, tell)
+
+
+def _part(name: str) -> Response:
+    """Return a file that the page is made of."""
+    return _typed(name, files(__package__).joinpath(name).read_bytes())
 
 
 def _typed(name: str, content: bytes) -> Response:
@@ -222,30 +275,37 @@ def _typed(name: str, content: bytes) -> Response:
 def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
     """Serve the page until it is told to stop; a release that is being made is finished first."""
     with socket.socket() as own:
-        own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        if sys.platform != "win32":  # where it would let others listen on the same port
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             own.bind((HOST, port))
             own.listen()  # from now on a browser waits for the first answer
         except (OSError, OverflowError):
             raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave --port out") from None
         studio = Studio(file, ledger)
-        guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1])
-        server = uvicorn.Server(
-            uvicorn.Config(guard, lifespan="off", ws="none", log_level="warning", access_log=False, server_header=False)
-        )
+        guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
+        how: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_level": "warning", "access_log": False}
+        how |= {"server_header": False, "timeout_graceful_shutdown": GRACE}
+        server = uvicorn.Server(uvicorn.Config(guard, **how))
         tell(
-            f"The studio is open at {guard.address}\nIt runs on this machine alone. Ctrl-C, or the button in the page, ends it."
+            f"The studio is open at {guard.door}\n"
+            f"If your browser does not show it, open that address and paste this code, which works once: {guard.code}\n"
+            "It runs on this machine alone. Ctrl-C, or the button in the page, ends it."
         )
         Thread(target=_warm, daemon=True).start()
         if browser:
-            once = guard.address.replace(guard.token, guard.once)
-            Thread(target=webbrowser.open, args=(once,), daemon=True).start()
+            guard.opener = studio.drop("open.html")
+            guard.opener.touch(0o600)
+            guard.opener.write_text(OPENER.format(door=guard.door, code=guard.code), encoding="utf-8")
+            Thread(target=webbrowser.open, args=(guard.opener.as_uri(),), daemon=True).start()
         signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # after what follows, not at once
         try:
             server.run(sockets=[own])
         finally:
             studio.wait()
             tell("The studio has stopped.")
+        if guard.used > 1:
+            sys.exit(1)
 
 
 def _warm() -> None:
