@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shlex
+import shutil
 import signal
 import socket
 import sqlite3
@@ -324,6 +325,68 @@ def test_the_file_of_the_records_is_not_public(studio_folder):
         assert "not public" in page.refused("blur", PLAN | {"center": name})
         assert "not public" in page.refused("blur", PLAN | {"links": name})
     assert "not public" in page.refused("blur", PLAN | {"file": "folder", "center": "folder/one.tps"})
+
+
+@pytest.fixture
+def elsewhere(studio_folder, tmp_path_factory):
+    """A folder beside that of the studio, with the same files."""
+    return Path(shutil.copytree(studio_folder, tmp_path_factory.mktemp("elsewhere") / "files"))
+
+
+ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "open", "release")
+
+
+@pytest.mark.parametrize("name", ["file", "labels", "public", "center", "ledger", "links", "channels", "out"])
+def test_files_elsewhere_are_neither_opened_nor_written(studio_folder, elsewhere, name, monkeypatch):
+    held = "study.ledger" if name == "ledger" else "public.tps"
+    Path("soft").symlink_to(elsewhere / held)
+    Path("there").symlink_to(elsewhere)
+    monkeypatch.setenv("HOME", str(elsewhere))
+    up = os.path.relpath(elsewhere / held)
+    ways = [str(elsewhere / held), up, "soft", f"there/{held}", f"./there/../there/{held}", f"~/{held}", "/etc/passwd"]
+    page, before = Page("wings.tps", "study.ledger"), sorted(elsewhere.iterdir())
+    for way in ways:
+        for what in ASKS:
+            said = page.refused(what, PLAN | {name: way}, confirm="release", seen=0)
+            assert "where the studio was started" in said
+            assert "start it in the folder of your files" in said
+    assert sorted(elsewhere.iterdir()) == before
+    assert not charges()
+    page.ask("plan", PLAN | {name: str(studio_folder / held)})  # what lies in the folder may be named in any way
+
+
+def test_a_link_in_a_folder_of_records_leads_nowhere_else(studio_folder, elsewhere):
+    Path("many").mkdir()
+    Path("many/a.tps").symlink_to(studio_folder / "public.tps")
+    assert Page().ask("inspect", {"file": "many"})["records"] == 20
+    Path("many/b.tps").symlink_to(elsewhere / "wings.tps")
+    assert "many/b.tps: lies outside" in Page().refused("inspect", {"file": "many"})
+    assert Page("many").ask("inspect", {"file": "many"})["records"] == 140  # which the curator named
+
+
+def test_files_that_were_named_at_the_start_or_dropped_are_opened_wherever_they_lie(studio_folder, elsewhere):
+    file, ledger = str(elsewhere / "wings.tps"), str(elsewhere / "study.ledger")
+    page = Page(file, ledger)
+    dropped = page.client.post(
+        f"/{page.guard.token}/api/drop?name=one.tps",
+        content=Path("reference.tps").read_bytes(),
+        headers={"origin": HOME},
+    )
+    job = page.release(PLAN | {"file": file, "ledger": ledger, "center": dropped.json()["path"]})
+    assert job["stage"] == "done"
+    assert "lies outside" in page.refused("inspect", {"file": str(elsewhere / "public.tps")})
+    page.studio.wait()
+
+
+def test_a_link_that_was_turned_meanwhile_is_not_taken_home(studio_folder, elsewhere):
+    Path("lines.txt").write_text("1-2\n")
+    page = Page()
+    job = page.release(PLAN | {"links": "lines.txt"})
+    assert page.get(f"take/{job['id']}/picture.svg").status_code == 200
+    Path("lines.txt").unlink()
+    Path("lines.txt").symlink_to(elsewhere / "wings.tps")
+    answer = page.get(f"take/{job['id']}/picture.svg")
+    assert (answer.status_code, "lies outside" in answer.json()["refusal"]) == (404, True)
 
 
 def test_inspection_tells_the_curator(studio_folder):

@@ -221,7 +221,9 @@ class Answers:
             asked = json.loads(bytes(body))
             if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
                 raise ValueError("the page sent what is not understood: load it again")
-            return _json(await run_in_threadpool(work, Choices.of(asked["choices"]), asked))
+            choices = Choices.of(asked["choices"])
+            await run_in_threadpool(self.studio.check, choices)
+            return _json(await run_in_threadpool(work, choices, asked))
         except PLAIN as error:
             return _no(refusal(error), 422)
 

@@ -113,13 +113,25 @@ class Studio:
     """
 
     def __init__(self, file: str = "", ledger: str = "") -> None:
-        self.given = {"file": file, "ledger": ledger}
+        self.given, self.folder = {"file": file, "ledger": ledger}, Path().resolve()
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, Job] = {}  # before anything was spent: these may be tried again
         self.lock = Lock()
         self.threads: list[Thread] = []
         self._dropped: TemporaryDirectory[str] | None = None
         self._region: tuple[object, Region, Any] | None = None
+
+    def check(self, choices: Choices) -> None:
+        """Raise a ValueError for a file that lies elsewhere, by whatever name or link: the page opens no others."""
+        inside = [self.folder, *([Path(self._dropped.name).resolve()] if self._dropped is not None else [])]
+        for path in (Path(name) for name in choices.files if name not in self.given.values()):
+            for part in (path, *(link for link in path.glob("*") if link.is_symlink())):
+                if not any(part.resolve().is_relative_to(folder) for folder in inside):
+                    raise ValueError(
+                        f"{part}: lies outside {self.folder}, where the studio was started, and it opens and writes no file "
+                        "elsewhere: start it in the folder of your files, or name the records and the ledger when you start "
+                        "it, or drop the file on the page"
+                    )
 
     # -- what is public --------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
@@ -420,6 +432,7 @@ class Studio:
         job = self.jobs.get(id)
         if job is None or job.release is None or name not in job.takes:
             raise ValueError("there is no such release, or it is not finished: load the page again")
+        self.check(job.choices)  # a link may lead elsewhere by now
         with TemporaryDirectory(prefix="sfumato-studio-") as folder:
             path = Path(folder, name)
             if name == "record.json":
