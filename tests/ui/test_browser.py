@@ -655,8 +655,8 @@ return every.filter(e => !named(e)).map(e => e.outerHTML.slice(0, 80));
 """
 
 
-def test_everybody_can_use_it(studio_folder, driver):
-    """Names for screen readers, contrast AA, nothing wider than a phone, and a file that is dropped."""
+def test_everybody_can_use_it(studio_folder, driver, monkeypatch):
+    """Names for screen readers, contrast AA, nothing wider than a phone, and files that are dropped, one too large."""
     with beside() as address, as_wide_as(driver, 390):
         page = Page(driver, address)
         page.pick("who", "unit")
@@ -665,6 +665,10 @@ def test_everybody_can_use_it(studio_folder, driver):
         const drop = new DragEvent("drop", {dataTransfer, bubbles: true, cancelable: true});
         document.getElementById("data").dispatchEvent(drop);
         """
+        with monkeypatch.context() as small:
+            small.setattr(server, "MOST_DROPPED", 1 << 20)
+            driver.execute_script(dropped, "x" * (20 << 20))
+            page.says("data-refusal", "dropped.tps: is too large to be dropped: one file may have 1 MB")
         driver.execute_script(dropped, Path("wings.tps").read_text())
         page.wait("return document.getElementById('file').value.endsWith('dropped.tps')")
         page["inspect"].click()

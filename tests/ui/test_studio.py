@@ -452,6 +452,33 @@ def test_half_a_file_is_not_kept(studio_folder):
     page.studio.wait()
 
 
+def test_what_is_dropped_has_a_limit(studio_folder, monkeypatch):
+    """Of one file and of all; what is too large is not kept, and takes no room."""
+    monkeypatch.setattr(server, "MOST_DROPPED", 3 << 20)
+    monkeypatch.setattr(server, "MOST_HELD", 5 << 20)
+    page = Page()
+
+    def drop(size):
+        async def parts():
+            for _ in range(size >> 16):
+                yield b"x" * (1 << 16)
+
+        url, headers = f"/{page.guard.token}/api/drop?name=a.tps", {"origin": HOME}
+        answer = page.client.post(url, content=parts(), headers=headers)
+        kept = [path.stat().st_size for path in Path(page.studio._dropped.name).rglob("*.tps")]
+        return answer.status_code, answer.json().get("refusal", ""), sum(kept)
+
+    assert drop(3 << 20) == (200, "", 3 << 20)
+    for size in ((3 << 20) + (1 << 16), 3 << 20):
+        status, said, kept = drop(size)
+        assert (status, kept) == (422, 3 << 20)
+        assert (
+            "one file may have 3 MB, and all together 5 MB; start the studio in the folder where the file lies" in said
+        )
+    assert drop(2 << 20) == (200, "", 5 << 20)
+    page.studio.wait()
+
+
 def test_a_large_parquet_file_is_never_read_whole(studio_folder, monkeypatch):
     arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
     rng = np.random.default_rng(0)

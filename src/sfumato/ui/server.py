@@ -33,6 +33,8 @@ except ImportError as error:
 HOST = "127.0.0.1"
 MOST_JSON = 1 << 20  # bytes
 MOST_CODE = 1000
+MOST_DROPPED = 256 << 20  # of one file
+MOST_HELD = 1 << 30  # of all that is dropped: it may fill the memory, where temporary files are kept there
 GRACE = 3  # seconds: a request that is still under way when the studio ends is cut off then
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
 DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
@@ -170,7 +172,7 @@ class Answers:
     """What the page asks, and the files that it is made of."""
 
     def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
-        self.studio, self.stop = studio, stop
+        self.studio, self.stop, self.held = studio, stop, 0
         self.work: dict[str, Callable[[Choices, dict[str, Any]], Any]] = {
             "inspect": lambda choices, _: studio.inspect(choices),
             "known": lambda choices, _: studio.known(choices),
@@ -229,13 +231,23 @@ class Answers:
 
     async def drop(self, request: Request) -> Response:
         try:
-            path = self.studio.drop(request.query_params.get("name", ""))
+            path, size, fits = self.studio.drop(request.query_params.get("name", "")), 0, True
             try:
                 with path.open("wb") as file:
-                    async for chunk in request.stream():
-                        file.write(chunk)
+                    async for chunk in request.stream():  # all of it: a browser hears no answer before it has sent all
+                        new = len(chunk)
+                        fits = fits and size + new <= MOST_DROPPED and self.held + new <= MOST_HELD
+                        if fits:
+                            size, self.held = size + new, self.held + new
+                            file.write(chunk)
+                if not fits:
+                    raise ValueError(
+                        f"{path.name}: is too large to be dropped: one file may have {MOST_DROPPED >> 20} MB, and all together "
+                        f"{MOST_HELD >> 20} MB; start the studio in the folder where the file lies, and type its name"
+                    )
             except BaseException:
                 path.unlink(missing_ok=True)  # half a file is none
+                self.held -= size
                 raise
             return _json({"path": str(path)})
         except PLAIN as error:
