@@ -9,6 +9,7 @@ import scipy.linalg
 from scipy.stats import chisquare
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.utils import estimator_checks
 
 import sfumato as sf
@@ -58,7 +59,7 @@ def test_it_is_within_five_points_of_mdm_for_a_hundred_people(rng):
     open_means = [sf.frechet_mean(space, X[train & (y == c)]).point for c in (0, 1)]
     accuracy = np.mean(nearest(space, open_means, X[test]) == y[test])
     assert 0.93 < accuracy < 0.99
-    private = [model(unit=ours).fit(X[train], y[train]).score(X[test], y[test]) for _ in range(21)]
+    private = [model().fit(X[train], y[train], unit=ours).score(X[test], y[test]) for _ in range(21)]
     assert np.median(private) > accuracy - 0.05
     plain = sf.TangentKNorm(sf.Ball(space, np.eye(SIZE), 4.0), 1.0)  # half of epsilon for each class
     draws = []
@@ -79,7 +80,7 @@ def test_a_public_sample_costs_next_to_nothing(rng):
         nearest(space, [sf.frechet_mean(space, X[train & (y == c)]).point for c in (0, 1)], X[test]) == y[test]
     )
     fitted = [
-        sf.PrivateMDM(region=region, epsilon=2.0, unit=people[train]).fit(X[train], y[train]).score(X[test], y[test])
+        sf.PrivateMDM(region=region, epsilon=2.0).fit(X[train], y[train], unit=people[train]).score(X[test], y[test])
         for _ in range(9)
     ]
     assert np.median(fitted) > accuracy - 0.04
@@ -153,16 +154,18 @@ def test_contrasts_are_orthonormal_and_sum_to_nothing():
 def test_one_fit_is_one_charge_and_the_promise_is_for_people(rng, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "matrices")
     X, y, people = study(rng, people=60, trials=2)
-    fitted = model(unit=people, budget=ledger, allow_useless=True).fit(X, y)
+    fitted = model(budget=ledger, allow_useless=True).fit(X, y, unit=people)
     lines = [json.loads(line.record) for line in ledger.verify().entries if line.kind == "release"]
     assert [line["release"] for line in lines] == [fitted.release_.sha256]
     assert fitted.release_.guarantee.epsilon == 2.0
     assert "who has records of which class" in fitted.release_.guarantee.neighbours
     assert fitted.release_.directions.n == 60
     assert fitted.release_.directions.guarantee.epsilon == pytest.approx(1.44)
-    clone(fitted).fit(X, y)
+    with pytest.raises(sf.Refusal, match=r"charge_clones=True .* Nothing was spent"):
+        clone(fitted).fit(X, y, unit=people)
+    clone(fitted.set_params(charge_clones=True)).fit(X, y, unit=people)
     with pytest.raises(sf.BudgetExceeded):
-        clone(fitted).fit(X, y)
+        clone(fitted).fit(X, y, unit=people)
     fitted.release_.save(tmp_path / "means.json")
     loaded = ClassMeans.load(tmp_path / "means.json")
     assert np.array_equal(loaded.means, fitted.covmeans_)
@@ -180,13 +183,13 @@ def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_pa
     with pytest.raises(
         sf.Refusal, match=r"longer than what it is added to.*units or as much more epsilon.*Nothing was spent"
     ):
-        model(unit=people, budget=ledger).fit(X, y)
+        model(budget=ledger).fit(X, y, unit=people)
     with pytest.raises(sf.Refusal, match="several classes but not of all"):
-        model(unit=people[1:], budget=ledger).fit(X[1:], y[1:])
+        model(budget=ledger).fit(X[1:], y[1:], unit=people[1:])
     with pytest.raises(ValueError, match="one class"):
         model(budget=ledger).fit(X, np.zeros(len(X)))
     with pytest.raises(ValueError, match="looks like the name of a column"):
-        model(unit="subject_id", budget=ledger).fit(X, y)
+        model(budget=ledger).fit(X, y, unit="subject_id")
     with pytest.raises(ValueError, match="40 records but 39 classes"):
         model(budget=ledger).fit(X, y[1:])
     for missing in ("center", "radius", "epsilon"):
@@ -206,7 +209,8 @@ def test_distances_classes_and_probabilities_are_those_of_pyriemann(rng):
     riemann = pytest.importorskip("pyriemann.classification")
     X, y, people = study(rng, people=60, trials=2)
     names = np.where(y == 0, "left", "right")
-    ours, theirs = model(unit=people, allow_useless=True).fit(X, names), riemann.MDM().fit(X, names)
+    ours = model(allow_useless=True).fit(X, names, unit=people)
+    theirs = riemann.MDM().fit(X, names)
     theirs.covmeans_ = ours.covmeans_
     assert ours.classes_.tolist() == theirs.classes_.tolist()
     assert ours.transform(X) == pytest.approx(theirs.transform(X), rel=1e-8)
@@ -217,6 +221,18 @@ def test_distances_classes_and_probabilities_are_those_of_pyriemann(rng):
     assert np.array_equal(copy.predict(X), ours.predict(X))
     with pytest.raises(NotFittedError):
         clone(ours).predict(X)
+
+
+def test_people_are_cross_validated(rng):
+    X, y, people = study(rng, people=50, trials=2)
+    done = cross_validate(
+        model(allow_useless=True, radius=2.0), X, y, groups=people, cv=GroupKFold(5), params={"unit": people},
+        return_estimator=True, error_score="raise",
+    )  # fmt: skip
+    assert [fitted.release_.directions.n for fitted in done["estimator"]] == [40] * 5
+    assert {fitted.release_.guarantee.unit for fitted in done["estimator"]} == {
+        "one unit: all records with the same label"
+    }
 
 
 @pytest.mark.parametrize("unequal", [False, True])

@@ -8,6 +8,7 @@ import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, GroupKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
@@ -77,21 +78,19 @@ def test_complex_landmarks_and_data_frames_are_taken(rng):
 
 def test_every_parameter_reaches_the_release(rng):
     points = rng.normal(0, 0.1, (60, 3))
-    estimator = estimator_for(
-        sf.Euclidean(dim=3), center=[0.0, 0.0, 0.5], radius=0.7, epsilon=0.3, mechanism="laplace", unit="one patient"
-    )
-    release = estimator.fit(points).release_
+    estimator = estimator_for(sf.Euclidean(dim=3), center=[0.0, 0.0, 0.5], radius=0.7, epsilon=0.3, mechanism="laplace")
+    release = estimator.fit(points, unit="one patient").release_
     assert release.guarantee.epsilon == 0.3
     assert release.guarantee.unit == "one patient"
     assert release.record["mechanism"]["name"] == "laplace"
     assert release.record["ball"] == {"center": [0.0, 0.0, 0.5], "radius": 0.7}
 
 
-@pytest.mark.parametrize("missing", ["space", "center", "radius", "epsilon"])
+@pytest.mark.parametrize("missing", ["center", "radius", "epsilon"])
 def test_what_is_public_must_be_given(missing, rng):
     with pytest.raises(ValueError, match=f"PrivateFrechetMean needs {missing}: give public knowledge"):
         estimator_for(sf.Euclidean(dim=3), **{missing: None}).fit(rng.normal(size=(20, 3)))
-    with pytest.raises(ValueError, match="needs space and center and radius and epsilon"):
+    with pytest.raises(ValueError, match="needs center and radius and epsilon"):
         PrivateFrechetMean().fit(rng.normal(size=(20, 3)))
 
 
@@ -118,26 +117,66 @@ def test_other_shapes_are_refused(shape):
 @pytest.mark.parametrize(
     "estimator", [estimator_for(sf.SPD(size=2)), tangent_space()], ids=lambda estimator: type(estimator).__name__
 )
-def test_every_fit_charges_the_budget_also_of_clones(estimator, tmp_path):
+def test_every_fit_charges_the_budget_of_clones_only_if_told_so(estimator, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "matrices")
     points = np.tile(np.eye(2), (30, 1, 1))
     estimator.set_params(budget=ledger)
-    fitted = [estimator.fit(points).release_.sha256, clone(estimator).fit(points).release_.sha256]
+    fitted = [estimator.fit(points).release_.sha256]
+    for copy in (clone(estimator), clone(clone(estimator)), pickle.loads(pickle.dumps(clone(estimator)))):
+        with pytest.raises(sf.Refusal, match=r"is a clone .* charge_clones=True .* Nothing was spent"):
+            copy.fit(points)
+    with pytest.raises(ValueError, match="charge_clones=True"):  # by scikit-learn, which names why all folds failed
+        cross_val_score(estimator, points, cv=3, scoring=lambda *_: 0.0)
+    assert [x.kind for x in ledger.verify().entries].count("release") == 1
+    fitted.append(clone(estimator).set_params(charge_clones=True).fit(points).release_.sha256)
     lines = [line for line in ledger.verify().entries if line.kind == "release"]
     assert [json.loads(line.record)["release"] for line in lines] == fitted
     with pytest.raises(sf.BudgetExceeded):
-        clone(estimator).fit(points)
-    assert clone(estimator).set_params(unit=np.arange(30) // 3, budget=None).fit(points).release_.record["n"] == 10
+        clone(estimator.set_params(charge_clones=True)).fit(points)
+    without = clone(estimator).set_params(budget=None, charge_clones=False)
+    assert without.fit(points, unit=np.arange(30) // 3).release_.record["n"] == 10
     with pytest.raises(ValueError, match="looks like the name of a column"):
-        estimator.set_params(unit="subject_id", budget=None).fit(points)
+        without.fit(points, unit="subject_id")
+
+
+# -- people -------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("routed", [False, True])
+def test_a_search_over_a_pipeline_keeps_people_as_units(routed, rng):
+    matrices, labels = covariances(rng, 240)
+    people = np.repeat([f"S{i}" for i in range(60)], 4)
+    pipeline = make_pipeline(tangent_space(epsilon=8.0), LogisticRegression())
+    grid = {"privatetangentspace__radius": [2.0, 3.0]}
+    search = GridSearchCV(pipeline, grid, cv=GroupKFold(3), error_score="raise")
+    with sklearn.config_context(enable_metadata_routing=routed):
+        unit = "unit" if routed else "privatetangentspace__unit"
+        search.fit(matrices, labels, groups=people, **{unit: people})
+    assert search.best_estimator_[0].release_.record["n"] == 60
+    assert search.best_score_ > 0.7
+
+
+@pytest.mark.parametrize("request_of", [True, "groups"])
+def test_metadata_routing_gives_the_units_of_each_fold(request_of, rng):
+    matrices, _ = covariances(rng, 240)
+    people = np.repeat(np.arange(60), 4)
+    seen = []
+
+    def units(estimator, X, y=None):
+        seen.append(estimator.release_.record["n"])
+        return 0.0
+
+    with sklearn.config_context(enable_metadata_routing=True):
+        estimator = tangent_space(epsilon=8.0).set_fit_request(unit=request_of)
+        params = {"groups": people} | ({"unit": people} if request_of is True else {})
+        cross_val_score(estimator, matrices, cv=GroupKFold(5), scoring=units, params=params, error_score="raise")
+    assert seen == [48] * 5
 
 
 # -- parameters -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "estimator",
     [
-        estimator_for(sf.SPD(size=2), mechanism="kng", unit="one patient", invalid="center"),
-        tangent_space(center=np.eye(2), unit="one trial"),
+        estimator_for(sf.SPD(size=2), mechanism="kng", invalid="center"),
+        tangent_space(center=np.eye(2), charge_clones=True),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )
@@ -209,8 +248,8 @@ def test_tangent_vectors_follow_pyriemanns_formula(rng):
 
 def test_the_reference_is_the_only_release_and_takes_its_centre_from_no_data(rng):
     matrices, _ = covariances(rng)
-    by_number = tangent_space(center=1.3, unit="one trial").fit(matrices)
-    by_matrix = tangent_space(center=1.3 * np.eye(3), unit="one trial").fit(matrices)
+    by_number = tangent_space(center=1.3).fit(matrices, unit="one trial")
+    by_matrix = tangent_space(center=1.3 * np.eye(3)).fit(matrices)
     assert by_number.release_.record["ball"] == by_matrix.release_.record["ball"]
     assert by_number.release_.record["ball"]["center"] == (1.3 * np.eye(3)).tolist()
     assert by_number.release_.guarantee.unit == "one trial"
@@ -274,7 +313,5 @@ def test_any_region_takes_the_place_of_a_ball():
     assert copy.release_.record["chart"]["look"]["share"] == 0.1
     with pytest.raises(ValueError, match="leave out radius"):
         sf.PrivateFrechetMean(region=sketch, radius=1.0, epsilon=1.0).fit(private)
-    with pytest.raises(ValueError, match="needs space and center and radius and epsilon"):
-        sf.PrivateFrechetMean().fit(private)
     with pytest.raises(TypeError, match=r"such as a sfumato\.Ball"):
         sf.PrivateFrechetMean(region=3.0, epsilon=1.0).fit(private)

@@ -35,8 +35,8 @@ def main() -> None:
     print(f"the public centre:\n{center.round(2)}\n")
 
     # -- a release for each unit of privacy ------------------------------------------------------------------------
-    mean = sf.PrivateFrechetMean(space=space, center=center, radius=RADIUS, epsilon=EPSILON, unit="half a month")
-    mean.fit(matrices[private])
+    mean = sf.PrivateFrechetMean(space=space, center=center, radius=RADIUS, epsilon=EPSILON)
+    mean.fit(matrices[private], unit="half a month")
     print(f"unit half a month: n = {mean.release_.record['n']}, error(0.95) = {mean.release_.error(0.95):.2f}")
     print(mean.mean_.round(2))
     sf.plot_release(mean.release_, HERE / "covariances.png")
@@ -53,7 +53,7 @@ def main() -> None:
     # -- a pipeline --------------------------------------------------------------------------------------------------
     cold = np.isin(month, [10, 11, 12, 1, 2, 3])
     train, test = private & (year < 2015), year == 2015
-    tangent = sf.PrivateTangentSpace(center=center, radius=RADIUS, epsilon=EPSILON, unit="half a month")
+    tangent = sf.PrivateTangentSpace(center=center, radius=RADIUS, epsilon=EPSILON)
     pipeline = make_pipeline(tangent, LogisticRegression()).fit(matrices[train], cold[train])
     right = np.sum(pipeline.predict(matrices[test]) == cold[test])
     error = pipeline[0].release_.error(0.95)
@@ -73,9 +73,9 @@ def main() -> None:
     print(
         f"\nminimum distance to the mean, not private: {np.sum(apart.argmin(axis=1) == cold[test])} of {test.sum()} right"
     )
-    by_ball = sf.PrivateMDM(center=center, radius=RADIUS, epsilon=EPSILON, unit="half a month")
+    by_ball = sf.PrivateMDM(center=center, radius=RADIUS, epsilon=EPSILON)
     sample = sf.Ellipsoid.from_sample(space, matrices[public])
-    by_sample = sf.PrivateMDM(region=sample, epsilon=EPSILON, unit="half a month")
+    by_sample = sf.PrivateMDM(region=sample, epsilon=EPSILON)
     for name, model in (("the ball", by_ball), ("the sample of 2012", by_sample)):
         rights = [
             np.sum(model.fit(matrices[train], cold[train]).predict(matrices[test]) == cold[test]) for _ in range(25)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -12,14 +11,14 @@ from sklearn.base import ClassifierMixin, ClassNamePrefixFeaturesOutMixin, Trans
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_or_1d
 
-from .estimator import _matrices, _PrivateEstimator
+from .estimator import _PrivateEstimator
 from .findings.classes import ClassMeans, private_class_means
 from .mechanisms.base import PERSON
 from .mechanisms.plan import Budget
-from .regions import Ball, Region
+from .regions import Region
 from .spaces import Space
 from .spaces.base import Array
-from .units import RECORD, check_words
+from .units import take_unit
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -42,20 +41,12 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     Parameters
     ----------
-    space : Space, optional
-        The space of the records; unless given, positive definite matrices of the size of X's.
-    center : array_like or float
-        The public centre: a point, or a number c for c times the identity.  Required, unless a region is given.
-    radius : float
-        The public radius.  Required, unless a region is given.  A generous one costs little here.
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        The public region in place of these three.  Fewer directions make the noise smaller.
+    space, center, radius, region
+        As of :class:`PrivateFrechetMean`.  A generous radius costs little here; a region with fewer directions makes the noise
+        smaller.
     epsilon : float
         The privacy loss of each ``fit``.  Required.
-    unit : str or array_like
-        What one row stands for, in words; or a label for each row, which says whom it belongs to: then the promise is for
-        people, whose records of each class are first reduced to their mean.
-    invalid, budget, allow_useless
+    invalid, budget, charge_clones, allow_useless
         As of :class:`PrivateFrechetMean`.
 
     Attributes
@@ -76,7 +67,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     >>> scale = np.where(y[:, None] == 0, [2.0, 1.0], [1.0, 2.0])
     >>> X = np.array([np.cov(rng.normal(size=(2, 50)) * s[:, None]) for s in scale])
     >>> people = np.repeat(np.arange(100), 4)
-    >>> model = PrivateMDM(center=1.5, radius=3.0, epsilon=2.0, unit=people).fit(X, y)
+    >>> model = PrivateMDM(center=1.5, radius=3.0, epsilon=2.0).fit(X, y, unit=people)
     >>> model.covmeans_.shape, model.score(X, y) > 0.9, model.release_.guarantee.epsilon
     ((2, 2, 2), True, 2.0)
     """
@@ -93,9 +84,9 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         radius: float | None = None,
         region: Region | None = None,
         epsilon: float | None = None,
-        unit: str | ArrayLike = RECORD,
         invalid: str = "raise",
         budget: Budget | None = None,
+        charge_clones: bool = False,
         allow_useless: bool = False,
     ) -> None:
         self.space = space
@@ -103,9 +94,9 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.radius = radius
         self.region = region
         self.epsilon = epsilon
-        self.unit = unit
         self.invalid = invalid
         self.budget = budget
+        self.charge_clones = charge_clones
         self.allow_useless = allow_useless
 
     def __sklearn_tags__(self) -> Tags:
@@ -113,15 +104,17 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         tags.target_tags.required = True
         return tags
 
-    def fit(self, X: ArrayLike, y: ArrayLike | None = None) -> Self:
-        """Release the class means of records, (n, …) in the layout of the space or flattened to (n, features), of classes y."""
+    def fit(self, X: Any, y: ArrayLike | None = None, *, unit: str | ArrayLike | None = None) -> Self:
+        """Release the means of classes y of records.
+
+        X and ``unit`` are as of :meth:`PrivateFrechetMean.fit`.  With labels as units, the records of one person in one class
+        are first reduced to their mean.
+        """
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give the classes"
             )
-        X = X if hasattr(X, "shape") else np.asarray(X)
-        region, epsilon = self._public(X)
-        records = self._records(X, region.space, reset=True)
+        region, epsilon, records = self._take(X)
         kinds = column_or_1d(y, warn=True)
         assert_all_finite(kinds, input_name="y")
         check_classification_targets(kinds)
@@ -130,40 +123,31 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         classes, kind = np.unique(kinds, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"a classifier needs two classes or more; y has one class: {classes.tolist()}")
-        if isinstance(self.unit, str):
-            check_words(self.unit, (), {})
-        words = self.unit if isinstance(self.unit, str) else PERSON
+        unit = take_unit(records, unit)[1]
+        words = unit if isinstance(unit, str) else PERSON
         options: dict[str, Any] = {
             "invalid": self.invalid,
             "budget": self.budget,
             "allow_useless": self.allow_useless,
         }
         names = classes.tolist()
-        self.release_ = private_class_means(records, kind, names, region, epsilon, self.unit, words, **options)
+        self.release_ = private_class_means(records, kind, names, region, epsilon, unit, words, **options)
         self.classes_, self.covmeans_, self._space = classes, self.release_.means_in(region.space), region.space
         return self
 
-    def _public(self, X: ArrayLike) -> tuple[Region, float]:
-        """The region and ε; positive definite matrices unless another space is named."""
-        if self.region is not None or self.space is not None:
-            return self._known()
-        center, radius, epsilon = self._require("center", "radius", "epsilon")
-        size = max(1, math.isqrt(math.prod(np.shape(X)[1:]))) if np.ndim(center) == 0 else len(np.asarray(center))
-        return Ball(_matrices(size), center * np.eye(size) if np.ndim(center) == 0 else center, radius), epsilon
-
-    def transform(self, X: ArrayLike) -> Array:
+    def transform(self, X: Any) -> Array:
         """Distances of records to the class means, (n, K).  Unlike the means they are as private as the records."""
         check_is_fitted(self)
         space = self._space
         points, means = space.validate(self._records(X, space, reset=False)), space.validate(self.covmeans_)
         return np.stack([space.distance(mean, points) for mean in means], axis=1)
 
-    def predict(self, X: ArrayLike) -> Any:
+    def predict(self, X: Any) -> Any:
         """The class whose mean is nearest to each record."""
         check_is_fitted(self)
         return self.classes_[self.transform(X).argmin(axis=1)]
 
-    def predict_proba(self, X: ArrayLike) -> Array:
+    def predict_proba(self, X: Any) -> Array:
         """Softmax of the squared distances, with a minus, as in pyRiemann."""
         return np.asarray(softmax(-(self.transform(X) ** 2), axis=1))
 

@@ -2,13 +2,17 @@
 
 Every ``fit`` is a release and spends ε.  Cross-validation and parameter searches fit many times on the same people: k folds
 put each record into k − 1 training sets, so together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is
-charged by every fit, including those of clones.
+charged by every fit, k·ε for k folds, as it does not know who is in them; so clones of an estimator that has one fit only
+with ``charge_clones=True``.
+
+Whom a row belongs to is told to ``fit``, as ``unit``, and so can be split into folds.  With scikit-learn's metadata routing it
+is requested unless told otherwise; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.
 """
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,6 +27,7 @@ except ImportError:  # scikit-learn 1.5
         return np.asarray(estimator._validate_data(X, force_all_finite=ensure_all_finite, **options))
 
 
+from .errors import Refusal
 from .mechanisms.choice import private_mean
 from .mechanisms.plan import Budget
 from .regions import Ball, Region
@@ -35,14 +40,23 @@ if TYPE_CHECKING:
 
 
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: required parameters, data in two layouts, and the release."""
+    """What the estimators share: required parameters, data in several layouts, and the release."""
 
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"unit": True}
     release_: Any
     n_features_in_: int
-    region: Region | None
+    space: Space | None = None
+    region: Region | None = None
     mechanism: str
-    unit: str | ArrayLike
     budget: Budget | None
+    charge_clones: bool
+    _is_clone = False
+    _space: Space
+
+    def __sklearn_clone__(self) -> Self:
+        copy: Self = super().__sklearn_clone__()
+        copy._is_clone = True
+        return copy
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -64,32 +78,54 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return values
 
-    def _known(self) -> tuple[Region, float]:
-        """The region and ε."""
-        three = ("space", "center", "radius")
-        if self.region is None:
-            *ball, epsilon = self._require(*three, "epsilon")
-            return Ball(*ball), epsilon
-        if not isinstance(self.region, Region):
-            raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
-        for name in three:
-            if getattr(self, name) is not None:
-                raise ValueError(f"{type(self).__name__} takes a region, or space, center and radius: leave out {name}")
-        return self.region, self._require("epsilon")[0]
+    def _known(self, shape: tuple[int, ...]) -> tuple[Region, float]:
+        """Return the region and ε; without a space it is of positive definite matrices, their size that of records."""
+        name = type(self).__name__
+        if self._is_clone and self.budget is not None and not self.charge_clones:
+            raise Refusal(
+                f"this {name} is a clone of one with a budget: cross-validation and searches fit many clones to the same "
+                "people, and each fit is charged. Give charge_clones=True to pay for every one, or leave out budget. Nothing "
+                "was spent"
+            )
+        if self.region is not None:
+            if not isinstance(self.region, Region):
+                raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
+            self._leave_out("space", "center", "radius")
+            return self.region, self._require("epsilon")[0]
+        center, radius, epsilon = self._require("center", "radius", "epsilon")
+        if self.space is not None:
+            return Ball(self.space, center, radius), epsilon
+        if np.ndim(center) == 0:
+            center = center * np.eye(max(1, math.isqrt(math.prod(shape))))
+        return Ball(space_from("spd", {"size": len(center)}), center, radius), epsilon
 
-    def _release(self, X: ArrayLike, region: Region, epsilon: float, **options: Any) -> Array:
-        records = self._records(X, region.space, reset=True)
-        options |= {"unit": self.unit, "budget": self.budget, "allow_useless": self.allow_useless}
+    def _leave_out(self, *names: str) -> None:
+        """Raise an error if one of these parameters is given."""
+        for name in names:
+            if getattr(self, name) is not None:
+                takes = "a region, or center and radius with a space"
+                raise ValueError(f"{type(self).__name__} takes {takes}: leave out {name}")
+
+    def _take(self, X: Any) -> tuple[Region, float, Array]:
+        """Return the region, ε and the records."""
+        X = _array(X)
+        region, epsilon = self._known(X.shape[1:])
+        return region, epsilon, self._records(X, region.space, reset=True)
+
+    def _release(self, X: Any, unit: str | ArrayLike | None, **options: Any) -> Array:
+        region, epsilon, records = self._take(X)
+        options |= {"unit": unit, "budget": self.budget, "allow_useless": self.allow_useless}
         self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
+        self._space = region.space
         return np.asarray(self.release_.value)
 
-    def _records(self, X: ArrayLike, space: Space, *, reset: bool) -> Array:
+    def _records(self, X: Any, space: Space, *, reset: bool) -> Array:
         """Records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
 
         NaN is let through here: the space then names the row.
         """
         shape = space.present(space.origin()).shape
-        X = X if hasattr(X, "shape") else np.asarray(X)
+        X = _array(X)
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
             X = np.stack([np.real(X), np.imag(X)], axis=-1)
         given, width = np.shape(X), math.prod(shape)
@@ -110,18 +146,19 @@ class PrivateFrechetMean(_PrivateEstimator):
     ----------
     space, center, radius
         The space of the records, and the public centre and radius of a ball in it.  Required, unless a region is given.
+        Without a space the records are positive definite matrices, and the centre may be a number c for c times the identity.
     region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        The public region, in place of these three.
+        The public region, in place of all these.
     epsilon : float
         The privacy loss of each ``fit``.  Required.
     mechanism : str
         ``"auto"``, or the name of a mechanism.
-    unit : str or array_like
-        What one row stands for, in words; or a label for each row, which says whom it belongs to.
     invalid : {"raise", "center"}
         What to do with a row that is not a point of the space: raise an error, or replace it by the public centre.
     budget : Ledger, optional
         Charged before the data are used.
+    charge_clones : bool
+        Let clones of an estimator that has a budget fit, and charge it, as cross-validation does: five folds charge five times.
     allow_useless : bool
         Release also if the noise is as large as what is known beforehand.
 
@@ -160,9 +197,9 @@ class PrivateFrechetMean(_PrivateEstimator):
         region: Region | None = None,
         epsilon: float | None = None,
         mechanism: str = "auto",
-        unit: str | ArrayLike = "one record",
         invalid: str = "raise",
         budget: Budget | None = None,
+        charge_clones: bool = False,
         allow_useless: bool = False,
     ) -> None:
         self.space = space
@@ -171,23 +208,35 @@ class PrivateFrechetMean(_PrivateEstimator):
         self.region = region
         self.epsilon = epsilon
         self.mechanism = mechanism
-        self.unit = unit
         self.invalid = invalid
         self.budget = budget
+        self.charge_clones = charge_clones
         self.allow_useless = allow_useless
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Release the mean of records, (n, ...) in the layout of the space or flattened to (n, features); y is ignored."""
-        region, epsilon = self._known()
-        self.mean_ = self._release(X, region, epsilon, invalid=self.invalid)
+    def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
+        """Release the mean of records; y is ignored.
+
+        Parameters
+        ----------
+        X : array_like
+            Records, (n, ...) in the layout of the space or flattened to (n, features).
+        unit : str or array_like, optional
+            A label for each row, which says whom it belongs to: then the promise is for people.  Or what one row stands for,
+            in words; ``"one record"`` unless given.
+
+        Returns
+        -------
+        self
+        """
+        self.mean_ = self._release(X, unit, invalid=self.invalid)
         return self
 
 
 class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
     """Positive definite matrices as vectors, in the tangent space at a private mean M.
 
-    A replacement for pyRiemann's ``TangentSpace(metric="riemann")``: the vector of a matrix X is the upper triangle, row
-    by row, of log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.
+    A replacement for pyRiemann's ``TangentSpace``: the vector of a matrix X is the upper triangle, row by row, of
+    log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.
 
     **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
     one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
@@ -196,7 +245,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     ----------
     center : array_like or float
         The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
-    radius, epsilon, mechanism, unit, budget
+    radius, epsilon, mechanism, budget, charge_clones, allow_useless
         As of :class:`PrivateFrechetMean`.
 
     Attributes
@@ -225,46 +274,51 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         radius: float | None = None,
         epsilon: float | None = None,
         mechanism: str = "auto",
-        unit: str | ArrayLike = "one record",
         budget: Budget | None = None,
+        charge_clones: bool = False,
         allow_useless: bool = False,
     ) -> None:
         self.center = center
         self.radius = radius
         self.epsilon = epsilon
         self.mechanism = mechanism
-        self.unit = unit
         self.budget = budget
+        self.charge_clones = charge_clones
         self.allow_useless = allow_useless
 
-    def fit(self, X: ArrayLike, y: Any = None) -> Self:
-        """Release the reference of matrices, (n, k, k) or flattened to (n, k·k); y is ignored."""
-        center, radius, epsilon = self._require("center", "radius", "epsilon")
-        if np.ndim(center) == 0:
-            center = center * np.eye(max(1, math.isqrt(math.prod(np.shape(X)[1:]))))
-        self.reference_ = self._release(X, Ball(_matrices(len(center)), center, radius), epsilon)
+    def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
+        """Release the reference of matrices, (n, k, k) or flattened to (n, k·k).
+
+        ``unit`` is as of :meth:`PrivateFrechetMean.fit`; y is ignored.
+        """
+        self.reference_ = self._release(X, unit)
         return self
 
-    def transform(self, X: ArrayLike) -> Array:
+    def transform(self, X: Any) -> Array:
         """Map matrices, (n, k, k) or (n, k·k), to tangent vectors, (n, k(k+1)/2).  The result is not private."""
         check_is_fitted(self)
-        space = _matrices(len(self.reference_))
-        points = space.validate(self._records(X, space, reset=False))
-        white = _power(self.reference_, -0.5)
+        space, at = self._space, self._reference
+        vectors = space.log(at, space.validate(self._records(X, space, reset=False)))
+        white = _power(at, -0.5)
         rows, columns, weights = self._triangle
-        return np.asarray((white @ space.log(self.reference_, points) @ white)[:, rows, columns] * weights)
+        return np.asarray((white @ vectors @ white)[:, rows, columns] * weights)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Map tangent vectors, (n, k(k+1)/2), back to matrices, (n, k, k)."""
         check_is_fitted(self)
-        vectors, space = check_array(X, dtype=np.float64), _matrices(len(self.reference_))
+        vectors, space, at = check_array(X, dtype=np.float64), self._space, self._reference
         if vectors.shape[1] != space.dim:
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
         rows, columns, weights = self._triangle
         white = np.empty((len(vectors), *space.point_shape))
         white[:, rows, columns] = white[:, columns, rows] = vectors / weights
-        color = _power(self.reference_, 0.5)
-        return space.present(space.exp(self.reference_, color @ white @ color))
+        color = _power(at, 0.5)
+        return space.present(space.exp(at, color @ white @ color))
+
+    @property
+    def _reference(self) -> Array:
+        """The reference as the space computes with it."""
+        return np.asarray(self._space.validate(self.reference_[None])[0])
 
     @property
     def _triangle(self) -> tuple[Any, Any, Array]:
@@ -274,11 +328,12 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 
     @property
     def _n_features_out(self) -> int:
-        return len(self._triangle[0])
+        return self._space.dim
 
 
-def _matrices(size: int) -> Space:
-    return space_from("spd", {"size": size})
+def _array(X: Any) -> Any:
+    """Return what has a shape: an array, unless it has one."""
+    return X if hasattr(X, "shape") else np.asarray(X)
 
 
 def _power(matrix: Array, exponent: float) -> Array:
