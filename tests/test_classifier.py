@@ -205,12 +205,13 @@ def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_pa
 
 
 # -- the place of pyRiemann's MDM --------------------------------------------------------------------------------
-def test_distances_classes_and_probabilities_are_those_of_pyriemann(rng):
+@pytest.mark.parametrize("metric", ["riemann", "logeuclid", "logchol", "wasserstein"])
+def test_distances_classes_and_probabilities_are_those_of_pyriemann(metric, rng):
     riemann = pytest.importorskip("pyriemann.classification")
     X, y, people = study(rng, people=60, trials=2)
     names = np.where(y == 0, "left", "right")
-    ours = model(allow_useless=True).fit(X, names, unit=people)
-    theirs = riemann.MDM().fit(X, names)
+    ours = model(metric=metric, allow_useless=True).fit(X, names, unit=people)
+    theirs = riemann.MDM(metric=metric).fit(X, names)
     theirs.covmeans_ = ours.covmeans_
     assert ours.classes_.tolist() == theirs.classes_.tolist()
     assert ours.transform(X) == pytest.approx(theirs.transform(X), rel=1e-8)

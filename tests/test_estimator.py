@@ -145,7 +145,7 @@ def test_a_search_over_a_pipeline_keeps_people_as_units(routed, rng):
     matrices, labels = covariances(rng, 240)
     people = np.repeat([f"S{i}" for i in range(60)], 4)
     pipeline = make_pipeline(tangent_space(epsilon=8.0), LogisticRegression())
-    grid = {"privatetangentspace__radius": [2.0, 3.0]}
+    grid = {"privatetangentspace__metric": ["riemann", "logeuclid"]}
     search = GridSearchCV(pipeline, grid, cv=GroupKFold(3), error_score="raise")
     with sklearn.config_context(enable_metadata_routing=routed):
         unit = "unit" if routed else "privatetangentspace__unit"
@@ -171,12 +171,52 @@ def test_metadata_routing_gives_the_units_of_each_fold(request_of, rng):
     assert seen == [48] * 5
 
 
+# -- metrics ------------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("metric", "ours"),
+    [
+        ("riemann", "affine"),
+        ("logeuclid", "log-euclidean"),
+        ("logchol", "log-cholesky"),
+        ("wasserstein", "bures-wasserstein"),
+    ],
+)
+def test_metrics_go_by_the_names_of_pyriemann_and_by_ours(metric, ours, rng):
+    matrices, _ = covariances(rng, 200)
+    space = sf.SPD(3, metric=ours)
+    for name in (metric, ours):
+        public = {"metric": name, "center": 1.3, "radius": 2.0, "epsilon": 8.0}
+        mean = PrivateFrechetMean(**public).fit(matrices)
+        assert mean.release_.space.name == space.name
+        assert mean.mean_.shape == (3, 3)
+    tangent = PrivateTangentSpace(**public).fit(matrices)
+    vectors = tangent.transform(matrices)
+    at = space.validate(tangent.reference_[None])[0]
+    assert np.linalg.norm(vectors, axis=1) == pytest.approx(space.distance(at, space.validate(matrices)), rel=1e-9)
+    assert tangent.inverse_transform(vectors) == pytest.approx(matrices, rel=1e-9)
+    assert len(tangent.get_feature_names_out()) == vectors.shape[1] == 6
+
+
+def test_a_metric_that_is_unknown_or_one_too_many_is_refused(rng):
+    matrices, _ = covariances(rng)
+    for metric in ("euclid", {"mean": "riemann", "distance": "riemann"}):
+        with pytest.raises(
+            ValueError, match=r"no metric is called .*; there are riemann, affine, logeuclid, logchol, wasser"
+        ):
+            tangent_space(metric=metric).fit(matrices)
+    with pytest.raises(ValueError, match="leave out metric"):
+        estimator_for(sf.SPD(size=3), metric="riemann").fit(matrices)
+    region = sf.Ball(sf.SPD(size=3), np.eye(3), 2.0)
+    with pytest.raises(ValueError, match="leave out metric"):
+        PrivateFrechetMean(region=region, metric="riemann", epsilon=1.0).fit(matrices)
+
+
 # -- parameters -----------------------------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     "estimator",
     [
         estimator_for(sf.SPD(size=2), mechanism="kng", invalid="center"),
-        tangent_space(center=np.eye(2), charge_clones=True),
+        tangent_space(center=np.eye(2), metric="riemann", charge_clones=True),
     ],
     ids=lambda estimator: type(estimator).__name__,
 )

@@ -41,7 +41,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
 
     Parameters
     ----------
-    space, center, radius, region
+    space, center, radius, metric, region
         As of :class:`PrivateFrechetMean`.  A generous radius costs little here; a region with fewer directions makes the noise
         smaller.
     epsilon : float
@@ -82,6 +82,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         space: Space | None = None,
         center: ArrayLike | None = None,
         radius: float | None = None,
+        metric: str | None = None,
         region: Region | None = None,
         epsilon: float | None = None,
         invalid: str = "raise",
@@ -92,6 +93,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         self.space = space
         self.center = center
         self.radius = radius
+        self.metric = metric
         self.region = region
         self.epsilon = epsilon
         self.invalid = invalid

@@ -38,6 +38,15 @@ from .spaces.base import Array
 if TYPE_CHECKING:
     from sklearn.utils import Tags
 
+# pyRiemann's names of the metrics of positive definite matrices, and the spaces that have them
+METRICS = {
+    "riemann": "spd",
+    "affine": "spd",
+    "logeuclid": "log-euclidean",
+    "logchol": "log-cholesky",
+    "wasserstein": "bures-wasserstein",
+}
+
 
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """What the estimators share: required parameters, data in several layouts, and the release."""
@@ -47,6 +56,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     n_features_in_: int
     space: Space | None = None
     region: Region | None = None
+    metric: str | None
     mechanism: str
     budget: Budget | None
     charge_clones: bool
@@ -90,20 +100,24 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.region is not None:
             if not isinstance(self.region, Region):
                 raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
-            self._leave_out("space", "center", "radius")
+            self._leave_out("space", "metric", "center", "radius")
             return self.region, self._require("epsilon")[0]
         center, radius, epsilon = self._require("center", "radius", "epsilon")
         if self.space is not None:
+            self._leave_out("metric")
             return Ball(self.space, center, radius), epsilon
+        metric = "riemann" if self.metric is None else self.metric
+        if metric not in (*METRICS, *METRICS.values()):
+            raise ValueError(f"{name}: no metric is called {metric!r}; there are {', '.join(METRICS)}")
         if np.ndim(center) == 0:
             center = center * np.eye(max(1, math.isqrt(math.prod(shape))))
-        return Ball(space_from("spd", {"size": len(center)}), center, radius), epsilon
+        return Ball(space_from(METRICS.get(metric, metric), {"size": len(center)}), center, radius), epsilon
 
     def _leave_out(self, *names: str) -> None:
         """Raise an error if one of these parameters is given."""
         for name in names:
             if getattr(self, name) is not None:
-                takes = "a region, or center and radius with a space"
+                takes = "a region, or center and radius with a space or a metric"
                 raise ValueError(f"{type(self).__name__} takes {takes}: leave out {name}")
 
     def _take(self, X: Any) -> tuple[Region, float, Array]:
@@ -147,6 +161,8 @@ class PrivateFrechetMean(_PrivateEstimator):
     space, center, radius
         The space of the records, and the public centre and radius of a ball in it.  Required, unless a region is given.
         Without a space the records are positive definite matrices, and the centre may be a number c for c times the identity.
+    metric : {"riemann", "logeuclid", "logchol", "wasserstein"}
+        The metric of these matrices by pyRiemann's names, or by those of :class:`SPD`; the first unless given.
     region : Ball, Ellipsoid, or what the makers of ellipsoids give
         The public region, in place of all these.
     epsilon : float
@@ -194,6 +210,7 @@ class PrivateFrechetMean(_PrivateEstimator):
         space: Space | None = None,
         center: ArrayLike | None = None,
         radius: float | None = None,
+        metric: str | None = None,
         region: Region | None = None,
         epsilon: float | None = None,
         mechanism: str = "auto",
@@ -205,6 +222,7 @@ class PrivateFrechetMean(_PrivateEstimator):
         self.space = space
         self.center = center
         self.radius = radius
+        self.metric = metric
         self.region = region
         self.epsilon = epsilon
         self.mechanism = mechanism
@@ -236,7 +254,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     """Positive definite matrices as vectors, in the tangent space at a private mean M.
 
     A replacement for pyRiemann's ``TangentSpace``: the vector of a matrix X is the upper triangle, row by row, of
-    log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.
+    log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.  With another metric, it is the coordinates of log_M X
+    in an orthonormal basis, so that here too a vector is as long as X is far from M; pyRiemann's are other coordinates.
 
     **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
     one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
@@ -245,7 +264,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     ----------
     center : array_like or float
         The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
-    radius, epsilon, mechanism, budget, charge_clones, allow_useless
+    radius, metric, epsilon, mechanism, budget, charge_clones, allow_useless
         As of :class:`PrivateFrechetMean`.
 
     Attributes
@@ -272,6 +291,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         *,
         center: ArrayLike | None = None,
         radius: float | None = None,
+        metric: str | None = None,
         epsilon: float | None = None,
         mechanism: str = "auto",
         budget: Budget | None = None,
@@ -280,6 +300,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     ) -> None:
         self.center = center
         self.radius = radius
+        self.metric = metric
         self.epsilon = epsilon
         self.mechanism = mechanism
         self.budget = budget
@@ -292,6 +313,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         ``unit`` is as of :meth:`PrivateFrechetMean.fit`; y is ignored.
         """
         self.reference_ = self._release(X, unit)
+        self._affine = self.metric is None or METRICS.get(self.metric, self.metric) == "spd"
         return self
 
     def transform(self, X: Any) -> Array:
@@ -299,6 +321,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         check_is_fitted(self)
         space, at = self._space, self._reference
         vectors = space.log(at, space.validate(self._records(X, space, reset=False)))
+        if not self._affine:
+            return space.coordinates(at, vectors)
         white = _power(at, -0.5)
         rows, columns, weights = self._triangle
         return np.asarray((white @ vectors @ white)[:, rows, columns] * weights)
@@ -309,6 +333,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         vectors, space, at = check_array(X, dtype=np.float64), self._space, self._reference
         if vectors.shape[1] != space.dim:
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
+        if not self._affine:
+            return space.present(space.exp(at, space.from_coordinates(at, vectors)))
         rows, columns, weights = self._triangle
         white = np.empty((len(vectors), *space.point_shape))
         white[:, rows, columns] = white[:, columns, rows] = vectors / weights
