@@ -19,11 +19,12 @@ from geomstats.geometry.special_orthogonal import SpecialOrthogonal
 from geomstats.geometry.stiefel import Stiefel
 from pyriemann.estimation import Covariances
 from pyriemann.tangentspace import TangentSpace
+from sklearn.model_selection import GroupKFold, cross_val_score
 
 import sfumato as sf
 from benchmarks.agreement import CASES, LIMIT, TOLERANCE
 from benchmarks.peers import SOLVERS, space_of
-from sfumato.adapters import as_opendp, from_geomstats
+from sfumato.adapters import as_opendp, from_geomstats, from_mne
 from sfumato.regions import Ellipsoid
 
 
@@ -260,6 +261,50 @@ def test_recordings_of_mne_go_through_pyriemann_to_us(rng):
     )  # the exact mean is another reference
     theirs.reference_ = ours.reference_
     assert ours.transform(matrices) == pytest.approx(theirs.transform(matrices), abs=1e-10)
+
+
+def recording(rng, n=160):
+    """Epochs of two classes and 40 people, with a stimulus and a bad channel, and the signals of the three others."""
+    labels = np.tile([0, 1], n // 2)
+    signals = (
+        rng.standard_normal((n, 5, 100)) * np.where(labels[:, None] == 0, [2, 1, 1, 9, 9], [1, 2, 1, 9, 9])[..., None]
+    )
+    info = mne.create_info(["C3", "Cz", "C4", "STI", "bad"], 100.0, ["eeg", "eeg", "eeg", "stim", "eeg"])
+    info["bads"] = ["bad"]
+    return mne.EpochsArray(signals, info, verbose="error"), labels, np.repeat(np.arange(n // 4), 4), signals[:, :3]
+
+
+def test_epochs_are_the_covariances_of_their_good_data_channels(rng):
+    epochs, _, _, signals = recording(rng)
+    expected = Covariances("scm").fit_transform(signals)
+    assert from_mne(epochs) == pytest.approx(expected, abs=1e-12)
+    assert from_mne([epochs[:20], epochs[20:]]) == pytest.approx(expected, abs=1e-12)
+    with pytest.raises(ValueError, match="the channels of the recordings differ"):
+        from_mne([epochs, epochs.copy().pick(["Cz", "C3", "C4"])])
+    with pytest.raises(ValueError, match=r"EvokedArray of MNE has no epochs: .* mne\.Epochs"):
+        from_mne(epochs.average(picks="all"))
+
+
+@pytest.mark.parametrize("form", ["epochs", "covariances"])
+def test_estimators_take_what_mne_gives_also_in_folds(form, rng):
+    X, labels, people, signals = recording(rng)
+    matrices = Covariances("scm").fit_transform(signals)
+    if form == "covariances":
+        X = [mne.Covariance(matrix, ["C3", "Cz", "C4"], [], [], nfree=99) for matrix in matrices]
+        assert from_mne(X) == pytest.approx(matrices)
+    public = {"center": 1.5, "radius": 2.0, "epsilon": 8.0}
+    model = sf.PrivateMDM(**public).fit(X, labels, unit=people)
+    assert model.release_.directions.n == 40
+    assert model.transform(X) == pytest.approx(model.transform(matrices))
+    assert sf.PrivateFrechetMean(**public).fit(X, unit=people).mean_.shape == (3, 3)
+    assert sf.PrivateTangentSpace(**public).fit_transform(X, unit=people).shape == (160, 6)
+    folds = {"groups": people, "cv": GroupKFold(3), "params": {"unit": people}, "error_score": "raise"}
+    assert cross_val_score(model, X, labels, **folds).mean() > 0.8
+
+
+def test_a_covariance_that_holds_its_diagonal_alone_is_a_matrix():
+    diagonal = mne.Covariance(np.array([1.0, 2.0]), ["C3", "C4"], [], [], nfree=9)
+    assert np.array_equal(from_mne([diagonal]), [np.diag([1.0, 2.0])])
 
 
 # -- OpenDP -----------------------------------------------------------------------------------------------------------------

@@ -27,6 +27,7 @@ except ImportError:  # scikit-learn 1.5
         return np.asarray(estimator._validate_data(X, force_all_finite=ensure_all_finite, **options))
 
 
+from .adapters import from_mne
 from .errors import Refusal
 from .mechanisms.choice import private_mean
 from .mechanisms.plan import Budget
@@ -236,8 +237,9 @@ class PrivateFrechetMean(_PrivateEstimator):
 
         Parameters
         ----------
-        X : array_like
-            Records, (n, ...) in the layout of the space or flattened to (n, features).
+        X : array_like, Epochs or list of Covariance
+            Records, (n, ...) in the layout of the space or flattened to (n, features); or MNE's epochs, by the covariance of
+            the data channels in each; or a list of MNE's covariances.
         unit : str or array_like, optional
             A label for each row, which says whom it belongs to: then the promise is for people.  Or what one row stands for,
             in words; ``"one record"`` unless given.
@@ -308,7 +310,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         self.allow_useless = allow_useless
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
-        """Release the reference of matrices, (n, k, k) or flattened to (n, k·k).
+        """Release the reference of matrices, (n, k, k) or flattened to (n, k·k), or of MNE's epochs or covariances.
 
         ``unit`` is as of :meth:`PrivateFrechetMean.fit`; y is ignored.
         """
@@ -317,7 +319,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         return self
 
     def transform(self, X: Any) -> Array:
-        """Map matrices, (n, k, k) or (n, k·k), to tangent vectors, (n, k(k+1)/2).  The result is not private."""
+        """Map matrices, in any form that ``fit`` takes, to tangent vectors, (n, k(k+1)/2).  The result is not private."""
         check_is_fitted(self)
         space, at = self._space, self._reference
         vectors = space.log(at, space.validate(self._records(X, space, reset=False)))
@@ -358,7 +360,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 
 
 def _array(X: Any) -> Any:
-    """Return what has a shape: an array, unless it has one."""
+    """Return what has a shape: records as they are, or MNE's as matrices."""
+    X = from_mne(X)
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
