@@ -927,7 +927,7 @@ def _work(reader: Reader, indices: range, seed: int, path: Path, tally: _Tally, 
 def run_atheris(reader: Reader, seconds: int, seed: int, out: Path) -> tuple[int, bool, str]:
     """Files tried, whether all went well, and what atheris said last; in a process of its own, which it takes over."""
     if not has_atheris():
-        raise SystemExit("the engine atheris is not installed: pip install 'sfumato[fuzz]', or use --engine random")
+        raise SystemExit("the engine atheris is not installed: pip install atheris, or use --engine random")
     out.mkdir(parents=True, exist_ok=True)
     command = [sys.executable, "-m", "attacks.fuzz", "--engine", "guided", "--reader", reader.name]
     command += ["--seconds", str(seconds), "--seed", str(seed), "--out", str(out)]
@@ -986,7 +986,7 @@ def randomly(reader: Reader, files: int, settings: Settings) -> Found:
 def guided(reader: Reader, settings: Settings) -> Found:
     """Half a minute of atheris, where it is installed."""
     if not has_atheris():
-        return Found(None, "atheris is not installed: pip install 'sfumato[fuzz]'")
+        return Found(None, "atheris is not installed: pip install atheris")
     tried, well, last = run_atheris(reader, 30, settings.seed, settings.out / "fuzz")
     return Found(well and tried > 0, f"{tried} files in 30 seconds" if well else last.strip().splitlines()[-1])
 

@@ -22,6 +22,20 @@ def test_every_public_name_is_there():
         sf.nothing  # noqa: B018
 
 
+def test_nobody_is_told_to_install_sfumato_from_an_index(pytestconfig):
+    """It is on none: what stands there under this name one day would be another's."""
+    root = pytestconfig.rootpath
+    texts = [
+        root / "README.md",
+        *(root / "docs").rglob("*.md"),
+        *(root / "src").rglob("*.py"),
+        *(root / "attacks").rglob("*.py"),
+    ]
+    told = re.compile(r"pip install [^`\n]*\bsfumato\b")
+    assert told.search("pip install 'sfumato[studio]'")
+    assert [path.name for path in texts if told.search(path.read_text(encoding="utf-8"))] == []
+
+
 def test_import_is_light():
     """No numerical library is loaded before it is needed."""
     code = "import sys, sfumato; print([m for m in ('scipy', 'matplotlib', 'randomgen', 'numba', 'ktch') if m in sys.modules])"
@@ -131,8 +145,7 @@ def test_demo_refuses_a_bad_budget_in_words(monkeypatch, capsys, tmp_path):
 
 
 def test_the_version_is_the_same_everywhere(pytestconfig):
-    import tomllib
-
+    
     root = pytestconfig.rootpath
     assert tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == sf.__version__
     assert f"\nversion: {sf.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")

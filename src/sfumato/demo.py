@@ -30,7 +30,7 @@ def wings() -> tuple[Array, Array]:
     try:
         from ktch.datasets import load_landmark_mosquito_wings
     except ImportError:
-        raise SystemExit("the demo reads its wings from the package ktch: pip install 'sfumato[demo]'") from None
+        raise SystemExit("the demo reads its wings from the package ktch: pip install ktch") from None
     coordinates = np.asarray(load_landmark_mosquito_wings().coords, dtype=np.float64).reshape(-1, 18, 2)
     return np.delete(coordinates, REFERENCE_ROW, axis=0), coordinates[REFERENCE_ROW]
 

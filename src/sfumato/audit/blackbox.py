@@ -217,7 +217,7 @@ def boost(first: Array, second: Array) -> Any:
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
-        raise ValueError("the audit's classifier needs scikit-learn: pip install 'sfumato[sklearn]'") from None
+        raise ValueError("the audit's classifier needs scikit-learn: pip install scikit-learn") from None
     model = HistGradientBoostingClassifier(max_iter=60, learning_rate=0.15, max_leaf_nodes=15, random_state=0)
     labels = np.repeat([1, 0], [len(first), len(second)])
     return model.fit(np.concatenate([first, second]), labels)

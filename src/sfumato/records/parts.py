@@ -58,7 +58,9 @@ def open_parts(
     try:
         from distributed import Client
     except ImportError:
-        raise ValueError("--scheduler needs the packages dask and distributed: pip install 'sfumato[scale]'") from None
+        raise ValueError(
+            "--scheduler needs the packages dask and distributed: pip install 'dask[array]' distributed"
+        ) from None
     stack.enter_context(Client(scheduler, set_as_default=True, timeout="10s"))
     return delayed_parts(found, space, chunk_rows(space, memory, workers))
 

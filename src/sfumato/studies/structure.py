@@ -156,9 +156,7 @@ class Structure:
             for name, row in ratios.items():
                 row.append(" ".join(f"{a / b:.2f}" for a, b in zip(means[name], means["ball"], strict=True)))
         if wings() is None:
-            parts.append(
-                "No wings: they come with the package ktch, which is not installed (pip install 'sfumato[demo]')."
-            )
+            parts.append("No wings: they come with the package ktch, which is not installed (pip install ktch).")
         header = ["error over the ball's", *(f"{data}, by {variable}" for data, variable in self.grids())]
         parts += ["## What it costs to be wrong", markdown_table(header, list(ratios.values()))]
         return "\n\n".join(parts)

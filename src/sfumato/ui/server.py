@@ -28,7 +28,7 @@ try:
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
 except ImportError as error:
-    raise ValueError(f"the studio needs the package {error.name}: pip install 'sfumato[studio]'") from None
+    raise ValueError(f"the studio needs the package {error.name}: pip install starlette uvicorn") from None
 
 HOST = "127.0.0.1"
 MOST_JSON = 1 << 20  # bytes
