@@ -5,10 +5,12 @@ import json
 import re
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
+from packaging.requirements import Requirement
 
 import sfumato as sf
 from sfumato.spaces import SPACES
@@ -20,6 +22,21 @@ def test_every_public_name_is_there():
     assert set(sf.__all__) <= set(dir(sf))
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         sf.nothing  # noqa: B018
+
+
+@pytest.fixture
+def pyproject(pytestconfig):
+    return tomllib.loads((pytestconfig.rootpath / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def test_extras_with_geomstats_exclude_a_numpy_without_trapz(pyproject):
+    extras = {
+        name: [Requirement(x) for x in needs] for name, needs in pyproject["project"]["optional-dependencies"].items()
+    }
+    (bound,) = (need.specifier for need in extras["peers"] if need.name == "numpy")
+    assert bound.contains("2.3.5")
+    assert not bound.contains("2.4.0")
+    assert any("peers" in need.extras for need in extras["test"])
 
 
 def test_nobody_is_told_to_install_sfumato_from_an_index(pytestconfig):
@@ -145,7 +162,8 @@ def test_demo_refuses_a_bad_budget_in_words(monkeypatch, capsys, tmp_path):
 
 
 def test_the_version_is_the_same_everywhere(pytestconfig):
-    
+    import tomllib
+
     root = pytestconfig.rootpath
     assert tomllib.loads((root / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"] == sf.__version__
     assert f"\nversion: {sf.__version__}\n" in (root / "CITATION.cff").read_text(encoding="utf-8")
