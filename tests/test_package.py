@@ -39,6 +39,15 @@ def test_extras_with_geomstats_exclude_a_numpy_without_trapz(pyproject):
     assert any("peers" in need.extras for need in extras["test"])
 
 
+def test_the_licence_of_the_coastlines_is_beside_them_and_goes_into_the_wheel(pyproject, pytestconfig):
+    """The build writes every file of license-files into the wheel's metadata."""
+    named = [pytestconfig.rootpath / name for name in pyproject["project"]["license-files"]]
+    (beside,) = (path for path in named if path.parent == pytestconfig.rootpath / "src" / "sfumato" / "views")
+    assert "Permission to use, copy, modify, and/or distribute" in beside.read_text(encoding="utf-8")
+    assert beside.with_suffix(".csv").read_text(encoding="utf-8").startswith("# Coastlines")
+    assert "ISC" in pyproject["project"]["license"]
+
+
 def test_nobody_is_told_to_install_sfumato_from_an_index(pytestconfig):
     """It is on none: what stands there under this name one day would be another's."""
     root = pytestconfig.rootpath
