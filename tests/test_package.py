@@ -48,6 +48,16 @@ def test_the_licence_of_the_coastlines_is_beside_them_and_goes_into_the_wheel(py
     assert "ISC" in pyproject["project"]["license"]
 
 
+def test_the_page_of_an_index_has_no_picture_or_link_that_leads_nowhere(pyproject, pytestconfig):
+    readme = (pytestconfig.rootpath / "README.md").read_text(encoding="utf-8")
+    assert "](docs/" in readme
+    for change in pyproject["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
+        readme = re.sub(change["pattern"], change["replacement"], readme)
+    assert re.findall(r"\]\((?!https:)", readme) == []
+    assert "docs/wings.png" not in readme
+    assert "The documentation has tutorials" in " ".join(readme.split())
+
+
 def test_nobody_is_told_to_install_sfumato_from_an_index(pytestconfig):
     """It is on none: what stands there under this name one day would be another's."""
     root = pytestconfig.rootpath
