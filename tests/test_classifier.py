@@ -6,6 +6,7 @@ import pickle
 import numpy as np
 import pytest
 import scipy.linalg
+import sklearn
 from scipy.stats import chisquare
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -274,4 +275,6 @@ class AnyWidth(sf.PrivateMDM):
 def test_scikit_learn_checks(estimator, check):
     if check.func.__name__ in TWICE:
         pytest.skip("fits twice and expects the same, which no private release gives")
+    if check.func.__name__ == "check_classifiers_classes" and sklearn.__version__.startswith("1.5."):
+        pytest.skip("expects all classes among the predictions of 30 records, which 1.6 no longer does")
     check(estimator)
