@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import glob
 import os
 import secrets
-import tempfile
 from contextlib import suppress
 from pathlib import Path
 
@@ -20,28 +20,52 @@ def write_atomically(path: Path, content: str | bytes, overwrite: bool = True) -
     """
     if not path.parent.is_dir():
         raise FileNotFoundError(f"{path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     _sweep(path)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
+    while not _written(path, content, overwrite):
+        pass
+    _flush_folder(path.parent)
+
+
+def _written(path: Path, content: str | bytes, overwrite: bool) -> bool:
+    """Write the file, and say whether that was done: False if another process took the temporary file for a killed writer's."""
+    temporary = _beside(
+        path
+    )  # a name that is known before there is such a file, so that whatever happens, it is removed
     try:
-        with suppress(OSError):  # a file system without locks
-            fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)  # in use: _sweep must leave it
-        with os.fdopen(handle, "wb") as file:
-            mask = os.umask(0)
-            os.umask(mask)
-            os.fchmod(file.fileno(), 0o666 & ~mask)  # what any new file gets; temporary files are the owner's alone
+        with temporary.open("xb") as file:
+            with suppress(OSError):  # a file system without locks, where _sweep removes nothing
+                fcntl.flock(file, fcntl.LOCK_SH)  # in use: _sweep leaves it from here on
+            if not temporary.exists():
+                return False
             file.write(content.encode() if isinstance(content, str) else content)
             file.flush()
             os.fsync(file.fileno())
-        if overwrite:
-            os.replace(temporary, path)
-        else:
-            os.link(temporary, path)
-            os.unlink(temporary)
-    except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(temporary)
+            if overwrite:
+                os.replace(temporary, path)
+            else:
+                _name(temporary, path)
+    finally:
+        with suppress(OSError):  # it has its name, or another process removed it
+            temporary.unlink()
+    return True
+
+
+def _name(temporary: Path, path: Path) -> None:
+    """Give a file its name, or raise a FileExistsError."""
+    try:
+        os.link(temporary, path)
+    except FileExistsError:
         raise
-    _flush_folder(path.parent)
+    except OSError:  # a file system without hard links: the name is taken by an empty file, which is then replaced
+        path.open("xb").close()
+        os.replace(temporary, path)
+
+
+def _beside(path: Path) -> Path:
+    """Return the name of a temporary file beside a file, as :func:`_sweep` looks for it."""
+    return path.with_name(f"{path.name}{secrets.token_hex(4)}.part")
 
 
 def _sweep(path: Path) -> None:
@@ -63,19 +87,16 @@ def _flush_folder(folder: Path) -> None:
 
 
 def check_writable(path: Path, name: str) -> None:
-    """Check that an output can be written, by making a file beside it, under two names, and removing it; ``name`` is what the
-    user calls it.  What a process that is killed meanwhile leaves, the next write to the same name removes."""
+    """Check that an output can be written, by making a file beside it and removing it; ``name`` is what the user calls it.
+    What a process that is killed meanwhile leaves, the next write to the same name removes."""
     if path.is_symlink() and not path.exists():
         raise ValueError(f"{name}: is a link to a file that is not there; choose another name")
-    left = list[Path]()
+    temporary = _beside(path)
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=path.name, suffix=".part")
-        os.close(handle)
-        left = [Path(temporary), path.with_name(f"{path.name}{secrets.token_hex(4)}.part")]
-        os.link(*left)
+        temporary.open("xb").close()
     except OSError as error:
         words = (error.strerror or "permission refused").lower()
         raise ValueError(f"{name}: cannot be written ({words}); choose another name or folder") from None
     finally:
-        for one in left:
-            one.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
