@@ -1,18 +1,21 @@
 """The command line, as a new user types it."""
 
 import json
+import os
 import pkgutil
 import re
 import signal
 import subprocess
 import sys
 from contextlib import suppress
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sfumato as sf
 from sfumato import cli
+from sfumato.release.session import Session
 
 
 @pytest.fixture
@@ -671,7 +674,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, w
         raise OSError(30, "Read-only file system")
 
     with monkeypatch.context() as patch:
-        patch.setattr("sfumato.release.atomic.tempfile.mkstemp", read_only)
+        patch.setattr(Path, "open", read_only)
         code, _, err = sfumato(*paid, "--out", "m.json")
     assert (code, "--out m.json: cannot be written (read-only file system)" in err) == (2, True), err
     np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))
@@ -706,25 +709,97 @@ def test_the_released_value_is_shown(sfumato, wings):
         ("sfumato.release:Release.save", "the release is made and is in m.json: do not release again", "1 of 2"),
     ],
 )
-@pytest.mark.parametrize("swallowed", [True, False])
-def test_ctrl_c_stops_and_says_what_was_spent(sfumato, wings, tmp_path, monkeypatch, place, words, left, swallowed):
-    """Also where Python swallows what Ctrl-C raises, as it does in callbacks of compiled code."""
+@pytest.mark.parametrize(
+    ("number", "swallowed"), [(signal.SIGINT, True), (signal.SIGINT, False), (signal.SIGTERM, False)]
+)
+def test_ctrl_c_stops_and_says_what_was_spent(
+    sfumato, wings, tmp_path, monkeypatch, place, words, left, number, swallowed
+):
+    """Also where Python swallows what Ctrl-C raises, as it does in callbacks of compiled code; SIGTERM likewise."""
     function = pkgutil.resolve_name(place)
 
     def interrupted(*arguments, **options):
         with suppress(cli.Stopped if swallowed else ()):
-            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(number)
         return function(*arguments, **options)
 
     sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
     with monkeypatch.context() as patch:
         patch.setattr(place.replace(":", "."), interrupted)
         code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png", "--ledger", "study.ledger")
-    assert (code, f"stopped: {words}" in err) == (130, True), err
+    assert (code, f"stopped: {words}" in err) == (128 + number, True), err
     assert f"{left} is left" in sfumato("ledger", "show", "study.ledger")[1]
     assert (tmp_path / "m.json").exists() == ("m.json" in words)
     assert not (tmp_path / "m.png").exists()
+    assert not list(tmp_path.glob("*.part"))
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_told_to_end_removes_what_it_was_writing(number, tmp_path):
+    """A real process, stopped when its first file is on the way to disk."""
+    code = (
+        "import os; from sfumato import cli; from sfumato.release import atomic\n"
+        f"def flushed(_): os.kill(os.getpid(), {number:d})\n"
+        "atomic.os.fsync = flushed\n"
+        "cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code, "demo"], capture_output=True, text=True, cwd=tmp_path)
+    assert (done.returncode, "stopped: what was at work is not finished" in done.stderr) == (128 + number, True)
+    assert list((tmp_path / "demo-output").iterdir()) == []
+
+
+@pytest.mark.parametrize("full", [True, False], ids=["full", "closed"])
+def test_a_release_that_cannot_be_shown_is_not_to_be_made_again(sfumato, wings, tmp_path, full):
+    sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
+    reading, writing = (None, os.open("/dev/full", os.O_WRONLY)) if full else os.pipe()
+    if reading is not None:
+        os.close(reading)
+    command = [sys.executable, "-m", "sfumato", *wings, "--out", "m.json", "--ledger", "study.ledger"]
+    command += ["--even-if-useless"]
+    done = subprocess.run(command, stdout=writing, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    os.close(writing)
+    assert (done.returncode, "the record is written, m.json: do not release again" in done.stderr) == (4, True), done
+    assert "Exception" not in done.stderr
+    assert sf.Release.load(tmp_path / "m.json").guarantee.epsilon == 1
+    assert "1 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
+
+
+def test_a_release_that_can_neither_be_written_nor_printed_goes_to_standard_error(wings, tmp_path):
+    code = (
+        "from sfumato import cli, release\n"
+        "def full(*_, **__): raise OSError(28, 'No space left on device')\n"
+        "release.Release.save = full\n"
+        "cli.main()"
+    )
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-c", code, *wings, "--even-if-useless"]
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert done.returncode == 2
+    record, words = re.search(r"^(\{.*^\})\n(.*)", done.stderr, re.DOTALL | re.MULTILINE).groups()
+    assert sf.Release.from_json(record).guarantee.epsilon == 1
+    assert "the release is printed above: keep it" in words
+
+
+def test_pipes_and_devices_are_refused_and_not_waited_for(sfumato, wings, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    command, file, *how = wings
+    for name in ("pipe", "/dev/zero"):
+        for files in ((name,), (file, name), (name, file)):
+            code, _, err = sfumato(command, *files, *how, "--out", "m.json")
+            assert (code, f"{name}: not a regular file" in err) == (2, True), err
+    code, _, err = sfumato(*wings, "--out", "m.json", "--ledger", "pipe")
+    assert (code, "pipe is not a regular file" in err) == (2, True), err
+    groups = ("--by", "sex", "--labels-are-public", "--labels", "pipe")
+    code, _, err = sfumato("compare", file, *how, *groups, "--out", "m.json")
+    assert (code, "--labels pipe: not a regular file" in err) == (2, True), err
+    with pytest.raises(sf.UnsavedError, match="not a regular file") as unsaved:
+        Session(tmp_path / "pipe", overwrite=True).release(
+            np.zeros((50, 2)), sf.Ball(sf.Euclidean(2), [0, 0], 1.0), epsilon=1.0
+        )
+    assert unsaved.value.release.guarantee.epsilon == 1
+    assert (tmp_path / "pipe").is_fifo()
 
 
 def test_a_data_set_that_looks_like_another_is_warned_of(sfumato):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from .release import Release
     from .spaces import Family, Space
 
-CONVICTED, UNUSABLE, BAD_INPUT, REFUSED, STOPPED = 1, 1, 2, 3, 130  # exit codes
+CONVICTED, UNUSABLE, BAD_INPUT, REFUSED, UNSHOWN, STOPPED = 1, 1, 2, 3, 4, 128  # exit codes; the last plus the signal
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -35,7 +36,8 @@ app = typer.Typer(
     rich_markup_mode=None,
     help="Differentially private means of shapes, covariance matrices and directions.",
     epilog="Exit codes: 0 done, 1 an audit convicted or a plan cannot be carried out, 2 bad usage or input, 3 budget refused, "
-    "130 stopped by Ctrl-C. --debug, anywhere, shows tracebacks.",
+    "4 released and written, but not shown (standard output is full or closed): do not release again, 130 stopped by Ctrl-C, "
+    "143 by SIGTERM, 129 by SIGHUP. --debug, anywhere, shows tracebacks.",
 )
 ctrl_c = Interruption()
 books = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Keep the privacy budget of a study.")
@@ -243,8 +245,9 @@ def release(
         within = region if known.find is None else None
         done = session.release(points, within, epsilon, mechanism, degrees=data.degrees, **how)
     write_outputs(done, outputs, manifold.kind, *looks)
-    show(done, outputs.values(), as_json)
-    typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
+    with shown_or_not(out):
+        show(done, outputs.values(), as_json)
+        typer.echo("\n" + of_clipping(region_used(region, done), data.points, first=parts), err=True)
 
 
 def how_drawn(data: Dataset, space: Space, links: str | None, channels: str | None) -> tuple[Any, list[str]]:
@@ -286,6 +289,18 @@ def rows_named(files: list[Path], data: Dataset, streamed: bool) -> Iterator[Non
         where = str(files[0]) if len(files) == 1 else f"{files[0]} and {len(files) - 1} more"
         words = str(error) if streamed else str(error).replace(f"record {error.row}", data.where(error.row), 1)
         raise ValueError(f"{where}: {words}. Mend the record, or give --invalid center") from None
+
+
+@contextmanager
+def shown_or_not(out: Path) -> Iterator[None]:
+    """Say that the record is written, if the screen, or what stands for it, takes no more; Click would only say 1."""
+    try:
+        yield
+    except OSError as error:
+        words = f"the record is written, {out}: do not release again. It could not be shown ({error.strerror})"
+        with suppress(OSError):  # standard error may be closed too
+            typer.echo(f"sfumato: {words}", err=True)
+        raise SystemExit(UNSHOWN) from None
 
 
 def show(done: Release, written: Iterable[Path | None], as_json: bool) -> None:
@@ -501,9 +516,10 @@ def compare(
     write_comparison(done, outputs, *looks)
     written = ", ".join(str(path) for path in outputs.values() if path is not None)
     words = f"{done.describe()}\n\n{pairs_in_words(done)}\n\nWritten: {written}\n"
-    typer.echo(done.to_json() if as_json else words, nl=False)
     used = region_used(region, next(iter(done.groups.values())))
-    typer.echo("\n" + of_clipping(used, data.points, first=False), err=True)
+    with shown_or_not(out):
+        typer.echo(done.to_json() if as_json else words, nl=False)
+        typer.echo("\n" + of_clipping(used, data.points, first=False), err=True)
 
 
 # -- plan and inspect ---------------------------------------------------------------------------------------------------
@@ -879,6 +895,18 @@ def audit(
 
 def main() -> None:
     """Run the command; bad input ends with a sentence and exit code 2, a refused budget with 3, Ctrl-C with 130."""
+    try:
+        command()
+    finally:
+        for stream in filter(None, (sys.stdout, sys.stderr)):
+            try:
+                stream.flush()
+            except OSError:  # full or closed: Python would try again at the end, and change the exit code
+                os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+
+
+def command() -> None:
+    """Run the command, and end with a sentence and an exit code where it fails."""
     from .errors import BudgetExceeded, UnsavedError
 
     try:
@@ -888,11 +916,14 @@ def main() -> None:
             app(args=[word for word in sys.argv[1:] if word != "--debug"])  # which may stand anywhere
     except Stopped:
         typer.echo(f"\nsfumato: stopped: {ctrl_c.words}", err=True)
-        raise SystemExit(STOPPED) from None
+        raise SystemExit(STOPPED + ctrl_c.asked) from None
     except (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError) as error:
         words = str(error)
         if isinstance(error, UnsavedError):
-            typer.echo(error.release.to_json(), nl=False)
+            try:
+                typer.echo(error.release.to_json(), nl=False)
+            except OSError:  # it must not be lost
+                typer.echo(error.release.to_json(), nl=False, err=True)
             words += "; the release is printed above: keep it"
         if "--debug" in sys.argv:
             raise

@@ -1,4 +1,4 @@
-"""Ctrl-C while a release is made."""
+"""Ctrl-C, and other ways to ask a process to end, while a release is made."""
 
 from __future__ import annotations
 
@@ -6,6 +6,14 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import current_thread, main_thread
+from typing import Any
+
+# Ctrl-C; what a batch system sends when the time is up; a terminal that is closed.  Each with its handler if nobody changed it.
+SIGNALS: dict[signal.Signals, Any] = {
+    signal.SIGINT: signal.default_int_handler,
+    signal.SIGTERM: signal.SIG_DFL,
+    signal.SIGHUP: signal.SIG_DFL,
+}
 
 
 class Stopped(BaseException):
@@ -13,7 +21,7 @@ class Stopped(BaseException):
 
 
 class Interruption:
-    """Ctrl-C that cannot get lost; ``words`` say what was spent when it came.
+    """Ctrl-C that cannot get lost; ``words`` say what was spent when it came.  The other signals count as Ctrl-C.
 
     Python prints and forgets an exception that is raised in a callback, such as those of compiled code.  So Ctrl-C is also
     noted, and checked before every step that counts: charging, drawing, saving.  A step that must not be left half done (a
@@ -21,10 +29,10 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self.asked, self.waits, self.words = False, False, "nothing was released, and nothing was charged"
+        self.asked, self.waits, self.words = 0, False, "nothing was released, and nothing was charged"
 
-    def __call__(self, *_: object) -> None:
-        self.asked = True
+    def __call__(self, number: int, _: object) -> None:
+        self.asked = number
         if not self.waits:
             raise Stopped
 
@@ -45,13 +53,14 @@ class Interruption:
 
     @contextmanager
     def in_charge(self) -> Iterator[None]:
-        """Handle Ctrl-C, unless this is not the main thread or someone else handles it."""
+        """Handle those signals that nobody else handles, if this is the main thread."""
         self.__init__()  # type: ignore[misc]
-        if current_thread() is not main_thread() or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
-            yield
-            return
-        signal.signal(signal.SIGINT, self)
+        main = current_thread() is main_thread()
+        free = [number for number, usual in SIGNALS.items() if main and signal.getsignal(number) == usual]
+        for number in free:
+            signal.signal(number, self)
         try:
             yield
         finally:
-            signal.signal(signal.SIGINT, signal.default_int_handler)
+            for number in free:
+                signal.signal(number, SIGNALS[number])

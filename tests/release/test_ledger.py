@@ -238,7 +238,7 @@ def test_creating_never_overwrites(study, tmp_path):
         with pytest.raises(LedgerError, match=name):
             Ledger.create(tmp_path / name, 1)
         assert (tmp_path / name).read_bytes() == content
-    with pytest.raises(LedgerError, match="cannot be opened or written"):
+    with pytest.raises(LedgerError, match="not a regular file"):
         Ledger.create(tmp_path, 1)
     with pytest.raises(LedgerError, match="cannot be created"):
         Ledger.create(tmp_path / "absent" / "study.ledger", 1)

@@ -204,6 +204,8 @@ def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray
 
 def _table(file: str | Path) -> tuple[list[str], list[list[str]]]:
     """Header and rows of a small table of text."""
+    if Path(file).exists() and not Path(file).is_file():
+        raise ValueError(f"--labels {file}: not a regular file; give a table of text (CSV)")
     try:
         text = Path(file).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:

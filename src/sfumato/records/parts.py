@@ -66,7 +66,7 @@ def open_parts(
 
 
 def _is_parquet(file: Path) -> bool:
-    if file.is_dir():
+    if file.exists() and not file.is_file():  # a folder; or a pipe, which would be waited for
         return False
     with file.open("rb") as opened:
         return opened.read(4) == b"PAR1"

@@ -258,6 +258,8 @@ def _transaction(path: Path, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator
 
 
 def _explanation(path: Path, error: Exception) -> str:
+    if path.exists() and not path.is_file():
+        return f"{path} is not a regular file, so it cannot be a ledger: check the name. Nothing was charged"
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
         case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
             return (

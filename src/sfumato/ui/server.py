@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 import secrets
-import signal
 import socket
-import sys
 import webbrowser
 from collections.abc import Callable
 from importlib.resources import files
@@ -312,7 +310,6 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             guard.opener.touch(0o600)
             guard.opener.write_text(OPENER.format(door=guard.door, code=guard.code), encoding="utf-8")
             Thread(target=webbrowser.open, args=(guard.opener.as_uri(),), daemon=True).start()
-        signal.signal(signal.SIGTERM, lambda *_: sys.exit(128 + signal.SIGTERM))  # after what follows, not at once
         try:
             server.run(sockets=[own])
         finally:
