@@ -1,7 +1,7 @@
 """Compiled loops for data that are many and small: directions and shapes; those for matrices are in ``_spd_kernels.py``.
 
-Each is one pass over the records.  Numba compiles a loop when it is first called and keeps it on disk;
-the spaces come here only for so many records that this pays, and do the same in NumPy where Numba is missing.  Sums are kept
+Each is one pass over the records.  Numba compiles a loop when it is first called and keeps it on disk, where it can;
+the spaces come here only for so many records that this pays, and do the same in NumPy where Numba does not load.  Sums are kept
 per block of records, so that rounding stays that of a block.
 Reordering of sums and fused multiplication are allowed (``FAST``); assumptions on NaN and infinity are not.
 """
@@ -17,6 +17,7 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
+from ._compiling import compiling
 from .base import RUN, Array
 
 FAST = {"reassoc", "contract", "arcp", "nsz"}
@@ -28,8 +29,7 @@ TINY = 1e-12
 FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
-def _compile(function: Any) -> Any:
-    return numba.njit(fastmath=FAST, cache=True, nogil=True, error_model="numpy")(function)
+_compile = compiling(fastmath=FAST)
 
 
 def _inside(function: Any) -> Any:

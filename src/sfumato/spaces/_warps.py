@@ -1,28 +1,21 @@
 """The reparametrization of a curve that brings it closest to another, by dynamic programming.
 
-A loop over records, each by itself.  Numba compiles it when it is first called and keeps it on disk; without Numba the same
-lines run as they stand, slowly.  No sum is reordered, so both find the same, to the last bit.
+A loop over records, each by itself.  Numba compiles it when it is first called and keeps it on disk, where it can; without
+Numba the same lines run as they stand, slowly.  No sum is reordered, so both find the same, to the last bit.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from .base import Array
+from .base import Array, compiled
 
-try:
-    import numba
-except ImportError:
-    numba = None  # type: ignore[assignment]
-
-
-def _compile(function: Any) -> Any:
-    return function if numba is None else numba.njit(cache=True, nogil=True, error_model="numpy")(function)
-
-
+_numba = compiled("_compiling")
+_compile: Callable[[Any], Any] = _numba.compiling() if _numba else lambda function: function
 FIRST, LAST = 3, 7  # slopes a/b of a path are those of whole numbers up to these: where to start, and how to end
 ROUNDS = 3  # of turning and warping by turns, after the best start
 SHIFTS = 3 * (0, 1, -1, 2, -2)  # of the start of a closed curve, tried before the best start is settled

@@ -346,12 +346,12 @@ class Space(ABC):
         return repr(self)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=3)
 def compiled(name: str = "_kernels") -> ModuleType | None:
-    """The compiled kernels of that file, or None where Numba is missing."""
+    """Return the compiled kernels of that file, or None where Numba is missing or does not load, for whatever reason."""
     try:
         return import_module(f".{name}", __package__)
-    except ImportError:
+    except Exception:
         return None
 
 
