@@ -1572,6 +1572,45 @@ def test_polars_is_asked_as_pandas_is():
     assert (data.format, data.labels["site"].tolist()) == ("polars", ["u", "v"])
 
 
+def test_a_lazy_frame_is_computed_and_its_errors_are_told_in_a_sentence():
+    """Of polars by a frame with its names and methods, as above; of xarray really, computed by Dask."""
+    import dask.array
+    import pandas
+    import xarray
+
+    class ComputeError(Exception):
+        pass
+
+    class LazyFrame:
+        def __init__(self, found):
+            self.found = found
+
+        @property
+        def columns(self):
+            raise ComputeError("no such file")
+
+        def collect(self):
+            if self.found is None:
+                raise ComputeError("no such file")
+            return self.found
+
+    LazyFrame.__module__ = "polars.lazyframe.frame"
+    frame = pandas.DataFrame({"lat": [0.0, 90.0], "lon": [90.0, 0.0]})
+    np.testing.assert_allclose(read(LazyFrame(frame)).points, [[0, 1, 0], [0, 0, 1]], atol=1e-12)
+    with pytest.raises(sf.FileError, match=r"LazyFrame: could not be computed \(ComputeError: no such file\)"):
+        sf.private_mean(LazyFrame(None), sf.Ball(sf.Sphere(2), [1.0, 0.0, 0.0], 0.8), epsilon=1.0)
+
+    def fail(block):
+        raise ComputeError("no such file")
+
+    array = dask.array.from_array(MATRICES).map_blocks(fail, dtype=float)
+    lazy = xarray.DataArray(array, dims=("epoch", "row", "column"), name="cov")
+    with pytest.raises(sf.FileError, match=r"Dataset: could not be computed \(ComputeError: no such file\)"):
+        read(xarray.Dataset({"cov": lazy}))
+    with pytest.raises(ValueError, match=r"the points could not be computed \(ComputeError: no such file\)"):
+        sf.private_mean(lazy, sf.Ball(sf.SPD(3), np.eye(3), 1.0), epsilon=1.0)
+
+
 def test_xarray():
     import xarray
 

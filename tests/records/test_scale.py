@@ -6,6 +6,7 @@ import signal
 import sys
 import warnings
 from fractions import Fraction
+from functools import partial
 
 import h5py
 import numpy as np
@@ -252,7 +253,9 @@ def test_data_that_change_between_passes_are_noticed():
     source = Slow(CASES[0].points())
     records = lazy.stream(sf.Sphere(2), source, sf.Sphere(2).validate, memory=SMALL)
     source.points = source.points[:2990]
-    with pytest.raises(RuntimeError, match="the data changed while they were read: 3000 records, then 2990"):
+    with pytest.raises(
+        RuntimeError, match=r"the data changed while they were read: there were 3000 records\. Nothing was released"
+    ):
         records.moments(CASES[0].center())
 
 
@@ -287,6 +290,46 @@ def test_a_column_of_missing_values_in_one_chunk_is_still_a_coordinate():
     points[1000:, 2] = np.nan
     with pytest.raises(sf.InvalidPointError, match="record 1000: holds NaN"):
         sf.frechet_mean(sf.Sphere(2), table(CASES[0], points), memory=144 * 500)
+
+
+class OwnError(Exception):
+    """What a package raises that reads data."""
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+@pytest.mark.parametrize("kind", ["dask", "arrow"])
+def test_errors_of_those_who_read_are_told_before_the_charge_alone(kind, workers, tmp_path):
+    """Once in the first pass, and once in the second, after the charge: then nothing that they hold is told."""
+    ball, ledger, asked = sf.Ball(sf.Sphere(2), CASES[0].center(), CASES[0].radius), Ledger(), []
+    file = tmp_path / "points.parquet"
+    pq.write_table(table(CASES[0], CASES[0].points()), file, row_group_size=1000)
+
+    def damage(number, done, parts):
+        asked.append(number)
+        if (number, done) == (1, parts):
+            file.write_bytes(bytes(1000) + file.read_bytes()[1000:])
+
+    def load():
+        if when <= len(asked):
+            raise OwnError("patient 17")
+        return CASES[0].points()
+
+    def source():
+        if kind == "dask":
+            return [dask.delayed(load, pure=False)()]
+        return ds.dataset([str(file)], format="parquet")
+
+    when = 1
+    release = partial(sf.private_mean, region=ball, epsilon=1.0, budget=ledger, memory=SMALL, workers=workers)
+    with dask.config.set(scheduler="sync"):
+        words = r"could be read once, but not again.*what was charged stays charged$"
+        with pytest.raises(RuntimeError, match=words) as late:
+            release(source(), progress=damage)
+        assert (late.value.__context__, late.value.__cause__, len(ledger.charges)) == (None, None, 1)
+        when = 0
+        with pytest.raises(sf.FileError, match=r"could not be read .*(Own|OS)Error.*Nothing was charged"):
+            release(source())
+    assert len(ledger.charges) == 1
 
 
 # -- a cluster ------------------------------------------------------------------------------------------------------------

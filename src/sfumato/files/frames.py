@@ -1,4 +1,4 @@
-"""Tables in memory: data frames of pandas and polars, and data sets of xarray.  None of these packages is imported."""
+"""Tables: data frames of pandas and polars, and data sets of xarray.  None of these packages is imported."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import FileError
 from .base import Contents
 from .labels import column
 from .table import Table
@@ -15,7 +16,7 @@ from .table import Table
 def is_frame(source: Any) -> bool:
     """Whether this is a table with named columns, or several named arrays."""
     named = {"pandas": "columns", "polars": "columns", "xarray": "data_vars"}.get(home_of(source))
-    return named is not None and hasattr(source, named)
+    return named is not None and hasattr(type(source), named)  # asking the source itself may compute it
 
 
 def home_of(source: Any) -> str:
@@ -24,10 +25,16 @@ def home_of(source: Any) -> str:
 
 
 def read_frame(frame: Any) -> Contents:
-    """What a frame holds: its columns mean what those of a CSV file do."""
-    if hasattr(frame, "data_vars"):
-        return {str(name): np.asarray(array) for name, array in frame.variables.items()}
-    return {"": Table({str(name): _column(str(name), frame[name]) for name in frame.columns})}
+    """What a frame holds: its columns mean what those of a CSV file do.  A lazy frame is computed here, and may fail here."""
+    try:
+        if hasattr(type(frame), "data_vars"):
+            return {str(name): np.asarray(array) for name, array in frame.variables.items()}
+        if hasattr(type(frame), "collect"):
+            frame = frame.collect()
+        columns = {str(name): frame[name] for name in frame.columns}
+    except Exception as error:
+        raise FileError(f"could not be computed ({type(error).__name__}: {error})") from None
+    return {"": Table({name: _column(name, series) for name, series in columns.items()})}
 
 
 def _column(name: str, series: Any) -> NDArray[Any]:

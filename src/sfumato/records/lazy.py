@@ -19,12 +19,13 @@ import numpy as np
 from ..spaces.base import MANY, Array, InvalidPointError, Moments, Points, Space, in_pairs
 from .memory import SAMPLE, Records, one_thread
 from .on_dask import on_dask
-from .sources import COPIES, MEMORY, Part, chunk_rows, parts_of
+from .sources import COPIES, MEMORY, Part, chunk_rows, parts_of, told
 
 T = TypeVar("T")
 Progress = Callable[[int, int, int], None]  # the pass, parts done, parts in all
 
 FEW = 3  # dimensions up to which a chunk too small for compiled kernels still tells its whole Hessian
+LOST = "Nothing was released; what was charged stays charged"
 MOST_LISTED = 10_000  # bad records whose reasons are kept
 
 
@@ -46,10 +47,12 @@ class LazyRecords(Records):
         progress: Progress | None = None,
     ) -> None:
         self.space, self.parts, self.prepare, self.weights, self.workers = space, parts, prepare, None, workers
-        self.memory, self.progress, self.passes = memory, progress, 0
+        self.memory, self.progress, self.passes, self.surveyed = memory, progress, 0, False
         self.rows = chunk_rows(space, memory, workers)
         self.on_dask = bool(parts) and not isinstance(parts[0], Part)
-        found = self._pass(_as_read, partial(_survey, space, check), _join)
+        with told():
+            found = self._pass(_as_read, partial(_survey, space, check), _join)
+        self.surveyed = True
         self.counts = [0 if one is None else one.value.n for one in found]
         survey = reduce(_join, (one.value for one in found if one is not None), _Survey(0, 0, {}))
         self.n = survey.n
@@ -66,7 +69,7 @@ class LazyRecords(Records):
         found = [one for one in self._pass(self.prepare, function, combine) if one is not None]
         n = sum(one.n for one in found)
         if n != self.n:
-            raise RuntimeError(f"the data changed while they were read: {self.n} records, then {n}; nothing released")
+            raise RuntimeError(f"the data changed while they were read: there were {self.n} records. {LOST}")
         return in_pairs(combine, (one.value for one in found))  # type: ignore[no-any-return]
 
     def start(self) -> Points:
@@ -96,7 +99,18 @@ class LazyRecords(Records):
         return self._run(partial(_total, self.rows, prepare, function, combine), self.parts, tick)
 
     def _run(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
-        """The job for each part, in the order of the parts."""
+        """The job for each part, in the order of the parts.
+
+        Whoever reads the data raises errors of its own: after the first pass, and so after the charge, they are not told.
+        """
+        try:
+            return self._each(job, parts, tick)
+        except Exception:
+            if not self.surveyed:
+                raise
+        raise RuntimeError(f"the data could be read once, but not again: see whether they are still there. {LOST}")
+
+    def _each(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
         if self.on_dask:
             return on_dask(job, parts, tick)
         found = []

@@ -4,17 +4,31 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ..errors import FileError, SfumatoError
 from ..spaces.base import Array, Space
 from .on_dask import dask_parts
 
 MEMORY = 1 << 28  # bytes, unless told
 COPIES = 6  # of a chunk of records that may be in memory while it is worked on
 MOST_ROWS = 1 << 18  # a larger chunk is no faster
+
+
+@contextmanager
+def told() -> Iterator[None]:
+    """Make a FileError of what other packages raise while they read; only before the charge, as it may tell of records."""
+    try:
+        yield
+    except Exception as error:
+        if isinstance(error, SfumatoError) or type(error) in (ValueError, TypeError):
+            raise
+        words = " ".join(f"{type(error).__name__}: {error}".split())
+        raise FileError(f"the data could not be read ({words}). Nothing was charged") from None
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +106,8 @@ def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
     """The parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk."""
     from ..files.parquet import read_head
 
-    head = table_head(source, rows)
+    with told():
+        head = table_head(source, rows)
     if head is None:
         return []
     schema = getattr(source, "schema_arrow", source.schema)

@@ -376,6 +376,8 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
         array = np.asarray(points)
     except ValueError:
         raise ValueError("the points are not an array: all records must have the same shape") from None
+    except Exception as error:  # of whoever computes them only now
+        raise ValueError(f"the points could not be computed ({type(error).__name__}: {error})") from None
     if array.dtype.kind not in "fiuc":
         raise ValueError(
             f"the points are not numbers but {array.dtype.name}; give an array of numbers, one row a record"
