@@ -3,6 +3,7 @@
 import json
 import os
 import signal
+import subprocess
 import sys
 import warnings
 from fractions import Fraction
@@ -365,6 +366,48 @@ def test_a_cluster_gives_the_same_mean_and_survives_the_loss_of_a_worker(client)
     assert seen == [(number, done, 10) for number in range(1, mean.passes + 1) for done in range(1, 11)]
     client.wait_for_workers(2, timeout=60)
     assert victim not in client.run(os.getpid).values()
+
+
+HIDDEN = """
+import sys
+class Hidden:
+    def find_spec(name, *_):
+        if name.partition(".")[0] == "sfumato":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Hidden)
+"""
+
+
+@pytest.mark.filterwarnings("ignore")  # ports in use, and sockets that distributed then leaves open
+def test_workers_that_are_missing_or_lack_the_package_are_found_before_the_charge(tmp_path, monkeypatch):
+    """A scheduler without workers; then with one that has no sfumato; then one that does not answer."""
+    from distributed import Client, LocalCluster
+
+    monkeypatch.setattr(on_dask, "WAIT", 0.5)
+    ledger, points = Ledger(), da.from_array(CASES[0].points(), chunks=(1000, 3))
+    ball = sf.Ball(sf.Sphere(2), CASES[0].center(), CASES[0].radius)
+    (tmp_path / "sitecustomize.py").write_text(HIDDEN)
+    path = os.pathsep.join([str(tmp_path), *filter(None, [os.environ.get("PYTHONPATH")])])
+    with (
+        LocalCluster(n_workers=0, dashboard_address=None) as cluster,
+        Client(cluster) as client,
+    ):
+        with pytest.raises(ValueError, match=r"has no workers that answer within 0\.5 seconds: .*Nothing was charged"):
+            sf.private_mean(points, ball, 1.0, budget=ledger)
+        command = [sys.executable, "-m", "dask", "worker", cluster.scheduler_address, "--no-nanny", "--no-dashboard"]
+        quiet = subprocess.DEVNULL
+        worker = subprocess.Popen(command, env=os.environ | {"PYTHONPATH": path}, stdout=quiet, stderr=quiet)
+        try:
+            client.wait_for_workers(1, timeout=60)
+            with pytest.raises(ValueError, match=r"has no sfumato, but sfumato .* is here.*Nothing was charged"):
+                sf.private_mean(points, ball, 1.0, budget=ledger)
+            worker.send_signal(signal.SIGSTOP)
+            with pytest.raises(ValueError, match="has no workers that answer"):
+                sf.private_mean(points, ball, 1.0, budget=ledger)
+        finally:
+            worker.kill()
+            worker.wait()
+    assert ledger.charges == []
 
 
 def test_partitions_that_workers_hold_go_together(client):

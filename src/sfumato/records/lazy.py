@@ -18,7 +18,7 @@ import numpy as np
 
 from ..spaces.base import MANY, Array, InvalidPointError, Moments, Points, Space, in_pairs
 from .memory import SAMPLE, Records, one_thread
-from .on_dask import on_dask
+from .on_dask import check_workers, on_dask
 from .sources import COPIES, MEMORY, Part, chunk_rows, parts_of, told
 
 T = TypeVar("T")
@@ -50,6 +50,8 @@ class LazyRecords(Records):
         self.memory, self.progress, self.passes, self.surveyed = memory, progress, 0, False
         self.rows = chunk_rows(space, memory, workers)
         self.on_dask = bool(parts) and not isinstance(parts[0], Part)
+        if self.on_dask:
+            check_workers(parts)
         with told():
             found = self._pass(_as_read, partial(_survey, space, check), _join)
         self.surveyed = True

@@ -11,6 +11,8 @@ from .memory import one_thread
 
 T = TypeVar("T")
 
+WAIT = 10  # seconds for the first worker to come, and for all to answer
+
 
 def dask_parts(collection: Any) -> list[Any]:
     if hasattr(collection, "rechunk"):
@@ -36,6 +38,48 @@ def _alone(job: Callable[[Any], T], parts: list[Any]) -> list[T]:
         return [job(part) for part in parts]
 
 
+def client_of(collections: list[Any]) -> Any:
+    """Return the client of distributed that computes these, or None where another scheduler does."""
+    from dask.base import get_scheduler
+
+    client = getattr(get_scheduler(collections=collections), "__self__", None)
+    return client if hasattr(client, "scheduler_info") else None
+
+
+def check_workers(parts: list[Any]) -> None:
+    """Raise a ValueError if a cluster has no workers, or if some, or the scheduler, lack this version of sfumato: such a worker
+    dies of what it is sent, as does the one that takes its place, and the sums would be waited for for ever."""
+    client = client_of(parts)
+    if client is None:
+        return
+
+    def version() -> str:  # of a function within a function the code itself is sent
+        try:
+            from sfumato import __version__ as found
+        except ImportError:
+            return "no sfumato"
+        return f"sfumato {found}"
+
+    address, ours = client.scheduler.address, version()
+    try:
+        client.wait_for_workers(1, timeout=WAIT)
+        found = client.sync(client.run, version, callback_timeout=WAIT)
+        found["the scheduler"] = client.sync(client.run_on_scheduler, version, callback_timeout=WAIT)
+    except TimeoutError:
+        raise ValueError(
+            f"the scheduler {address} has no workers that answer within {WAIT} seconds: start some, or wait for them with "
+            "client.wait_for_workers(1), then try again. Nothing was charged"
+        ) from None
+    other = {name: held for name, held in found.items() if held != ours}
+    if other:
+        name, held = next(iter(other.items()))
+        more = f" (and {len(other) - 1} more)" if len(other) > 1 else ""
+        raise ValueError(
+            f"{name}{more} of the cluster {address} has {held}, but {ours} is here: the scheduler and all workers need the "
+            "same. Nothing was charged"
+        )
+
+
 def together(client: Any, parts: list[Any]) -> list[list[int]]:
     """Which partitions go in one task: those that one worker holds in memory, a task for each of its threads, as a task costs
     the scheduler as much time as a worker takes for a million records.  Others, which would all be loaded at once, alone."""
@@ -57,13 +101,13 @@ def on_dask(job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], Non
 
     Tasks have no effects and are named by what they compute: one that is lost with its worker is run again elsewhere.
     """
-    from dask.base import compute, get_scheduler
+    from dask.base import compute
     from dask.callbacks import Callback
     from dask.delayed import delayed
 
     task = delayed(partial(_alone, job), pure=True)
-    client: Any = getattr(get_scheduler(collections=[task(parts[:1])]), "__self__", None)
-    if hasattr(client, "scheduler_info"):  # a client of distributed
+    client = client_of([task(parts[:1])])
+    if client is not None:
         from distributed import as_completed
 
         groups = [group for group in together(client, parts) if group]
