@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import secrets
 import socket
+import sys
 import webbrowser
 from collections.abc import Callable
 from importlib.resources import files
