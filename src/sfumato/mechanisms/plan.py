@@ -30,7 +30,7 @@ from ..release.record import (
     Release,
     SpaceOf,
 )
-from ..sampling import GENERATOR, lattice_spacing, secure_generator
+from ..sampling import HANDED_IN, generator_name, lattice_spacing, secure_generator
 from ..spaces.base import Array, Space
 from ..spaces.family import as_typed
 from ..statistics import FRECHET_MEAN, Statistic
@@ -300,7 +300,7 @@ class Plan(ABC):
         guarantee = Guarantee(
             epsilon=self.problem.privacy.epsilon,
             unit=unit,
-            private=not condition,
+            private=not condition and record.generator != HANDED_IN,
             condition=condition,
             numerical_delta=self.losses.numerical_delta,
             numerical_epsilon=self.losses.numerical_epsilon,
@@ -330,7 +330,7 @@ class Plan(ABC):
             calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), region, numbers),
             sampler=self.sampler,
             lattice_spacing=self.spacing,
-            generator=GENERATOR,
+            generator=generator_name(),
             predicted_error=self.error,
             chart=self.described,
             after=self.after,

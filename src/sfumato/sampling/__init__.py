@@ -4,18 +4,21 @@ from .chain import metropolis
 from .lattice import add_exactly, is_precise, lattice_spacing, round_to_lattice
 from .precise import coarse
 from .rejection import Draws, EnvelopeError, Target
-from .secure import GENERATOR, secure_generator
+from .secure import GENERATOR, HANDED_IN, generator_name, replaying, secure_generator
 
 __all__ = [
     "GENERATOR",
+    "HANDED_IN",
     "Draws",
     "EnvelopeError",
     "Target",
     "add_exactly",
     "coarse",
+    "generator_name",
     "is_precise",
     "lattice_spacing",
     "metropolis",
+    "replaying",
     "round_to_lattice",
     "secure_generator",
 ]
