@@ -163,6 +163,46 @@ def test_the_variance_about_a_mean_has_an_interval(rng):
         sf.private_variance(points, mean, 1.0, reach=-1.0)
 
 
+@pytest.mark.parametrize("steps", [1, 2])
+def test_the_variance_counts_the_directions_that_the_region_leaves_out(steps, rng):
+    """The longest axis is far too short a reach where one direction of forty is learned."""
+    space, spreads = sf.Euclidean(dim=40), np.array([0.5] + [0.25] * 39)
+    region = sf.Ellipsoid.from_sample(space, spreads * rng.normal(size=(40, 40)), modes=1).settle(400, 1.0)
+    records = 0.1 + spreads * rng.normal(size=(400, 40))
+    mean = sf.private_mean(records, region, 1.0, steps=steps, allow_useless=True)
+    truth = np.mean(space.distance(mean.value, records) ** 2)
+    assert len(mean.chart.axes) == 1
+    variance = sf.private_variance(records, sf.Release.from_json(mean.to_json()), 4.0)
+    interval = variance.region(0.999)
+    assert interval.contains(np.array([[truth]]))[0]
+    assert interval.radius < truth / 4
+    axis = sf.private_variance(records, mean, 4.0, reach=mean.ball.radius).region(0.999)
+    assert not axis.contains(np.array([[truth]]))[0]
+    reach = np.sqrt(2 * variance.ball.radius)
+    assert f"farther than {reach:.4g} from the released mean" in variance.describe()
+
+
+def test_no_record_of_a_ball_is_held_closer_than_it_is(rng):
+    """Nine of ten records at one end of the ball, and the tenth at the other, farther from their mean than its radius."""
+    records = np.where(np.arange(2000) % 10 == 0, -1.0, 1.0)[:, None]
+    mean = sf.private_mean(records, sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 4.0)
+    assert sf.private_variance(records, mean, 4.0).value[0] == pytest.approx(0.36, abs=0.05)
+    assert sf.private_variance(records, mean, 4.0, reach=1.0).value[0] < 0.2
+
+
+def test_a_reach_that_the_region_does_not_know_is_asked_for(rng):
+    records = rng.normal(0, 0.3, (400, 3))
+    space, center = sf.Euclidean(dim=3), [0.0, 0.0, 0.0]
+    mean = sf.private_mean(records, sf.Ellipsoid(space, center, axes=[1.0, 0.9]), 4.0)
+    with pytest.raises(ValueError, match="1 of 3 directions: give reach"):
+        sf.private_variance(records, mean, 4.0)
+    assert abs(sf.private_variance(records, mean, 4.0, reach=1.5).value[0] - 0.27) < 0.1
+    mean = sf.private_mean(records, sf.Ellipsoid(space, center, axes=[1.0, 0.9], reach=1.5), 4.0)
+    assert abs(sf.private_variance(records, mean, 4.0).value[0] - 0.27) < 0.1
+    with pytest.raises(ValueError, match="reach of the ellipsoid must be a positive length"):
+        sf.Ellipsoid(space, center, axes=[1.0], reach=-1.0)
+
+
 def test_sizes_are_released_with_their_variance_and_charged_as_one(rng):
     charged = []
 

@@ -23,7 +23,7 @@ from ..regions.ellipsoid import for_each
 from ..release import Release
 from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from ..spaces import LINE
-from ..spaces.base import Array, Points, as_numbers
+from ..spaces.base import Array, Points, Space, as_numbers
 from ..units import take_unit
 
 
@@ -64,7 +64,9 @@ def private_variance(
     epsilon : float
         The privacy loss of the variance.
     reach : float, optional
-        The distance from the mean beyond which records count as being there: public; the radius of the region unless given.
+        The distance from the mean beyond which records count as being there: public.  Unless given, how far any record of the
+        region can be from the mean: the radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too,
+        plus the distance of the released mean from the centre.
     inference : float
         Share of ε for the interval; 0: none.
     budget, unit, unit_name, invalid, force
@@ -87,11 +89,25 @@ def private_variance(
     space = mean.space.known
     if space is None:
         raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
-    far = mean.ball.radius if reach is None else reach
+    far = _reach(space, mean) if reach is None else reach
     ball = Ball(space, mean.value, far)
     records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
     plan = scalar_plan(records.n, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), inference)
     return plan.release(Mapped(records, LINE, partial(_squared_distances, ball)), words, budget)
+
+
+def _reach(space: Space, mean: Release) -> float:
+    """Find how far from a released mean m the records of its public region can lie: s + ρ(c, m), if none is farther than s from
+    the centre c.  An ellipsoid's longest axis is no such s where directions are frozen: records vary there too."""
+    ball, chart = mean.ball, mean.chart
+    reach = None if chart is None else chart.reach
+    if reach is None and chart is not None and chart.frozen:
+        raise ValueError(
+            f"the region of the mean says nothing of how far records lie in {chart.frozen} of {space.dim} directions: give "
+            "reach, a public distance from the mean within which nearly all records lie"
+        )
+    center, value = space.validate(np.stack([ball.center, mean.value]))
+    return (reach or ball.radius) + float(space.distance(center, value))
 
 
 def _squared_distances(ball: Ball, points: Points) -> Array:

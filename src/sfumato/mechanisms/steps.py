@@ -70,4 +70,6 @@ def moved(region: object, center: Points) -> Ball | Ellipsoid:
     seen = space.coordinates(center, space.log(center, chart.point(ends)))
     along = (seen[: len(chart.axes)] - seen[len(chart.axes) :]) / chart.axes[:, None] / 2
     basis = np.linalg.qr(along.T)[0].T if np.isfinite(along).all() else np.eye(len(chart.axes), space.dim)
-    return Ellipsoid(space, space.present(center), chart.axes, basis, source=chart.source, spread=chart.spread)
+    reach = None if chart.reach is None else chart.reach + float(space.distance(chart.center, center))
+    center = space.present(center)
+    return Ellipsoid(space, center, chart.axes, basis, source=chart.source, spread=chart.spread, reach=reach)

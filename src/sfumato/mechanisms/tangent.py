@@ -111,7 +111,7 @@ class TangentPlan(Plan):
     def described(self) -> ChartOf:
         chart, bias = self.chart, self.bias()
         basis = None if isinstance(self.problem.region, Ball) else chart.basis.tolist()
-        return ChartOf(chart.axes.tolist(), basis, chart.source, chart.spread, chart.frozen, bias)
+        return ChartOf(chart.axes.tolist(), basis, chart.source, chart.spread, chart.frozen, bias, reach=chart.reach)
 
     # -- the error ---------------------------------------------------------------------------------------------------------
     @cached_property

@@ -43,6 +43,9 @@ class Ellipsoid:
     spread : float, optional
         The typical distance of the records' mean from the centre, which a release must beat.  Unless given,
         √(Σaⱼ⁴/Σaⱼ²): the root mean square distance of records for which these axes are the best; the radius, for a ball.
+    reach : float, optional
+        The distance from the centre within which records lie, in all directions, the frozen ones too.  Unless given, the
+        longest semi-axis where no direction is frozen; else it is not known (None).
 
     Raises
     ------
@@ -65,6 +68,7 @@ class Ellipsoid:
     basis: Array = field(repr=False)
     source: str
     spread: float
+    reach: float | None
 
     def __init__(
         self,
@@ -75,17 +79,25 @@ class Ellipsoid:
         *,
         source: str = "given by hand",
         spread: float | None = None,
+        reach: float | None = None,
     ) -> None:
         point, lengths = public_point(space, center, "centre of the ellipsoid"), _axes(space, axes)
         rows = np.eye(len(lengths), space.dim) if basis is None else _basis(space, basis, len(lengths))
-        if spread is not None and not (isinstance(spread, Real) and 0 < float(spread) < 1e100):
-            raise ValueError(f"the spread of the ellipsoid must be a positive length, not {spread!r}")
+        for name, length in {"spread": spread, "reach": reach}.items():
+            if length is not None and not (isinstance(length, Real) and 0 < float(length) < 1e100):
+                raise ValueError(f"the {name} of the ellipsoid must be a positive length, not {length!r}")
+        if reach is None and len(lengths) == space.dim:
+            reach = float(lengths.max())
         share = (lengths / lengths.max()) ** 2
         typical = float(lengths.max() * np.sqrt(np.sum(share**2) / np.sum(share)))
         for array in (point, lengths, rows):
             array.setflags(write=False)
         fields = {"space": space, "center": point, "axes": lengths, "basis": rows, "source": source}
-        for name, value in {**fields, "spread": typical if spread is None else float(spread)}.items():
+        fields |= {
+            "spread": typical if spread is None else float(spread),
+            "reach": None if reach is None else float(reach),
+        }
+        for name, value in fields.items():
             object.__setattr__(self, name, value)
 
     def __eq__(self, other: object) -> bool:
@@ -97,7 +109,7 @@ class Ellipsoid:
     @property
     def _key(self) -> tuple[object, ...]:
         numbers = (self.center.tobytes(), self.axes.tobytes(), self.basis.tobytes())
-        return self.space, *numbers, self.source, self.spread
+        return self.space, *numbers, self.source, self.spread, self.reach
 
     # -- makers, each a pure function of public things -------------------------------------------------------------
     @staticmethod
@@ -235,6 +247,7 @@ class Ellipsoid:
             "basis": self.basis.tolist(),
             "source": self.source,
             "spread": self.spread,
+            "reach": self.reach,
         }
 
     @classmethod

@@ -271,4 +271,5 @@ def _noise(n: int, epsilon: float, sums: Array) -> Array:
 
 
 def _ellipsoid(ball: Ball, axes: Array, basis: Array, source: str, spread: float) -> Ellipsoid:
-    return Ellipsoid(ball.space, ball.space.present(ball.center), axes, basis, source=source, spread=spread)
+    center, reach = ball.space.present(ball.center), ball.radius
+    return Ellipsoid(ball.space, center, axes, basis, source=source, spread=spread, reach=reach)

@@ -115,8 +115,9 @@ class CalibrationOf:
 class ChartOf:
     """The chart of a release: the semi-axes of the ellipsoid, their directions in the space's coordinates at the centre (None:
     all, in their order), where they come from, the typical distance of a mean from the centre, how many directions are frozen
-    there, a bound on how far the chart's mean is from the Fréchet mean of the records in it (None: not known), and the draw's
-    own coordinates in it, before anything was done to it with public numbers (None before the release is made)."""
+    there, a bound on how far the chart's mean is from the Fréchet mean of the records in it (None: not known), the draw's
+    own coordinates in it, before anything was done to it with public numbers (None before the release is made), and the
+    distance from the centre within which records lie, in all directions (None: not known)."""
 
     axes: list[float]
     basis: list[Any] | None
@@ -128,6 +129,7 @@ class ChartOf:
         None  # what part of ε was spent on whether the public sample fits, and what it found
     )
     point: list[float] | None = None
+    reach: float | None = None
 
 
 @dataclass(frozen=True)

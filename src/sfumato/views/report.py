@@ -323,6 +323,7 @@ KEYS = {
     "chart.spread": "the typical distance of a mean from the centre, as far as is public: a release must beat it",
     "chart.frozen": "in how many directions nothing is learned",
     "chart.bias": "how far the mean in the chart can be from the Fréchet mean of the clipped records (null: not known)",
+    "chart.reach": "the distance from the centre within which records lie, in all directions (null: not known)",
     "chart.look": "the share of ε that was spent on whether the public sample fits, with what limit and noise; fell_back: "
     "whether the ball was used instead (null: no look)",
     "spread": "the share of ε that was spent on the spread of the records, the mean of their squared distances from the centre "

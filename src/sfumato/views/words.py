@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..release.record import GROUPED
-from ..release.scalars import scalar_of
+from ..release.scalars import VARIANCE, scalar_of
 
 if TYPE_CHECKING:
     from ..release import Release
@@ -116,6 +116,12 @@ def of_chart(release: Release) -> list[str]:
             spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent"
             looked = f"{spent} on a look at whether the public sample fits the records"
             lines.append(f"Before: {looked}: {no if chart.look.get('fell_back') else yes}. That answer is private too.")
+    if scalar is not None and release.statistic == VARIANCE:
+        far = f"{scalar.high**0.5:.4g}"
+        lines.append(
+            f"Reach: a record farther than {far} from the released mean counts as {far} away. If many are, the released number "
+            "is smaller than the variance of the records."
+        )
     if release.spread is not None:
         lines.append(f"Population: {release.region(0.95).words}")
     if release.after and scalar is not None:
