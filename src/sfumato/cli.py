@@ -378,17 +378,19 @@ def load(
 def only_space(files: list[Path], sizes: dict[str, int | None], head: bool = False, **choice: Any) -> Family:
     """What the records of a file are, where they can be one thing only; how many landmarks they have may tell it."""
     from .files import read
-    from .spaces import Family, usual_spaces
+    from .spaces import Family
 
     if head:
         raise ValueError(f"{files[0]}: is read in parts, so say what its records are: --space NAME")
     if sizes.get("landmarks"):
         return space_of_name(first_space(files[0], sizes, **choice))
     found = read(files[0], **choice)
-    kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
+    kinds = found.usual
     if len(kinds) != 1:
         names = " or ".join(f"--space {kind.name}" for kind in kinds) or "--space NAME"
-        raise ValueError(f"{files[0]}: holds {found.contents}, which may be several things: say which, {names}")
+        raise ValueError(
+            f"{files[0]}: holds {found.contents} ({found.source}), which may be several things: say which, {names}"
+        )
     return Family(kinds[0])
 
 
@@ -688,7 +690,7 @@ def first_space(file: Path, sizes: dict[str, int | None], **choice: Any) -> str:
     """The most usual space that the records of a file may be points of, given its size or by what the file itself says."""
     from .errors import FileError
     from .files import read
-    from .spaces import SPACES, usual_spaces
+    from .spaces import SPACES
 
     said = [kind for kind in SPACES.values() if sizes.get(kind.size_option or "") and not kind.by_name]
     if len(said) == 1 or {kind.kind for kind in said} == {"landmarks"}:
@@ -698,7 +700,7 @@ def first_space(file: Path, sizes: dict[str, int | None], **choice: Any) -> str:
                 return kind.name
         return said[0].name  # which says why not
     found = read(file, **choice)
-    kinds = usual_spaces(found.kind, found.points.shape[1:], found.degrees is not None)
+    kinds = found.usual
     if not kinds:
         raise ValueError(
             f"{file}: holds {found.contents}, of no space that is known by itself: say which, --space NAME"

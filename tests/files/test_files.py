@@ -251,6 +251,13 @@ def test_nts_of_one_specimen_and_without_dimensions(load):
     text = nts(header="1 4 10 0", labels="")
     assert load(text, name="a.nts").kind == "vectors"
     np.testing.assert_array_equal(load(text, sf.PlanarShapes(5), name="a.nts").points, LANDMARKS)
+    np.testing.assert_array_equal(load(text, sf.PlanarShapes, name="a.nts").points, LANDMARKS)
+    assert load(text, name="a.nts").source.endswith("if these are landmarks, type --space shapes --landmarks 5")
+    for space in (sf.SizeAndShape, sf.Shapes3D):
+        with pytest.raises(
+            FileError, match="type --space shapes --landmarks 5; or write DIM=2 or DIM=3 at the end of the"
+        ):
+            load(text, space, name="a.nts")
 
 
 @pytest.mark.parametrize(
@@ -702,6 +709,10 @@ def test_malformed_mat(load):
         FileError, match=r"no array could be .* nothing\); landmarks, .* structures and cells are not read"
     ):
         load(mat(s={"a": 1}))
+    cells = np.empty(2, object)
+    cells[:] = [LANDMARKS[0], LANDMARKS[0, :4]]
+    with pytest.raises(FileError, match=r"in MATLAB outlines = cat\(3, cells\{:\}\), .*MATLAB files mark no curves"):
+        load(mat(outlines=cells), curves=50)
     with pytest.raises(FileError, match="would unpack to more than the limit"):
         load(mat(True, a=np.zeros(10 << 20)))
     with pytest.raises(FileError, match="two variables are named 'a'"):
@@ -912,6 +923,34 @@ def test_other_angles_are_known_or_asked_about(load):
         load("lat,lon\n-150,60\n", sf.Sphere)
 
 
+def test_degrees_or_radians_are_asked_where_only_the_user_named_the_angles(load):
+    angles = np.radians([[60.0, -150.0], [0.0, 90.0]]).tolist()
+    text = csv(["phi", "theta"], angles)
+    with pytest.raises(
+        FileError, match=r"phi and theta is above 2π: .* columns='lat_deg=phi, .*='lat_rad=phi, lon_rad="
+    ):
+        load(text, sf.Sphere, columns="lat=phi, lon=theta")
+    said = load(text, sf.Sphere, columns="lat_rad=phi, lon_rad=theta")
+    np.testing.assert_allclose(said.points, DIRECTIONS, atol=1e-15)
+    assert said.degrees == ("lat", "lon")
+    named = load(csv(["lat_rad", "lon_rad"], angles), sf.Sphere)
+    np.testing.assert_allclose(named.points, DIRECTIONS, atol=1e-15)
+    assert named.source == "the columns lat_rad, lon_rad, in radians"
+    small = load("a,b\n1,2\n3,4\n", sf.Sphere, columns="lat_deg=a, lon_deg=b")
+    np.testing.assert_array_equal(small.points, load("lat,lon\n1,2\n3,4\n", sf.Sphere).points)
+    assert load("phi,theta\n60,-150\n0,90\n", sf.Sphere, columns="lat=phi,lon=theta").degrees == ("lat", "lon")
+
+
+@pytest.mark.parametrize("names", ["w,x,y,z", "x,y,z,w", "qw,qx,qy,qz", "q0,q1,q2,q3"])
+def test_four_columns_of_quaternions_are_rotations(load, names):
+    four = np.array([[0.5, 0.5, 0.5, 0.5], [0.6, 0.8, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0]])
+    data = load(csv(names.split(","), four.tolist()))
+    assert [kind.name for kind in data.usual] == ["rotations"]
+    assert "as quaternions, scalar first (w, x, y, z)" in data.source
+    np.testing.assert_array_equal(data.points, four[:, [3, 0, 1, 2]] if names.endswith("w") else four)
+    assert not load(csv("wxyz", (2 * four).tolist())).quaternions  # a plain w may be a weight
+
+
 def test_columns_are_chosen(load):
     data = load("id,age,a,b\n7,30,1,2\n8,31,3,4\n", sf.Euclidean, columns="b, ID")
     assert (data.points.tolist(), data.source) == ([[2, 7], [4, 8]], "the columns b, id")
@@ -986,6 +1025,13 @@ def test_r_lists_of_matrices_are_records(load, tmp_path):
     for space in (None, sf.PlanarShapes, sf.PlanarShapes(5)):
         with pytest.raises(FileError, match=r"'coo': a list of 5 outlines of 4 to 5 points; .* coo_sample"):
             load(uneven, space)
+    with pytest.raises(FileError, match=r"R files mark no curves, so curves=50 \(--curves\) does nothing"):
+        load(uneven, curves=50)
+    deeper = {name: {"xy": outline, "scale": 2.0} for name, outline in outlines.items()}
+    for objects in ({"out": deeper}, {"out": {"coo": deeper, "fac": table}}):
+        data = load(r_workspace(tmp_path / "w.RData", **objects))
+        np.testing.assert_array_equal(data.points, LANDMARKS)
+        assert data.labels["ID"].tolist() == IDS
 
 
 def test_the_axis_of_coordinates_may_stand_anywhere(load):

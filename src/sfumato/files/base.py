@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import AmbiguousError as AmbiguousError
 from ..errors import FileError as FileError
+from ..spaces import usual_spaces
 from ..spaces.base import Array, Kind, Space
 from ..spaces.family import Family
 
@@ -51,6 +52,8 @@ class Dataset:
         The columns of latitude and longitude, if the points came as such.
     landmarks : tuple of str
         The names of the landmarks, in a file that names them.
+    quaternions : bool
+        Whether the names of the columns say that the points are quaternions.
 
     Examples
     --------
@@ -71,6 +74,7 @@ class Dataset:
     lines: tuple[int, ...] = ()
     degrees: tuple[str, str] | None = None
     landmarks: tuple[str, ...] = ()
+    quaternions: bool = False
 
     def __len__(self) -> int:
         return len(self.points)
@@ -82,6 +86,11 @@ class Dataset:
         if self.kind != "landmarks":
             return f"{len(self)} {self.kind} of {' x '.join(map(str, shape))}"
         return f"{len(self)} records of {shape[0]} landmarks{' in 3 dimensions' * (shape[1] == 3)}"
+
+    @property
+    def usual(self) -> list[type[Space]]:
+        """List the spaces that the records may be points of where none is named, the most usual first."""
+        return usual_spaces(self.kind, self.points.shape[1:], self.degrees is not None, self.quaternions)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         return np.array(self.points, dtype=dtype) if copy else np.asarray(self.points, dtype=dtype)
@@ -131,12 +140,13 @@ class Found(NamedTuple):
     lines: tuple[int, ...] = ()  # of a text, where the records begin
     degrees: tuple[str, str] | None = None
     landmarks: tuple[str, ...] = ()  # their names
+    quaternions: bool = False  # whether the names of columns say so
     sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
 
     def dataset(self, format: str, path: Path) -> Dataset:
         """The data set of a file."""
         points = np.ascontiguousarray(self.points, dtype=np.float64)
-        return Dataset(points, self.kind, format, self.labels, path, *self[3:8])
+        return Dataset(points, self.kind, format, self.labels, path, *self[3:9])
 
 
 class Choice(NamedTuple):
@@ -159,7 +169,22 @@ class Named(NamedTuple):
     names: NDArray[Any]
 
 
-# What a file holds, by name: an array, a Table, landmarks and curves (Curved), or an error that says why it is not read.
+class Rows(NamedTuple):
+    """Specimens in rows, in a file that may hold landmarks but does not say of how many dimensions."""
+
+    array: Array
+
+    @property
+    def question(self) -> str:
+        """What to type, in words; empty where the rows cannot be landmarks."""
+        p = self.array.shape[1]
+        spaces = {"shapes": 2, "shapes3d": 3}.items()
+        ways = [f"--space {name} --landmarks {p // dim}" for name, dim in spaces if p % dim == 0 and p >= 3 * dim]
+        return f"its header has no DIM=: if these are landmarks, type {' or '.join(ways)}" if ways else ""
+
+
+# What a file holds, by name: an array, specimens in Rows, a Table, landmarks and curves (Curved), or an error that says why it
+# is not read.
 Contents = dict[str, Any]
 
 
@@ -171,6 +196,7 @@ class Format(NamedTuple):
     magic: tuple[bytes, ...] = ()
     looks: Callable[[str], object] | None = None
     suffixes: tuple[str, ...] = ()  # that decide where the words do not
+    curves: bool = False  # whether it can mark curves
     records_last: bool = False  # as in R and MATLAB, where the last axis of an array often counts the records
 
 

@@ -29,14 +29,14 @@ _ENTRY = re.compile(
 _SHORT_ENTRY = re.compile(r"[a-z]*[._ -]?(?P<row>[0-9])(?P<column>[0-9])")  # c12: only if the space says matrices
 _SPECIMEN = re.compile(r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?")
 _POINT = re.compile(r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index")
-_UNIT = r"([._ -]?[(\[]?(deg.*|dd|north|east|n|e|°)[)\]]?)?"  # of degrees
+_UNIT = r"([._ -]?[(\[]?(?P<unit>deg.*|dd|north|east|n|e|°|rad(ians?)?)[)\]]?)?"
 _LATITUDE = re.compile(rf"(?P<prefix>.*[._ -]|decimal|rec|)lat(itude)?{_UNIT}")
 _LONGITUDE = re.compile(rf"(?P<prefix>.*[._ -]|decimal|rec|)(lon|lng|long)(gitude|itude)?{_UNIT}")
 _ANGLES = {  # other names of angles: those that two fields use with another meaning are asked about
     "declination": "dec", "dec": "dec", "de": "dec", "inclination": "inc", "inc": "inc", "ra": "ra",
     "right ascension": "ra", "right_ascension": "ra",
     **dict.fromkeys(["theta", "phi", "az", "azimuth", "alt", "altitude", "el", "elevation", "colat", "colatitude", "trend",
-                     "plunge", "strike", "dip", "lat_rad", "lon_rad", "latitude_rad", "longitude_rad"], "?"),
+                     "plunge", "strike", "dip"], "?"),
 }  # fmt: skip
 _RISING = {"plunge", "el", "elevation", "alt", "altitude"}  # those of them that are like a latitude
 _LENGTH = re.compile(r"(?<=^[xyz])[._ -]*[(\[]?(mm|cm|m|um|µm|μm|px|pixels?)[)\]]?$")  # X (mm)
@@ -81,7 +81,19 @@ def _chosen(table: Table, space: Wanted) -> Found:
     beside = table.labels(list(taken.values())) if len(found.points) == len(table) else {}
     words = ", ".join(meant if meant == held else f"{held} as {meant}" for meant, held in taken.items())
     names = tuple(taken.get(name, name) for name in found.names)
+    renamed = [taken[name] for name in found.degrees or () if taken.get(name, name) != name]
+    if len(renamed) == 2 and not any(map(_unit, taken)):
+        _ask_unit(table, *renamed)
     return found._replace(labels={**beside, **found.labels}, source=f"the columns {words}", names=names)
+
+
+def _ask_unit(table: Table, lat: str, lon: str) -> None:
+    """Refuse angles that the user named and whose numbers are as small as radians."""
+    if not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in (lat, lon)):
+        raise FileError(
+            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say "
+            f"columns='lat_deg={lat}, lon_deg={lon}' or columns='lat_rad={lat}, lon_rad={lon}' (--columns)"
+        )
 
 
 def _in_order(table: Table, space: Wanted) -> Found:
@@ -264,16 +276,17 @@ def entries(table: Table, space: Wanted) -> Found | None:
 
 def quaternions(table: Table, space: Wanted) -> Found | None:
     """Columns named as the parts of a quaternion, in any order, as points (w, x, y, z); names that do not begin with q mean
-    that only where the space takes quaternions beside other things."""
+    that only where the space takes quaternions beside other things, or is not known and all rows have length one."""
     named = layout_named(space, (4,))
     named = named if "quaternions" in named else ""
     whole: list[list[str]] = []
     for pattern, parts in _QUATERNION if named or space is None else ():
         found: dict[str, dict[str, str]] = {}
         for name in table.columns:
-            if (match := pattern.fullmatch(name.lower())) and (named or match["set"].startswith("q")):
+            if match := pattern.fullmatch(name.lower()):
                 found.setdefault(match["set"], {})[match["part"]] = name
-        whole += [[part[letter] for letter in parts] for part in found.values() if len(part) == 4]
+        sets = {of: [part[letter] for letter in parts] for of, part in found.items() if len(part) == 4}
+        whole += [names for of, names in sets.items() if named or of.startswith("q") or _unit_length(table, names)]
     if len(whole) > 1:
         several = " or ".join(", ".join(names) for names in whole)
         raise FileError(f"holds several quaternions in a row: {several}; say which, as --columns {','.join(whole[0])}")
@@ -287,7 +300,14 @@ def quaternions(table: Table, space: Wanted) -> Found | None:
         return None
     told = table.told(whole[0])
     told["source"] += named or ", as quaternions, scalar first (w, x, y, z)"
-    return Found(table.stacked(whole[0]), "vectors", table.labels(whole[0]), **told)
+    return Found(table.stacked(whole[0]), "vectors", table.labels(whole[0]), **told, quaternions=True)
+
+
+def _unit_length(table: Table, names: list[str]) -> bool:
+    """Tell whether the rows of some columns have length one, to the digits that people write."""
+    if not all(map(table.is_numeric, names)):
+        return False
+    return bool((np.abs(np.linalg.norm(table.stacked(names), axis=1) - 1) < 1e-3).all())
 
 
 def latitudes(table: Table, space: Wanted) -> Found | None:
@@ -296,6 +316,8 @@ def latitudes(table: Table, space: Wanted) -> Found | None:
     if place is None or place.from_degrees is None or (names := _angles(table, space)) is None:
         return None
     values = [table.numbers(name) for name in names]
+    if radians := any(_unit(name).startswith("rad") for name in names):
+        values = [np.degrees(column) for column in values]
     for column, name, most in zip(values, names, (90, 360), strict=True):
         for row in np.flatnonzero(np.abs(column) > most).tolist():
             raise FileError(
@@ -303,8 +325,15 @@ def latitudes(table: Table, space: Wanted) -> Found | None:
                 f"(--columns lat=…,lon=…), or does it stand for a missing value (--missing {column[row]:g})?"
             )
     told = table.told(list(names))
-    told["source"] += ", in degrees"
-    return Found(place.from_degrees(*values), place.kind, table.labels(list(names)), **told, degrees=names)
+    told["source"] += ", in radians" if radians else ", in degrees"
+    degrees = ("lat", "lon") if radians else names
+    return Found(place.from_degrees(*values), place.kind, table.labels(list(names)), **told, degrees=degrees)
+
+
+def _unit(name: str) -> str:
+    """Tell the unit that the name of a latitude or longitude ends with; empty if it has none."""
+    match = _LATITUDE.fullmatch(name.lower()) or _LONGITUDE.fullmatch(name.lower())
+    return (match["unit"] or "") if match else ""
 
 
 def globe(space: Wanted) -> Space | None:

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from .base import Contents, FileError, Format, Found, Labels, shown
+from .base import Contents, FileError, Format, Found, Labels, Rows, shown
 from .labels import strings
 from .lines import Line, lines_of, numbers
 
@@ -48,7 +48,7 @@ def read_nts(text: str) -> Contents:
         return {"": Found(table[None], "landmarks", {})}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if not dim:
-        return {"": table, **labels}
+        return {"": Rows(table), **labels}
     if p % dim:
         raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
     return {"": Found(table.reshape(n, p // dim, dim), "landmarks", labels)}

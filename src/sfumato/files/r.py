@@ -64,9 +64,9 @@ def _collect(name: str, item: Any, held: Contents) -> None:
 
 def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """A list of matrices, or of data frames of two columns of numbers, or of x, y and z, as one array with the records last,
-    as R has it."""
+    as R has it; each may be the only one in a list of its own."""
     arrays = []
-    for item in items:
+    for item in map(_only_matrix, items):
         array = item.array if isinstance(item, Named) else None
         if isinstance(item, Table):
             columns = {name: column for name, column in item.columns.items() if column.dtype.kind in "biuf"}
@@ -86,6 +86,13 @@ def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
             "sample them, in Momocs coo_sample(x, 100)"
         )
     return Named(np.stack(arrays, axis=-1), strings("of names", names))
+
+
+def _only_matrix(item: Any) -> Any:
+    """Take the matrix or data frame out of a list that holds one beside names and numbers; anything else stays as it is."""
+    parts = list(item.values() if isinstance(item, dict) else item) if isinstance(item, dict | list) else []
+    found = [part for part in parts if not (part is None or (isinstance(part, Named) and part.array.ndim < 2))]
+    return found[0] if len(found) == 1 and isinstance(found[0], Table | Named) else item
 
 
 def _unpack(content: bytes) -> bytes:

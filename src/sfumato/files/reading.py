@@ -120,7 +120,7 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
     from .registry import decode, recognise  # the formats, when a file is read
     from .several import pick
 
-    path = Path(type(source).__name__ if is_frame(source) else source)
+    path, format = Path(type(source).__name__ if is_frame(source) else source), None
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
             if is_frame(source):
@@ -137,7 +137,10 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
             none = "; it marks no curves" if choice.curves != "keep" and "curves" not in data.source else ""
             return replace(data, points=choice.filled(data.points), source=data.source + none)
     except FileError as error:
-        raise FileError(f"{path}: {_sentence(str(error))}") from None
+        more = ""
+        if choice.curves != "keep" and format is not None and not format.curves:
+            more = f" ({format.name} files mark no curves, so curves={choice.curves} (--curves) does nothing)"
+        raise FileError(f"{path}: {_sentence(str(error))}{more}") from None
 
 
 def _files_of(folder: Path) -> list[Path]:

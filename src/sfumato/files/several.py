@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from ..spaces.family import Family
 from .arrays import arrange, landmarks, layout_named, needs
-from .base import AmbiguousError, Choice, Contents, FileError, Found, Named, Wanted, listed, shown
+from .base import AmbiguousError, Choice, Contents, FileError, Found, Named, Rows, Wanted, listed, shown
 from .columns import read_table
 from .curves import Curved
 from .labels import per_record
@@ -64,6 +65,11 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
             raise FileError("a file of landmarks alone, without columns to choose from")
         found = item.found(choice) if isinstance(item, Curved) else item
         return landmarks(found.points, found.labels, space, found.source, lines=found.lines, landmarks=found.landmarks)
+    question = item.question if isinstance(item, Rows) else ""
+    if isinstance(item, Rows):
+        if isinstance(space, Family) and space.kind == "landmarks" and question:
+            return _of_dim(item, space)
+        item = item.array
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
         return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
@@ -71,15 +77,24 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
         raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
     kind, layout, points = arrange(item, space, records_last)
     source = f"the array {shown(name) + ' ' if name else ''}{item.shape}, in the order {layout}"
-    source += layout_named(space, points.shape[1:])
+    source += layout_named(space, points.shape[1:]) + (f"; {question}" if question and space is None else "")
     return Found(points, kind, {}, source, sure=item.ndim + np.iscomplexobj(item) > 2)
+
+
+def _of_dim(rows: Rows, space: Family) -> Found:
+    """Read rows as landmarks of the dimension that the space has; ask where it may have either."""
+    dim = space.of.landmark_dim
+    if not isinstance(dim, int) or rows.array.shape[1] % dim:
+        raise FileError(f"{rows.question}; or write DIM=2 or DIM=3 at the end of the header")
+    return landmarks(rows.array.reshape(len(rows.array), -1, dim), {}, space)
 
 
 def _best(held: Contents, found: dict[str, Found | FileError], space: Wanted) -> str:
     """The name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
     if not found:
         raise FileError(
-            f"no array could be the records (it holds {_contents(held)}); {needs(space)}, and structures and cells are not read"
+            f"no array could be the records (it holds {_contents(held)}); {needs(space)}, and structures and cells are not "
+            "read: save one array, in MATLAB outlines = cat(3, cells{:}), where every specimen has as many points"
         )
     ranks = {name: _rank(held[name], one) for name, one in found.items()}
     best = [name for name in found if ranks[name] == min(ranks.values())]
@@ -105,7 +120,7 @@ def _rank(item: Any, found: Found | FileError) -> int:
 
 def _contents(held: Contents) -> str:
     def words(item: Any) -> str:
-        if isinstance(item, Table | Found | Curved):
+        if isinstance(item, Table | Found | Curved | Rows):
             return f", a table of {len(item)} rows" if isinstance(item, Table) else "landmarks"
         return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"
 

@@ -144,5 +144,8 @@ def _specimen(
 
 FCSV = Format("Slicer fiducials", read_fcsv, looks=_FCSV.search, suffixes=(".fcsv",))
 MARKUPS = Format(
-    "Slicer markups", read_markups, looks=lambda words: words.lstrip()[:1] == "{" and _MARKUPS.search(words)
+    "Slicer markups",
+    read_markups,
+    looks=lambda words: words.lstrip()[:1] == "{" and _MARKUPS.search(words),
+    curves=True,
 )

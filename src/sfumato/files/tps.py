@@ -89,7 +89,7 @@ def read_tps(text: str) -> Contents:
     return {"": Curved(held, dim or 2, _labels(specimens), source, begins)}
 
 
-TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",))
+TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
 
 
 def _dim(key: str, lines: list[Line], start: int, before: int) -> int:

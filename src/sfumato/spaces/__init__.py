@@ -106,7 +106,7 @@ def space_typed(text: str) -> Family:
     return typed_space(text, lambda name: space_named(name, typed=True))
 
 
-def usual_spaces(kind: Kind, shape: tuple[int, ...], degrees: bool = False) -> list[type[Space]]:
+def usual_spaces(kind: Kind, shape: tuple[int, ...], degrees: bool = False, turns: bool = False) -> list[type[Space]]:
     """What records of a kind and shape may be taken for where no space is named, the most usual first.
 
     >>> [space.name for space in usual_spaces("matrices", (3, 3))]
@@ -114,6 +114,8 @@ def usual_spaces(kind: Kind, shape: tuple[int, ...], degrees: bool = False) -> l
     """
     if degrees:
         return [type(GLOBE)]
+    if turns:
+        return [Rotations]
     return [space for space in SPACES.values() if space.kind == kind and not space.by_name and _takes(space, shape)]
 
 

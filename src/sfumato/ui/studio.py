@@ -262,7 +262,6 @@ class Studio:
     def inspect(self, choices: Choices) -> dict[str, Any]:
         """What the file of the records holds: for the curator's eyes."""
         from ..cli import first_space, load
-        from ..spaces import usual_spaces
         from ..spaces.family import as_typed
         from ..units import named_labels, repeated_labels
         from ..views.curator import inspection
@@ -276,7 +275,7 @@ class Studio:
         if parts:
             words = f"the file is large, and only the first {len(data)} of its {parts} records were looked at"
             facts["remarks"] = [words, *facts["remarks"]]
-        kinds = usual_spaces(data.kind, data.points.shape[1:], data.degrees is not None)
+        kinds = data.usual
         who = data.labels.get(choices.unit_column)
         labels = {name: column for name, column in data.labels.items() if name != choices.by}
         return {
