@@ -210,8 +210,8 @@ def long(table: Table, space: Wanted) -> Found | None:
 
 
 def _divides(table: Table, point: str, landmarks: bool) -> str | None:
-    """The only column, whatever its name, that tells specimens apart in which every landmark stands once; "" if no column is
-    needed, where the rows are known to be landmarks."""
+    """Name of the column that groups rows into specimens, each landmark once per specimen; "" if no column is needed, where the
+    rows are known to be landmarks."""
     places, most = _ranks(table.columns[point])[2], len(np.unique(table.columns[point]))
     if landmarks and most == len(table):
         return ""

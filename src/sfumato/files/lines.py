@@ -27,6 +27,10 @@ def number(token: str, decimal_comma: bool = False) -> float:
         return float(token)
     if token.lower() in _MISSING:
         return np.nan
+    if re.fullmatch(r"[+-]?[0-9]{1,3}(,[0-9]{3})+", token):
+        plain = token.replace(",", "")
+        decimal = f", or {token.replace(',', '.')} if the comma is a decimal comma" if token.count(",") == 1 else ""
+        raise ValueError(f"{shown(token)} holds a comma; write {plain} if it separates thousands{decimal}")
     if re.fullmatch(r"[+-]?[0-9]+,[0-9]+", token):
         raise ValueError(f"{shown(token)} has a decimal comma; write {token.replace(',', '.')}")
     raise ValueError(f"{shown(token)} is not a number")

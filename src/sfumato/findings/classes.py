@@ -245,8 +245,8 @@ def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
     if plan.stated_error >= 1 and not allow:
         more = int(np.ceil(design.n * plan.stated_error)) + 1
         raise Refusal(
-            f"the classes could not be told apart: the noise of {design.n} units in {flat.dim} directions would be longer than "
-            f"what it is added to. What helps: {more} units or as much more epsilon; a region with fewer directions, such as "
+            f"too few units: the noise would exceed the largest possible class difference ({design.n} units, {flat.dim} "
+            f"directions). What helps: {more} units or as much more epsilon; a region with fewer directions, such as "
             "Ellipsoid.from_sample of public records; or allow_useless=True. Nothing was spent"
         )
     named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")

@@ -135,13 +135,16 @@ class Comparison(Saved):
 
     def describe(self) -> str:
         """The groups and what their difference says, in plain words."""
+        from ..views.words import telling
+
         sizes = ", ".join(f"{name} ({release.n})" for name, release in self.groups.items())
         pairs = self.differences
         many = f" These are {len(pairs)} tests: one in twenty would reject by chance." if len(pairs) > 1 else ""
         words = "\n".join(difference.words for difference in pairs)
         first = next(iter(self.groups.values()))
-        bias = [release.bias if release.bias is not None else np.inf for release in self.groups.values()]
-        near = f" Fréchet means may differ from these by up to {max(bias):.2g}." if np.isfinite(max(bias)) else ""
+        bias = [release.bias if telling(release, release.bias) else None for release in self.groups.values()]
+        known = [bound for bound in bias if bound is not None]
+        near = f" Fréchet means may differ from these by up to {max(known):.2g}." if known == bias else ""
         return (
             f"Compared: {sizes}, whose groups and sizes are public; epsilon {self.epsilon:g} in all, as each unit "
             f"({first.guarantee.unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "

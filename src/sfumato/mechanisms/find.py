@@ -112,8 +112,8 @@ class Finder:
         return shown, float(next(above, grid[-1]) * MARGIN)
 
     def _center(self, records: Records, rng: np.random.Generator) -> Array | None:
-        """The mean of the records in a chart of the prior, or of the linear space around, with noise; None where that is no
-        point, as of a user's space it may be: all by what was released."""
+        """The mean of the records in a chart of the prior, or of the linear space around, with noise.  None if the noisy value
+        is not a point (possible for user-defined spaces)."""
         assert self.first is not None
         chart, space = self.first.chart, self.prior.space
         ambient = None if _whole(self.prior) is None else space.embedding()
@@ -223,7 +223,8 @@ class FindPlan(ComposedPlan):
 
     def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
         center, radius = self.finder.find(records, rng)
-        plan = replace(self.chart, problem=replace(self.chart.problem, region=Ball(self.space, center, radius)))
+        ball = FoundBall(self.space, center, radius, self.problem.privacy.epsilon - self.chart.epsilon, self.source)
+        plan = replace(self.chart, problem=replace(self.chart.problem, region=ball))
         return plan, plan.draw(records, rng)
 
 

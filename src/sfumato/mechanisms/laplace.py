@@ -51,7 +51,7 @@ class ManifoldLaplace(ManifoldMechanism):
 
 @dataclass(frozen=True, eq=False)
 class LaplacePlan(ManifoldPlan):
-    """Proposals are turned down for the volume alone, which looks the same from every mean: the clock tells nothing."""
+    """Rejection depends only on the volume element, which is the same at every mean, so running time reveals nothing."""
 
     acceptance = 1.0
 

@@ -26,6 +26,7 @@ from ..calibration.rounding import (
 from ..errors import Refusal
 from ..radial import RadialLaw
 from ..records import Records, one_thread
+from ..regions.found import found_how
 from ..sampling import Target, is_precise, lattice_spacing, round_to_lattice
 from ..spaces.base import Array, Points
 from .base import Mechanism
@@ -46,7 +47,9 @@ class ManifoldPlan(Plan):
 
     @property
     def after(self) -> str:
-        return "projected onto the public ball"
+        return (
+            f"projected onto the {'ball that was found privately' if found_how(self.problem.region) else 'public ball'}"
+        )
 
     @property
     def remedies(self) -> list[str]:

@@ -18,6 +18,7 @@ from ..errors import PrecisionError, Refusal
 from ..privacy import PureDP
 from ..records import Records, one_thread
 from ..regions import Ball, Region
+from ..regions.found import found_how
 from ..release.record import (
     PROBABILITIES,
     BallOf,
@@ -324,7 +325,7 @@ class Plan(ABC):
         return Record(
             statistic=self.problem.statistic.name,
             space=SpaceOf.of(self.space),
-            ball=BallOf(self.space.present(public.center).tolist(), public.radius),
+            ball=BallOf(self.space.present(public.center).tolist(), public.radius, found_how(public)),
             n=self.n,
             mechanism=MechanismOf(self.name, dict(self.options)),
             calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), region, numbers),

@@ -18,6 +18,7 @@ from ..errors import Refusal
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ellipsoid import point_or_center, shorten
+from ..regions.found import found_how
 from ..release.record import ChartOf
 from ..spaces.base import MANY, RUN, Array, Points, compiled
 from ..statistics import ChartMean
@@ -82,7 +83,8 @@ class TangentPlan(Plan):
 
     @property
     def after(self) -> str:
-        projected = ["projected onto the public ball"] if isinstance(self.problem.region, Ball) else []
+        name = "ball that was found privately" if found_how(self.problem.region) else "public ball"
+        projected = [f"projected onto the {name}"] if isinstance(self.problem.region, Ball) else []
         low, high = float(self.factors.min()), float(self.factors.max())
         shrunk = [f"drawn towards the public centre by factors from {low:.3g} to {high:.3g}"] if low < 1 else []
         return " and ".join(shrunk + projected)

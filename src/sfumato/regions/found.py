@@ -44,3 +44,8 @@ class FoundBall(Ball):
         center = self.space.present(self.center).tolist()
         document = [repr(self.space), center, self.radius, self.epsilon, self.source]
         return hashlib.sha256(json.dumps(document, ensure_ascii=False).encode()).hexdigest()
+
+
+def found_how(region: object) -> str:
+    """Say how a region was found privately; empty for a public one."""
+    return region.source if isinstance(region, FoundBall) else ""

@@ -24,13 +24,14 @@ WORDS: dict[str, str] = {
     "bending": "the bending energy of the thin-plate spline",
 }
 SHIFT = 0.2  # the means of two populations may differ by so much of each way in which their members do
-DRIFT = 0.11  # and, in spreads, by so much in the ways of the prior, whatever the sample
+DRIFT = 0.11  # assumed shift of the mean under the prior, in units of the spread
 TYPICAL = 0.8  # distance of a record from the centre, in radii, where a radius is all that is known
 OFFSET = 0.5  # and that of the mean, if the centre is a specimen
 WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of the prior, for shrink="auto"
 FOLDS = 10  # of the held-out criterion
 COVER = 0.97  # the share of the sample in the ball to fall back to
 FLOOR = 1e-12  # least eigenvalue, in parts of the largest; least spread, of a part of the sample
+IN_ORDER = "smoothness along the landmarks in their order"  # where nobody said that they are an outline
 LEAST = 1e-3  # and size, where most points of a sample are the same; sizes are near one
 
 
@@ -151,7 +152,8 @@ class SampleSketch(_AboutBall):
                 lost = np.mean(total - inside + inside * clipped, axis=0)
                 roots, rows = _shrunk(self.tangents, weight, target)
                 drift = 1 - np.cumsum(np.sum(rows @ targets[-1] * rows, axis=1))
-                source = f"from {m} public points, shrunk by {weight:g} to {WORDS[prior]}"
+                target_words = IN_ORDER if prior == "smooth" and len(self.priors) > 1 else WORDS[prior]
+                source = f"from {m} public points, shrunk by {weight:g} to {target_words}"
                 found.append((source, size, lost, drift, roots, rows))
         return found
 

@@ -53,7 +53,7 @@ class PopulationRegion:
     def size(self) -> str:
         """The semi-axes: one, or the shortest and the longest."""
         low, high = self.semi_axes.min(), self.semi_axes.max()
-        return f"{high:.3g}" if np.isclose(low, high) else f"between {low:.3g} and {high:.3g} by direction"
+        return f"{high:.3g}" if np.isclose(low, high) else f"{low:.3g} to {high:.3g}, depending on direction"
 
     @property
     def words(self) -> str:
@@ -61,14 +61,15 @@ class PopulationRegion:
         release, scalar = self.release, scalar_of(self.release)
         what = "the mean of the population" if scalar is None else f"{scalar.mean}, in the population,"
         value = "released mean" if scalar is None else "released value"
-        clipped = "It is the mean of the population as clipped to the public region."
+        region = "region that was found privately" if release.found else "public region"
+        clipped = f"It is the mean of the population as clipped to the {region}."
         clipped = (
             clipped if scalar is None else f"In the population too, {scalar.each} count as held to the public limits."
         )
         spent = release.spread is not None
         spread = "" if spent else ", taking the records as spread out as their public region allows"
         return (
-            f"With {self.level:.0%} confidence {what} lies within {self.size} of the {value} "
+            f"With {self.level:.0%} confidence {what} lies within {self.size}{',' * (', ' in self.size)} of the {value} "
             f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{spread}). "
             f"{clipped}"
         )

@@ -87,10 +87,11 @@ class SpaceOf:
 
 @dataclass(frozen=True)
 class BallOf:
-    """The public ball: its centre, as the space presents it, and its radius."""
+    """The ball: its centre, as the space presents it, its radius, and how it was found privately (empty: it was public)."""
 
     center: list[Any]
     radius: float
+    source: str = ""
 
 
 @dataclass(frozen=True)
@@ -173,9 +174,19 @@ class Record:
     after: str = ""  # what was done to the draw with public numbers alone
     spread: SpreadOf | None = None
 
+    @property
+    def found(self) -> str:
+        """Say how the ball was found privately; empty for a public one.  Earlier versions said it of the chart alone."""
+        in_chart = self.chart is not None and "found privately" in self.chart.source
+        return self.ball.source or (self.chart.source if self.chart is not None and in_chart else "")
+
     def document(self) -> dict[str, Any]:
         """As it stands in a file; what is empty there stays out."""
         found = {part.name: _plain(getattr(self, part.name)) for part in fields(Record)}
+        if not found["ball"]["source"]:
+            del found["ball"]["source"]
+        if found["chart"] is not None and found["chart"]["reach"] is None:
+            del found["chart"]["reach"]
         if found["predicted_error"] is not None and not found["predicted_error"]["quantiles"]:
             del found["predicted_error"]["quantiles"]
         return {name: part for name, part in found.items() if name not in NEWER or part}

@@ -90,7 +90,7 @@ class Choices:
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number") from None
             if kind == "float" and not math.isfinite(made[part.name]):
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a number to work with")
-            if (kind == "bool") != isinstance(value, bool):  # "false" is no yes, and yes is no number
+            if (kind == "bool") != isinstance(value, bool):  # a flag must be a JSON boolean
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not understood: load the page again")
             if kind == "int" and made[part.name] != float(value):
                 raise ValueError(f"{part.name.replace('_', ' ')}: {value!r} is not a whole number")

@@ -133,6 +133,11 @@ def is_geodesic(release: Release) -> bool:
     return error is None or release.chart is not None or error.distance == "geodesic distance"
 
 
+def ball_name(release: Release) -> str:
+    """Name the ball of a release, for a picture."""
+    return "ball found privately" if release.found else "public ball"
+
+
 def public_ball(release: Release) -> Ball:
     """The ball that records were clipped to."""
     space = release.space.known

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..files import Dataset
 from ..regions import Ball, Ellipsoid
 from ..spaces.base import Array, Points, Space
-from .curator import beyond, some
+from .curator import beyond, called, some
 
 CLOSER = 0.6  # of its distance from the centre, within which another reading of a specimen is taken for the right one
 MOST_TURNS, MOST_SWAPS = 2000, 60  # specimens, the farthest, in which other orders and swaps are looked for
@@ -25,11 +25,9 @@ FAR = 3.0  # interquartile ranges above the upper quartile, from which on a dist
 def against(region: Ball | Ellipsoid, data: Dataset) -> list[str]:
     """What a curator should see of records beside a region, before a release is made in it."""
     space, center, n = region.space, region.center, len(data)
-    outside = beyond(region, data.points)[0]
-    kind = "ball" if isinstance(region, Ball) else "ellipsoid"
-    lines = [
-        f"{int(outside.sum()) or 'none'} of {n} records lie outside the public {kind} and would be moved to its edge"
-    ]
+    outside = int(beyond(region, data.points)[0].sum())
+    lines = [f"{outside or 'none'} of {n} records {'lies' if outside == 1 else 'lie'} outside the {called(region)}"]
+    lines[0] += " and would be moved to its edge" if outside else ""
     away = _away(space, center, data.points)
     known = np.flatnonzero(np.isfinite(away))
     if not len(known):

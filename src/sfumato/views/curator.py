@@ -12,6 +12,7 @@ from ..files.missing import remarks
 from ..regions import Ball, Ellipsoid, Region
 from ..regions.ball import INSIDE
 from ..regions.ellipsoid import tangent_coordinates
+from ..regions.found import FoundBall
 from ..release import Release
 from ..spaces.base import Points, Space
 from ..units import RECORD, repeated_labels
@@ -33,6 +34,8 @@ def region_used(region: Region, release: Release) -> Ball | Ellipsoid:
     """The region that a release was made in: that which was given, what was settled for its n and ε, or what was found."""
     chart, ball = release.chart, release.ball
     if chart is None or chart.basis is None:
+        if release.found:
+            return FoundBall(region.space, ball.center, ball.radius, release.guarantee.epsilon, release.found)
         return Ball(region.space, ball.center, ball.radius)
     return Ellipsoid(region.space, ball.center, chart.axes, chart.basis)
 
@@ -50,12 +53,19 @@ def beyond(region: Ball | Ellipsoid, points: Points) -> tuple[NDArray[np.bool_],
         return ~(np.linalg.norm(w, axis=1) <= INSIDE), len(bad)
 
 
+def called(region: Ball | Ellipsoid) -> str:
+    """Name a region by its kind and by who knew it before."""
+    if isinstance(region, FoundBall):
+        return "ball that was found privately"
+    return "public ball" if isinstance(region, Ball) else "public ellipsoid"
+
+
 def of_clipping(region: Ball | Ellipsoid, points: Points, first: bool) -> str:
     """How many records were clipped, or how many of the ``first`` ones."""
-    name, (clipped, bad) = "ball" if isinstance(region, Ball) else "ellipsoid", beyond(region, points)
+    clipped, bad = beyond(region, points)
     n, outside = len(clipped), int(clipped.sum())
-    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the public {name} and "
-    words += f"{'were' if outside != 1 else 'was'} moved to its edge"
+    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the {called(region)}"
+    words += f" and {'were' if outside != 1 else 'was'} moved to its edge" if outside else ""
     words += f"; {bad} could not be read as points and became the centre" if bad else ""
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."

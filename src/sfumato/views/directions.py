@@ -13,6 +13,7 @@ from ..spaces.base import Array
 from .base import (
     Links,
     View,
+    ball_name,
     chart_of,
     error_or_none,
     is_geodesic,
@@ -174,7 +175,7 @@ def _draw_circle(release: Release, p: float) -> Figure:
         axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=_angle_label(release, error, p))
     reach = centre + np.linspace(-1, 1, 181) * min(ball.radius / length(ball.center), np.pi)
     for end in ends:
-        names = [None if end else name for name in ("public ball", "public centre", name_of(release))]
+        names = [None if end else name for name in (ball_name(release), "public centre", name_of(release))]
         axes.plot(reach + end, np.full(181, 0.9), color=QUIET, lw=1.0, ls=":", label=names[0])
         axes.plot(centre + end, 0.9, ls="", marker="o", mfc="white", mec=QUIET, label=names[1])
         axes.plot([at + end, at + end], [0, 1], color=SHARP, lw=1.2)
@@ -293,7 +294,7 @@ def _region_edge(release: Release, level: float) -> Array | None:
 def _draw_ball(axes: Axes, release: Release, frame: Array, whole: bool) -> None:
     """The public centre and the edge of the public ball, on a globe."""
     ball, chart = public_ball(release), chart_of(release)
-    q, name = 1 / length(ball.center), "edge of the public ball"
+    q, name = 1 / length(ball.center), f"edge of the {ball_name(release)}"
     centre, reached = q * _facing(release, ball.center), min(q * ball.radius, np.pi)
     side = np.linalg.svd(centre[None])[2][1:]  # two directions across the centre
     edge = np.cos(reached) * centre + np.sin(reached) * (_turns(2) @ side)

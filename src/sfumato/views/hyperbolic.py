@@ -8,7 +8,7 @@ import numpy as np
 
 from ..spaces.base import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
-from .base import Links, View, chart_of, error_or_none, public_ball
+from .base import Links, View, ball_name, chart_of, error_or_none, public_ball
 from .figures import LAYER, LAYERS, QUIET, RIM, SHARP, close_up, figure, name_of, shared_legend
 
 if TYPE_CHECKING:
@@ -80,7 +80,7 @@ def _disc(axes: Axes, release: Release, space: Plane, p: float) -> None:
         axes.plot(*_error_edge(release, space, error).T, color=RIM, lw=0.9, zorder=2, label=f"its {p:.0%} error")
     if ball.radius < 15:
         edge = _circle(space, ball.center, ball.radius)
-        axes.plot(*edge.T, color=QUIET, lw=1.1, ls=":", zorder=3, label="edge of the public ball")
+        axes.plot(*edge.T, color=QUIET, lw=1.1, ls=":", zorder=3, label=f"edge of the {ball_name(release)}")
     centre, at = space.to_poincare(ball.center), space.to_poincare(release.value)
     axes.plot(*centre, ls="", marker="o", ms=6, mfc="white", mec=QUIET, zorder=4, label="public centre")
     axes.plot(*at, ls="", marker="o", ms=6, color=SHARP, zorder=5, label=name_of(release))

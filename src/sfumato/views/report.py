@@ -19,7 +19,7 @@ from . import view_of
 from .base import Links
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
 from .plots import in_words, picture
-from .words import UNCHECKED, clock, first, in_degrees, of_chart, region, what
+from .words import UNCHECKED, clock, first, in_degrees, of_chart, powers, region, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
@@ -132,7 +132,7 @@ def _promise(release: Release) -> list[Block]:
         ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
         (
             "The running time:",
-            f"{_powers(clock(g.clock_delta))} The time to read and average the records is not hidden.",
+            f"{powers(clock(g.clock_delta))} The time to read and average the records is not hidden.",
         ),
     ]
     clipped = (
@@ -229,7 +229,7 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
         (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
-        (Code("r"), f"{release.ball.radius:g}", "radius of the public ball, or the longest semi-axis of an ellipsoid"),
+        (Code("r"), f"{release.ball.radius:g}", "radius of the ball, or the longest semi-axis of an ellipsoid"),
     ]
     if space is not None and ("κ" in c.formula or "h(" in c.formula):
         rows.append((Code("κ"), f"{bounds_of(space).curvature[1]:g}", "largest curvature of the space"))
@@ -239,7 +239,7 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
     for key, number in c.numbers.items():
         rows.append((Code(key), _digits(number, EXACT), NUMBERS.get(key, "see the formula").format(quantity=quantity)))
     spacing = release.lattice_spacing
-    size = f"{_digits(spacing, EXACT)} = {_powers(f'2^{round(np.log2(spacing))}')}"
+    size = f"{_digits(spacing, EXACT)} = {powers(f'2^{round(np.log2(spacing))}')}"
     return [
         *rows,
         (Code("σ"), _digits(c.sigma, EXACT), "the scale of the noise"),
@@ -271,7 +271,7 @@ def _by_hand(release: Release) -> str:
 def _value(release: Release, channels: Sequence[str]) -> list[Block]:
     note = "To six digits; the record has them all. The digits are those of a public lattice, not of the data."
     header, rows = view_of(release).named(channels, release).table(release)
-    signed = [(first, *(_powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
+    signed = [(first, *(powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
     blocks: list[Block] = [Paragraph(note), Grid(signed, header, numeric=True)]
     if release.degrees is not None:
         blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release)}."))
@@ -315,7 +315,7 @@ KEYS = {
     "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",
     "statistic": "what the value estimates",
     "space": "the space: its name, parameters and metric",
-    "ball": "the public ball: centre and radius (of an ellipsoid: its longest semi-axis)",
+    "ball": "the ball: centre and radius (of an ellipsoid: its longest semi-axis); source: how it was found privately",
     "chart": "the public region that is the unit ball of the chart",
     "chart.axes": "its semi-axes",
     "chart.basis": "their directions, in the space's coordinates at the centre (null: a ball)",
@@ -360,11 +360,4 @@ def _keys(release: Release) -> list[Block]:
 # -- numbers in words --------------------------------------------------------------------------------------------------
 def _digits(x: float, form: str = ".4g") -> str:
     """A number for the page."""
-    return "0" if x == 0 else _powers(f"{x:{form}}")
-
-
-def _powers(text: str) -> str:
-    """1.2e-09 as people write it, 1.2·10⁻⁹; likewise 2^-9."""
-    digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-    text = re.sub(r"e([+-]\d+)", lambda m: f"·10^{int(m[1])}", text)
-    return re.sub(r"\^(-?\d+)", lambda m: m[1].translate(digits), text)
+    return "0" if x == 0 else powers(f"{x:{form}}")

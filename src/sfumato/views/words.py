@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..bounds import bounds_of, has_bounds
 from ..release.record import GROUPED
 from ..release.scalars import VARIANCE, scalar_of
 
@@ -38,8 +40,7 @@ def describe(release: Release) -> str:
         f"{_accuracy(release)}\n{notes}"
         f"How: mechanism '{r.mechanism.name}' with scale {r.calibration.sigma:.6g} = "
         f"{r.calibration.formula}; {r.sampler}; randomness from {r.generator}; rounded to a public lattice "
-        f"of spacing {r.lattice_spacing:g}. Rounding errors take up at most {g.numerical_epsilon:.1e} of "
-        f"epsilon, and with a delta of {g.numerical_delta:.1e} they may break the promise. {clock(g.clock_delta)}"
+        f"of spacing {r.lattice_spacing:g}. {rounding(release)} {clock(g.clock_delta)}"
     )
 
 
@@ -74,8 +75,8 @@ def region(release: Release) -> str:
     """What records were clipped to."""
     chart = release.chart
     if chart is None or chart.basis is None:
-        if chart is not None and "found privately" in chart.source:
-            return f"a ball of radius {release.ball.radius:.6g} ({chart.source})"
+        if release.found:
+            return f"a ball of radius {release.ball.radius:.6g} ({release.found})"
         return f"the public ball of radius {release.ball.radius:g} about a public centre"
     p = len(chart.axes)
     directions = f"{p} of {p + chart.frozen}" if chart.frozen else f"all {p}"
@@ -105,10 +106,14 @@ def of_chart(release: Release) -> list[str]:
     if chart is not None and scalar is None:
         here = None if release.bias == chart.bias else release.bias
         bounds = {"whatever the records are": chart.bias, "if the error is as stated above": here}
-        close = ", and ".join(f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if bound is not None)
-        near = f"That is close to their Fréchet mean: {close or 'how close is not known for this space'}."
+        close = ", and ".join(
+            f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if telling(release, bound)
+        )
+        near = f"That is close to their Fréchet mean: {close}."
+        near = near if close else "That may be close to their Fréchet mean; how close is not known here."
         near = "Here that is their Fréchet mean." if chart.bias == 0 else near
-        lines.append(f"Estimated: the mean of the clipped records as they look from the public centre. {near}")
+        centre = "centre of the ball" if release.found else "public centre"
+        lines.append(f"Estimated: the mean of the clipped records as they look from the {centre}. {near}")
         if chart.frozen:
             lines.append(f"Left out: {frozen(release)}, and no error above counts what is left out.")
         if chart.look is not None:
@@ -133,6 +138,14 @@ def of_chart(release: Release) -> list[str]:
     return lines
 
 
+def telling(release: Release, bound: float | None) -> bool:
+    """Tell whether a bound on the distance of two means says anything: less than the region and the space are wide."""
+    space, most = release.space.known, 2 * release.ball.radius
+    if space is not None and has_bounds(space):
+        most = min(most, bounds_of(space).injectivity_radius)
+    return bound is not None and bound < most
+
+
 def _promise(release: Release) -> str:
     g = release.guarantee
     if g.condition:
@@ -151,6 +164,25 @@ def _accuracy(release: Release) -> str:
         f"{release.estimate} ({error.distance}). How far {'clipping' if scalar_of(release) is None else 'holding them'} moved "
         "that is not known to the public."
     )
+
+
+def rounding(release: Release) -> str:
+    """Say what rounding errors cost."""
+    g = release.guarantee
+    uses = f"at most {powers(f'{g.numerical_epsilon:.1e}')}" if g.numerical_epsilon else "none"
+    adds = f"adds δ = {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"
+    return f"Rounding is accounted for: it uses {uses} of ε and {adds}."
+
+
+def powers(text: str) -> str:
+    """Write 1.2e-09 as people do, 1.2·10⁻⁹; likewise 2^-9.
+
+    >>> powers("1.2e-09")
+    '1.2·10⁻⁹'
+    """
+    digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    text = re.sub(r"e([+-]\d+)", lambda m: f"·10^{int(m[1])}", text)
+    return re.sub(r"\^(-?\d+)", lambda m: m[1].translate(digits), text)
 
 
 def clock(delta: float | None) -> str:
