@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
+from .errors import printable
 from .interruption import Interruption, Stopped
 from .known import Known, knowing, read_sample, same_order, sample_beside
 
@@ -321,7 +322,7 @@ def tell_source(data: Dataset, space: Space, value: Path | None, streamed: bool,
         raise ValueError(f"--value {value}: a TPS file holds landmarks, not {space.kind}; choose .csv or .npy")
     odd = [] if streamed else some(remarks(data, space, said=said))
     for line in (f"the points are {data.source}.", *odd):
-        typer.echo(f"{MARK}: {line}", err=True)
+        typer.echo(printable(f"{MARK}: {line}"), err=True)
 
 
 def unit_of(data: Dataset, column: str | None, unit: str | None, head: bool) -> dict[str, Any]:
@@ -931,7 +932,7 @@ def command() -> None:
             raise
         if isinstance(error, OSError) and error.filename is not None and error.strerror:
             words = f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; check the name"
-        typer.echo(f"sfumato: {words}", err=True)
+        typer.echo(f"sfumato: {printable(words, chr(10))}", err=True)
         raise SystemExit(REFUSED if isinstance(error, BudgetExceeded) else BAD_INPUT) from None
 
 

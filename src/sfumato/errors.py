@@ -24,6 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
+from unicodedata import category
 
 
 class SfumatoError(Exception):
@@ -90,3 +91,13 @@ class UnsavedError(SfumatoError, ValueError):
     def __init__(self, words: str, release: Any) -> None:
         super().__init__(words)
         self.release = release
+
+
+def printable(text: str, keep: str = "") -> str:
+    r"""Spell out what a terminal or a page must not be sent: control characters, changes of direction, lone surrogates.
+
+    >>> printable("\x1b[2Jwings\u202e")
+    '\\x1b[2Jwings\\u202e'
+    """
+    plain = (c.isprintable() or category(c) == "Zs" or c in keep for c in text)
+    return "".join(c if ok else c.encode("unicode_escape").decode() for c, ok in zip(text, plain, strict=True))

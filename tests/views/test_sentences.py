@@ -1,11 +1,15 @@
 """Sentences that are true of what they are said of."""
 
+from xml.etree import ElementTree
+
 import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.cli import main
 from sfumato.files.lines import number
 from sfumato.views.check import against
+from sfumato.views.compared import write_comparison_report
 from sfumato.views.curator import of_clipping, region_used
 from sfumato.views.report import write_report
 
@@ -96,3 +100,51 @@ def test_nothing_was_moved_where_nothing_lay_outside():
 def test_a_comma_may_mean_two_things(token, words):
     with pytest.raises(ValueError, match=f"^{words}$"):
         number(token)
+
+
+EVIL = "\x1b[2J\x1b[31mEVIL\u202e\r"
+HARMLESS = "\\x1b[2J\\x1b[31mEVIL\\u202e"
+
+
+def clean(text):
+    assert HARMLESS in text.replace("\\\\", "\\").replace("\\[", "[")
+    return not any(c in text for c in "\x1b\u202e\r")
+
+
+def test_no_name_moves_the_cursor(rng, tmp_path, monkeypatch, capsys):
+    """A unit, the label of a group and the name of a file, in words, reports, pictures and refusals."""
+    points = rng.normal(0, 0.1, (400, 2))
+    ball = sf.Ball(PLANE, [0.0, 0.0], 1.0)
+    release = sf.private_mean(points, ball, 1.0, unit=f"one {EVIL} fish")
+    assert clean(release.describe())
+    found = sf.compare_groups(points, [EVIL, "b"] * 200, ball, 1.0, unit=f"one {EVIL} fish")
+    assert clean(found.describe())
+    assert clean(found._repr_html_())
+    for ending in ("html", "md"):
+        write_report(release, tmp_path / f"m.{ending}")
+        write_comparison_report(found, tmp_path / f"c.{ending}")
+        assert clean((tmp_path / f"m.{ending}").read_text())
+        assert clean((tmp_path / f"c.{ending}").read_text())
+    found.plot(tmp_path / "c.svg")
+    ElementTree.parse(tmp_path / "c.svg")
+    assert clean((tmp_path / "c.svg").read_text())
+    file = tmp_path / f"{EVIL}.csv"
+    file.write_text("x,y\n1,2\n3,4\n")
+    assert clean(repr(sf.read(file)))
+    monkeypatch.setattr("sys.argv", ["sfumato", "inspect", str(file), "--space", "euclidean"])
+    with pytest.raises(SystemExit):
+        main()
+    assert clean(capsys.readouterr().out)
+    file.write_text("x,y\n1,2\n3\n")
+    with pytest.raises(sf.FileError) as refused:
+        sf.read(file)
+    assert clean(str(refused.value))
+    with pytest.raises(ValueError, match="must be printable text"):
+        sf.Ledger.create(tmp_path / "study.ledger", epsilon=1, dataset=EVIL)
+
+
+def test_a_ledger_of_others_moves_no_cursor(tmp_path):
+    ledger = sf.Ledger.create(tmp_path / "study.ledger", epsilon=1, dataset="wings")
+    ledger.charge(0.5, {"statistic": EVIL})
+    assert clean(ledger.describe())
+    assert clean("\n".join(map(str, ledger.verify().entries)))

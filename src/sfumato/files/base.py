@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ..errors import AmbiguousError as AmbiguousError
 from ..errors import FileError as FileError
+from ..errors import printable
 from ..spaces import usual_spaces
 from ..spaces.base import Array, Kind, Space
 from ..spaces.family import Family
@@ -100,7 +101,7 @@ class Dataset:
         shape = " x ".join(map(str, self.points.shape[1:]))
         beside = f"; labels: {', '.join(self.labels)}" if self.labels else ""
         said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
-        return f"<Dataset {self.path.name}: {said}{beside}>"
+        return printable(f"<Dataset {self.path.name}: {said}{beside}>")
 
     def _repr_html_(self) -> str:
         """The same for notebooks: no record is shown."""
@@ -111,7 +112,9 @@ class Dataset:
             "Points": f"from {self.source}" if self.source else "",
             "Labels": ", ".join(self.labels),
         }
-        told = (f"<tr><th>{name}</th><td>{escape(words)}</td></tr>" for name, words in facts.items() if words)
+        told = (
+            f"<tr><th>{name}</th><td>{escape(printable(words))}</td></tr>" for name, words in facts.items() if words
+        )
         return f"<table>{''.join(told)}</table><p>For the curator's eyes; no record is shown.</p>"
 
     def where(self, row: int) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from ..errors import printable
 from ..spaces.base import Space
 from ..spaces.family import Family
 from .base import Choice, Dataset, FileError, Labels, Wanted, shown
@@ -106,7 +107,7 @@ def read(
         data = _together([_read(one, space, choice) for one in path])
     if choice.missing is None and (found := suspects(data)):
         more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
-        raise FileError(f"{data.path}: {_sentence(found[0] + more)}")
+        raise FileError(printable(f"{data.path}: {found[0][:600]}{more}"))
     return data
 
 
@@ -140,7 +141,7 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
         more = ""
         if choice.curves != "keep" and format is not None and not format.curves:
             more = f" ({format.name} files mark no curves, so curves={choice.curves} (--curves) does nothing)"
-        raise FileError(f"{path}: {_sentence(str(error))}{more}") from None
+        raise FileError(printable(f"{path}: {str(error)[:600]}{more}")) from None
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -181,8 +182,3 @@ def _together(parts: list[Dataset]) -> Dataset:
     source = first.source if len(parts) == 1 else f"{first.source}, of each of {len(parts)} files"
     points = np.concatenate([part.points for part in parts])
     return replace(first, points=points, labels=labels, source=source, lines=())
-
-
-def _sentence(text: str) -> str:
-    """A message that any terminal can show: pieces of a damaged file may hold anything, and there may be many."""
-    return "".join(c if c.isprintable() else " " for c in text if c.isprintable() or c.isspace())[:600]

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from scipy.stats import binom
 
 from ..calibration.scale import Scale
-from ..errors import Refusal
+from ..errors import Refusal, printable
 from ..files import Dataset, as_data
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.plan import Budget, note_release
@@ -194,7 +194,7 @@ class Components(Saved):
         guarantee, p = self.release.guarantee, len(self.axes)
         lines = [
             f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {self.release.n} records, "
-            f"epsilon {guarantee.epsilon:g} ({guarantee.unit}), beside that of the mean."
+            f"epsilon {guarantee.epsilon:g} ({printable(guarantee.unit)}), beside that of the mean."
         ]
         rows = zip(self.variances, self.intervals(), self.shares, self.significant, self.angles, strict=True)
         for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile
-from ..errors import Refusal
+from ..errors import Refusal, printable
 from ..files import Dataset, as_data
 from ..files.labels import UNKNOWN, tidy
 from ..mechanisms.base import PERSON
@@ -82,9 +82,8 @@ class Difference:
     @property
     def words(self) -> str:
         verdict = "differ" if self.differs else "may be the same, as far as these releases tell"
-        return (
-            f"The means of {self.first} and {self.second} {verdict} ({self.p}, at the level of {1 - self.level:.2g})."
-        )
+        both = printable(f"{self.first} and {self.second}")
+        return f"The means of {both} {verdict} ({self.p}, at the level of {1 - self.level:.2g})."
 
 
 @dataclass(frozen=True, eq=False)
@@ -137,17 +136,17 @@ class Comparison(Saved):
         """The groups and what their difference says, in plain words."""
         from ..views.words import telling
 
-        sizes = ", ".join(f"{name} ({release.n})" for name, release in self.groups.items())
+        sizes = ", ".join(f"{printable(name)} ({release.n})" for name, release in self.groups.items())
         pairs = self.differences
         many = f" These are {len(pairs)} tests: one in twenty would reject by chance." if len(pairs) > 1 else ""
         words = "\n".join(difference.words for difference in pairs)
-        first = next(iter(self.groups.values()))
+        unit = printable(next(iter(self.groups.values())).guarantee.unit)
         bias = [release.bias if telling(release, release.bias) else None for release in self.groups.values()]
         known = [bound for bound in bias if bound is not None]
         near = f" Fréchet means may differ from these by up to {max(known):.2g}." if known == bias else ""
         return (
             f"Compared: {sizes}, whose groups and sizes are public; epsilon {self.epsilon:g} in all, as each unit "
-            f"({first.guarantee.unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
+            f"({unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
             f"centre, of populations as they are clipped to the public region.{near}"
         )
 

@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
+from ..errors import printable
+
 GENESIS = "0" * 64  # what the first line holds for the hash of the line before it
 DIGITS = 50  # amounts have at most this many digits on either side of the point, so that sums stay exact in
 EXACT = Context(prec=4 * DIGITS, traps=[Inexact, InvalidOperation])
@@ -60,7 +62,8 @@ class Entry:
         return is_record and self.record_hash == hash_of(self.record) and self.hash == link(vars(self))
 
     def __str__(self) -> str:
-        return f"{self.sequence}  {self.time}  {self.dataset}  {self.kind} {self.epsilon}  {self.purpose}  {self.hash[:12]}"
+        words = f"{self.sequence}  {self.time}  {self.dataset}  {self.kind} {self.epsilon}  {self.purpose}  {self.hash[:12]}"
+        return printable(words)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Book:
             if entry.kind == "charge" and entry.dataset == dataset:
                 groups.setdefault(entry.purpose, []).append(Decimal(entry.epsilon))
         spent = [
-            f"{total(amounts)} on {purpose} ({len(amounts)} charge{'s' * (len(amounts) > 1)})"
+            f"{total(amounts)} on {printable(purpose)} ({len(amounts)} charge{'s' * (len(amounts) > 1)})"
             for purpose, amounts in groups.items()
         ]
         return (

@@ -23,7 +23,7 @@ from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
 
-from ..errors import BudgetExceeded, LedgerError
+from ..errors import BudgetExceeded, LedgerError, printable
 from .chain import GENESIS, Book, Entry, amount, canonical, verified
 
 __all__ = ["Book", "Entry", "Ledger"]
@@ -280,8 +280,7 @@ def _explanation(path: Path, error: Exception) -> str:
         case sqlite3.SQLITE_NOTADB if not _was_a_ledger(path):
             return f"{path} is not a ledger but some other file: check the name. Nothing was charged"
         case _:
-            words = "".join(c if c.isprintable() else " " for c in str(error))
-            return f"{path} is damaged ({words[:300]}). {RESTORE}"
+            return f"{path} is damaged ({printable(str(error)[:300])}). {RESTORE}"
 
 
 def _was_a_ledger(path: Path) -> bool:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
-from ..errors import RecordError, UnknownSpaceError
+from ..errors import RecordError, UnknownSpaceError, printable
 from ..spaces import Space, recorded_name, space_from
 from ..spaces.base import Array
 from .atomic import write_atomically
@@ -374,8 +374,7 @@ class Release(Record):
             if altered:
                 raise RecordError("this release record was altered since it was saved; take another copy of it")
         except ValueError as error:
-            words = "".join(c if c.isprintable() else " " for c in str(error))
-            raise RecordError(f"{path}: {words[:600]}") from None
+            raise RecordError(printable(f"{path}: {str(error)[:600]}")) from None
         return release
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import printable
 from ..files import Dataset
 from ..regions import Ball, Ellipsoid
 from ..spaces.base import Array, Points, Space
@@ -41,7 +42,8 @@ def against(region: Ball | Ellipsoid, data: Dataset) -> list[str]:
     if not far:
         farthest = ", ".join(f"{data.where(row)} ({away[row]:.3g})" for row in order[:3].tolist())
         lines.append(f"no record lies far from the others; the farthest: {farthest}")
-    return lines + (_landmarks(space, center, data, away) if data.kind == "landmarks" else [])
+    lines += _landmarks(space, center, data, away) if data.kind == "landmarks" else []
+    return [printable(line) for line in lines]
 
 
 def _landmarks(space: Space, center: Points, data: Dataset, away: Array) -> list[str]:

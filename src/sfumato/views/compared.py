@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..errors import printable
 from ..release import write_atomically
 from . import view_of
 from .base import Links
@@ -35,7 +36,7 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
     (one, first), (two, second), *more = comparison.groups.items()
     difference = comparison.difference()
     view = view_of(first).named(channels, first)
-    drawn = view.draw_pair({one: first, two: second}, difference.chart_radius, links)
+    drawn = view.draw_pair({printable(one): first, printable(two): second}, difference.chart_radius, links)
     others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
     promised = f"ε = {comparison.epsilon:g} for all groups together; n = {first.n} and {second.n}"
     return captioned(drawn, [difference.words, promised, *others])
@@ -44,10 +45,8 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
 def comparison_in_words(comparison: Comparison) -> str:
     """What the picture of a comparison shows, for those who do not see it."""
     (one, first), (two, _), *_ = comparison.groups.items()
-    things = view_of(first).things(first)
-    return (
-        f"The released means of {one} and {two}, {things}, over or beside each other. {comparison.difference().words}"
-    )
+    both = printable(f"{one} and {two}, {view_of(first).things(first)}")
+    return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 
 def plot_comparison(
@@ -72,7 +71,7 @@ def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
         away = "" if space is None else f"{float(space.distance(*space.validate([one.value, two.value]))):.4g}"
         rows.append(
             (
-                f"{found.first}, {found.second}",
+                printable(f"{found.first}, {found.second}"),
                 away,
                 found.p.removeprefix("p ").removeprefix("= "),
                 "differ" if found.differs else "may be the same",

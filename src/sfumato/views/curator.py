@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import printable
 from ..files import Dataset
 from ..files.missing import remarks
 from ..regions import Ball, Ellipsoid, Region
@@ -100,21 +101,21 @@ def inspection_in_words(data: Dataset, space: Space, facts: dict[str, Any]) -> s
     more = facts["bad_records"] - len(facts["bad"])
     shape = " x ".join(map(str, facts["shape"]))
     held = data.contents if data.kind == "landmarks" else f"{len(data)} records, {data.kind} of shape {shape}"
-    return "\n".join(
-        [
-            "For the curator's eyes: not private.\n",
-            f"{data.path}: {data.format}, {held}",
-            f"The points are {data.source}, as for {space}",
-            f"Columns beside the points: {', '.join(data.labels) or 'none'}",
-            f"Bad records: {facts['bad_records'] or 'none'}",
-            *(f"  {data.where(row)}: {reason}" for row, reason in facts["bad"].items()),
-            *([f"  and {more} more"] if more else []),
-            *(f"To look at: {line}" for line in facts["remarks"]),
-            *(
-                f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
-                f"--unit '{RECORD}' if not"
-                for column, held in repeated_labels(data.labels).items()
-            ),
-            *([f"{facts['exact_copies']} records are exact copies of others"] if facts["exact_copies"] else []),
-        ]
-    )
+    lines = [
+        "For the curator's eyes: not private.",
+        "",
+        f"{data.path}: {data.format}, {held}",
+        f"The points are {data.source}, as for {space}",
+        f"Columns beside the points: {', '.join(data.labels) or 'none'}",
+        f"Bad records: {facts['bad_records'] or 'none'}",
+        *(f"  {data.where(row)}: {reason}" for row, reason in facts["bad"].items()),
+        *([f"  and {more} more"] if more else []),
+        *(f"To look at: {line}" for line in facts["remarks"]),
+        *(
+            f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
+            f"--unit '{RECORD}' if not"
+            for column, held in repeated_labels(data.labels).items()
+        ),
+        *([f"{facts['exact_copies']} records are exact copies of others"] if facts["exact_copies"] else []),
+    ]
+    return "\n".join(map(printable, lines))

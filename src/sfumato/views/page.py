@@ -7,8 +7,15 @@ import json
 import re
 from collections.abc import Sequence
 from hashlib import sha256
-from html import escape
+from html import escape as html_escape
 from typing import NamedTuple
+
+from ..errors import printable
+
+
+def escape(text: str) -> str:
+    """Text as HTML and SVG may hold it: without signs of theirs, and without control characters."""
+    return html_escape(printable(text, "\n"))
 
 
 class Code(str):
@@ -100,7 +107,7 @@ class Listing(NamedTuple):
         return f"<pre>{escape(self.text)}</pre>"
 
     def markdown(self, image: str) -> str:
-        return f"```\n{self.text}\n```"
+        return f"```\n{printable(self.text, chr(10))}\n```"
 
 
 Block = Paragraph | Points | Grid | Picture | Turning | Listing
@@ -117,8 +124,8 @@ def _html(text: str) -> str:
 def _markdown(text: str) -> str:
     """Text in which no sign means anything to Markdown, on one line."""
     if isinstance(text, Code):
-        return f"`{text}`"
-    return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", " ".join(text.split()))
+        return f"`{printable(text)}`"
+    return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", printable(" ".join(text.split())))
 
 
 def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:

@@ -6,7 +6,6 @@ import io
 import os
 import re
 from collections.abc import Sequence
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +15,7 @@ from ..release import Release, write_atomically
 from . import view_of
 from .base import Links, error_or_none, public_ball
 from .figures import balanced, name_of
+from .page import escape
 from .words import frozen
 
 if TYPE_CHECKING:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..bounds import bounds_of, has_bounds
+from ..errors import printable
 from ..release.record import GROUPED
 from ..release.scalars import VARIANCE, scalar_of
 
@@ -32,8 +33,8 @@ def describe(release: Release) -> str:
     notes = "".join(f"{line}\n" for line in of_chart(release))
     notes += "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
     notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
-    return (
-        f"Released: {what(release, f'units ({g.unit})')}{place}. {first(release)}.\n"
+    words = (
+        f"Released: {what(release, f'units ({printable(g.unit)})')}{place}. {first(release)}.\n"
         f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
         f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
         f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
@@ -42,6 +43,7 @@ def describe(release: Release) -> str:
         f"{r.calibration.formula}; {r.sampler}; randomness from {r.generator}; rounded to a public lattice "
         f"of spacing {r.lattice_spacing:g}. {rounding(release)} {clock(g.clock_delta)}"
     )
+    return printable(words, "\n")
 
 
 def in_words(value: Any) -> str:
