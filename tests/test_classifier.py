@@ -182,7 +182,8 @@ def test_designs_that_have_no_price_and_useless_releases_are_refused(rng, tmp_pa
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "matrices")
     X, y, people = study(rng, people=20, trials=1)
     with pytest.raises(
-        sf.Refusal, match=r"longer than what it is added to.*units or as much more epsilon.*Nothing was spent"
+        sf.Refusal,
+        match=r"exceed the largest possible class difference.*units or as much more epsilon.*Nothing was spent",
     ):
         model(budget=ledger).fit(X, y, unit=people)
     with pytest.raises(sf.Refusal, match="several classes but not of all"):
