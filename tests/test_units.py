@@ -305,3 +305,14 @@ def test_nobodys_records_make_a_release_of_people_fail(height, rng):
     points[0] = np.diag([10.0**height, 1.0])
     ball = sf.Ball(space, 2 * np.eye(2), radius=80.0)
     assert np.isfinite(reduce_to_units(ball, ball.clip(space.validate(points)), np.arange(400) // 20)).all()
+
+
+def test_a_person_whose_records_are_as_far_as_numbers_go_has_a_mean():
+    """The sum of such records overflowed, and a warning told of it."""
+    region = sf.Ellipsoid(sf.Euclidean(dim=2), np.zeros(2), axes=np.ones(2))
+    for sign in (1, -1):
+        points = np.array([[1.7e308, 0.1], [sign * 1.7e308, 0.3], [0.2, 0.2]])
+        found = reduce_to_units(region, points, ["a", "a", "b"])
+        assert np.isfinite(found).all()
+        assert np.allclose(found[:, 1], 0.2)
+        assert (found[0, 0] == 0) == (sign == -1)
