@@ -354,3 +354,19 @@ def test_a_folder_of_matrices_needs_no_size(tmp_path):
     )  # five of something else
     with pytest.raises(sf.FileError, match=r"say how many rows a matrix has \(--size\)"):
         sf.read(tmp_path, sf.Correlation)
+
+
+@pytest.mark.parametrize("size", [2, 3])
+def test_logarithms_exist_as_far_as_numbers_go(size, rng):
+    """Of the largest matrices they warned of an overflow, and of the smallest none was found: an error without a row."""
+    space, shape = sf.SPD(size, metric="log-euclidean"), np.eye(size) + 0.2
+    units = space.validate([factor * shape for factor in (1e307, 1.0, 1e-300)])
+    for far, log_factor in zip(units[[0, 2]], (307 * np.log(10), -300 * np.log(10)), strict=True):
+        assert np.allclose(far[:size] - units[1][:size], log_factor, rtol=1e-13)
+        assert np.allclose(far[size:], units[1][size:], atol=1e-12)
+    spread = [np.diag(np.append(1.7e308, np.full(size - 1, 5e-324))), np.diag(10.0 ** np.linspace(300, -300, size))]
+    subnormal = [k * 5e-324 * np.eye(size) for k in (1, 2, 3)]
+    assert np.isfinite(space.validate([*spread, *subnormal])).all()
+    for _ in range(100):
+        matrix = 5e-324 * np.round(rng.uniform(1, 9) * shape)
+        assert np.isfinite(space.diagnose(matrix[None])[0]).all()

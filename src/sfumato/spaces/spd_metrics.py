@@ -24,6 +24,7 @@ from .spd import (
 
 LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows
 FLOOR = 64 * np.finfo(float).eps  # times the size: what is added to a diagonal where a matrix is nearly singular
+TINY = 1e-290  # a level that is above that of any subnormal number, also times FLOOR
 WIDE = 1e4  # condition number from which on eigenvalues are taken from the Cholesky factor
 NEAR = 0.5  # largest relative change of a matrix for which differences are taken before roots
 
@@ -242,7 +243,7 @@ def _factor(matrices: Points) -> Points:
     try:
         return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
-        return np.linalg.cholesky(_raised(matrices, _not_definite(matrices)))
+        return np.linalg.cholesky(_raised(matrices, _not_definite(matrices), TINY))
 
 
 def _not_definite(matrices: Points) -> NDArray[np.bool_]:
@@ -283,6 +284,11 @@ def _definite(matrices: Points, level: Array | float = 0.0) -> Points:
 
 def _log(matrices: Points) -> Points:
     """Matrix logarithms.  Of a wide spectrum, from singular values of Cholesky factors: they keep twice as many digits."""
+    # Log(2^e·A) = e·log 2·I + Log A: with such a power of matrices that are extreme, nothing overflows
+    powers = np.frexp(np.diagonal(matrices, axis1=1, axis2=2))[1]
+    middle = powers.mean(axis=1).astype(np.intc)
+    power = np.maximum(np.where(np.abs(middle) > 500, middle, 0), powers.max(axis=1) - 1000)[:, None, None]
+    matrices = np.ldexp(matrices, -power)
     eigenvalues, turn = np.linalg.eigh(matrices)
     wide = ~(eigenvalues[:, 0] * WIDE > eigenvalues[:, -1])
     logarithms = np.log(_positive(eigenvalues))
@@ -290,7 +296,10 @@ def _log(matrices: Points) -> Points:
         turn[wide], roots, _ = np.linalg.svd(_factor(matrices[wide]))
         logarithms[wide] = 2 * np.log(np.maximum(roots, 1e-100 * roots[:, :1]))
     found = _rebuild(turn, logarithms)
-    return _symmetric(found) if matrices.shape[-1] != 2 else np.where(wide[:, None, None], found, _matrix_log(matrices))
+    found = (
+        _symmetric(found) if matrices.shape[-1] != 2 else np.where(wide[:, None, None], found, _matrix_log(matrices))
+    )
+    return np.asarray(found + power * np.log(2) * np.eye(matrices.shape[-1]))
 
 
 METRICS.update({kind.name: kind for kind in (LogEuclidean, LogCholesky, BuresWasserstein)})
