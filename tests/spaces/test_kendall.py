@@ -277,3 +277,9 @@ def test_the_family_is_closed():
             sf.SizeAndShape.shaped(shape)
     with pytest.raises(ValueError, match="--size does not go with"):
         sf.SizeAndShape.sized(size=3)
+
+
+def test_landmarks_as_far_as_numbers_go_are_named_without_a_warning():
+    space = sf.SizeAndShape(4, dim=2)
+    far = 1.7e308 * np.array([[1.0, 1.0], [-1.0, 1.0], [-1.0, -1.0], [1.0, -1.0]])
+    assert "measure in another unit" in space.diagnose(far[None])[1][0]

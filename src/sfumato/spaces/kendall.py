@@ -82,7 +82,7 @@ class Landmarks(Space):
             )  # again, where it was far from the middle
             made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
         else:
-            for row in np.flatnonzero(~((largest < LARGEST) & (largest * size > SMALLEST))):
+            for row in np.flatnonzero(~((largest < LARGEST) & (np.minimum(largest, LARGEST) * size > SMALLEST))):
                 far = f"has coordinates of {largest[row]:.3g}: only sizes between {SMALLEST:g} and {LARGEST:g} can be"
                 reasons.setdefault(int(row), f"{far} computed with; measure in another unit")
             made = _centred(made) * unit
