@@ -1,6 +1,7 @@
 """Releases by chart: the proof's assumptions under attack, the error, the look, what is refused."""
 
 import re
+import warnings
 from fractions import Fraction
 
 import numpy as np
@@ -341,3 +342,11 @@ def test_a_ball_in_place_of_a_look_clips_too(rng):
     assert isinstance(choose(Problem(sketch, 1000, PureDP(1.0))).problem.region, sf.Ball)
     release = sf.private_mean(points, sketch, 1.0)
     assert np.linalg.norm(release.raw) < 2 * sketch.radius
+
+
+def test_noise_that_leads_beyond_all_numbers_gives_the_centre_and_no_warning():
+    plan = sf.TangentKNorm(sf.Ellipsoid(sf.SPD(2), np.eye(2), [1.0, 1.0]), epsilon=1.0).plan(1)
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert plan._value(np.array([1e4, 0.0, 0.0])).tolist() == np.eye(2).tolist()
+    assert not heard

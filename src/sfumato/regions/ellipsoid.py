@@ -297,7 +297,8 @@ def point_or_center(space: Space, center: Points, tangent: Array) -> Array:
     """
     shown = space.present(center)
     try:
-        found = space.present(space.exp(center, space.from_coordinates(center, tangent)))
+        with np.errstate(all="ignore"):  # noise can lead so far that numbers overflow
+            found = space.present(space.exp(center, space.from_coordinates(center, tangent)))
     except Exception:  # whatever a user's exp raises
         return shown
     return found if found.shape == shown.shape and np.isfinite(found).all() else shown
