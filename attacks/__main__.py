@@ -41,7 +41,7 @@ def in_module(name: str) -> Section:
 SECTIONS: dict[str, Section] = {
     name: in_module(name)
     for name in (
-        "randomness", "faults", "fuzz", "bits", "clock", "published", "joint", "draws", "solver", "adversary",
+        "randomness", "faults", "fuzz", "bits", "clock", "published", "joint", "replay", "draws", "solver", "adversary",
     )
 }  # fmt: skip
 

@@ -1,0 +1,672 @@
+"""``python -m attacks --only replay``: public functions run again on a neighbour's data, with the same random outcomes.
+
+A release is run on D with outcomes that the attacker chooses, then on a neighbour D′, forced to the same outcomes.  Each
+random primitive tells its law, which is computed here by formulas of its own: the log ratio of all of them together is the
+exact loss of that output, and must be at most ε.  Both results must be the same as documents, as what differs did not come
+from the noise; and no record may cause an error after the charge, or a warning.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import tempfile
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from functools import cache, cached_property, partial
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+
+import sfumato as sf
+from attacks import Broken, require
+from attacks.arenas import SPACES, ball_on
+from attacks.checks import Case, Found, Settings, seed_of
+from sfumato.findings import classes
+from sfumato.mechanisms import composed, find, inference, plan
+from sfumato.mechanisms.find import Finder
+from sfumato.mechanisms.inference import InferencePlan
+from sfumato.mechanisms.look import LookPlan
+from sfumato.mechanisms.tangent import TangentKNorm, TangentPlan
+from sfumato.regions import Ball, Ellipsoid
+from sfumato.spaces.base import Array
+
+EPSILONS = (0.1, 1.0, 8.0)
+COUNTS = (1, 2, 5, 20)  # of units
+SLACK = 1e-9  # rounding of the laws in doubles, as a share of ε and as a loss
+NEVER = 1 << 30  # the place of a search that no candidate ends
+
+
+# -- laws ------------------------------------------------------------------------------------------------------------------
+class Law(ABC):
+    """What is known, given the data, of an outcome before it is drawn."""
+
+    @abstractmethod
+    def drawn(self, rng: np.random.Generator) -> Any:
+        """Return some outcome."""
+
+    @abstractmethod
+    def log(self, outcome: Any) -> float:
+        """Return the logarithm of the probability or density of an outcome."""
+
+    @abstractmethod
+    def telling(self, other: Any, rng: np.random.Generator) -> Any:
+        """Return an outcome that is as much more likely here than by the law of a neighbour as any."""
+
+
+@dataclass(frozen=True)
+class Place(Law):
+    """A point of R^p with density ∝ exp(−‖x − mean‖/σ), before it is rounded to the lattice."""
+
+    mean: Array
+    sigma: float
+
+    def drawn(self, rng: np.random.Generator) -> Array:
+        """Return the public origin, which any data may give, or a point near or far."""
+        return float(rng.random() < 0.75) * self._beyond(rng.standard_normal(len(self.mean)), rng)
+
+    def log(self, outcome: Array) -> float:
+        return -float(np.linalg.norm(outcome - self.mean)) / self.sigma - len(self.mean) * math.log(self.sigma)
+
+    def telling(self, other: Place, rng: np.random.Generator) -> Array:
+        apart = self.mean - other.mean
+        return self._beyond(apart, rng) if apart.any() else self.drawn(rng)
+
+    def _beyond(self, direction: Array, rng: np.random.Generator) -> Array:
+        length = self.sigma * rng.standard_gamma(len(self.mean)) * rng.choice([1.0, 30.0])
+        return np.asarray(self.mean + length * direction / np.linalg.norm(direction))
+
+
+@dataclass(frozen=True)
+class Whole(Law):
+    """A whole number with probability ∝ exp(−|k − total|/scale)."""
+
+    total: int
+    scale: Fraction
+
+    def drawn(self, rng: np.random.Generator) -> int:
+        return self.total + round(float(self.scale) * rng.laplace())
+
+    def log(self, outcome: int) -> float:
+        return math.log(math.tanh(1 / (2 * self.scale))) - float(abs(outcome - self.total) / self.scale)
+
+    def telling(self, other: Whole, rng: np.random.Generator) -> int:
+        sign = 1 if self.total > other.total else -1
+        return self.total + sign * abs(self.drawn(rng) - self.total)
+
+
+class Finite(Law):
+    """One of a few outcomes."""
+
+    @property
+    @abstractmethod
+    def outcomes(self) -> Sequence[Any]:
+        """Return all of them."""
+
+    def drawn(self, rng: np.random.Generator) -> Any:
+        return self.outcomes[int(rng.integers(len(self.outcomes)))]
+
+    def telling(self, other: Law, rng: np.random.Generator) -> Any:
+        return max(self.outcomes, key=lambda outcome: self.log(outcome) - other.log(outcome))
+
+
+@dataclass(frozen=True)
+class Above(Finite):
+    """Whether a length with Laplace noise of a width is above a limit."""
+
+    length: float
+    limit: float
+    width: float
+    outcomes = (False, True)
+
+    def log(self, outcome: bool) -> float:
+        room = (self.limit - self.length) / self.width
+        rare = -abs(room) - math.log(2)
+        return rare if outcome is (room >= 0) else math.log1p(-math.exp(rare))
+
+
+@dataclass(frozen=True)
+class Pick(Finite):
+    """A place, with probability ∝ b^loss, b the first multiple of 2⁻¹⁶ above e^(−rate); losses beyond 60/rate count as that."""
+
+    losses: tuple[int, ...]
+    rate: float
+
+    @property
+    def outcomes(self) -> range:
+        return range(len(self.losses))
+
+    @cached_property
+    def logs(self) -> Array:
+        base = min(1.0, (math.floor(math.exp(-self.rate) * 2**16) + 1) / 2**16)
+        weights = np.minimum(self.losses, math.ceil(60 / self.rate)) * math.log(base)
+        return np.asarray(weights - np.logaddexp.reduce(weights))
+
+    def log(self, outcome: int) -> float:
+        return float(self.logs[outcome])
+
+
+@dataclass(frozen=True)
+class Stop(Finite):
+    """The first of some counts that is, with noise, at least a limit with noise of its own, both on whole numbers."""
+
+    limit: int
+    scale: Fraction
+    counts: list[int] = field(default_factory=list)
+
+    @property
+    def outcomes(self) -> list[int]:
+        return [*range(len(self.counts)), NEVER]
+
+    def drawn(self, rng: np.random.Generator) -> int:
+        """Return that none is: so all counts are seen."""
+        return NEVER
+
+    @cached_property
+    def logs(self) -> list[float]:
+        """Return the logarithm of the probability of each outcome: the sum over all values of the noise of the limit."""
+        rate = float(1 / self.scale)
+        reach = math.ceil(60 / rate) + max(abs(count - self.limit) for count in self.counts)
+        noise = np.arange(-reach, reach + 1.0)
+        going = math.log(math.tanh(rate / 2)) - rate * np.abs(noise)
+        found = []
+        for count in self.counts:
+            short = self.limit + noise - count  # what the noise of the count must reach
+            rare = -rate * np.where(short > 0, short, 1 - short) - math.log1p(math.exp(-rate))
+            likely = np.log1p(-np.exp(rare))
+            found.append(float(np.logaddexp.reduce(going + np.where(short > 0, rare, likely))))
+            going = going + np.where(short > 0, likely, rare)
+        return [*found, float(np.logaddexp.reduce(going))]
+
+    def log(self, outcome: int) -> float:
+        return self.logs[min(outcome, len(self.counts))]
+
+
+# -- what is forced --------------------------------------------------------------------------------------------------------
+@dataclass
+class Tape:
+    """The laws that a run came by and their outcomes: those of the script, then others."""
+
+    script: Sequence[Any]
+    rng: np.random.Generator
+    laws: list[Law] = field(default_factory=list)
+    outcomes: list[Any] = field(default_factory=list)
+
+    def take(self, law: Law) -> Any:
+        """Note a law; return its outcome."""
+        done = len(self.laws)
+        self.laws.append(law)
+        self.outcomes.append(self.script[done] if done < len(self.script) else law.drawn(self.rng))
+        return self.outcomes[-1]
+
+
+@dataclass(frozen=True)
+class Noise:
+    """Noise on whole numbers, which is drawn when it is known what it is added to."""
+
+    tape: Tape
+    scale: Fraction
+
+    def __radd__(self, total: int) -> Any:
+        return self.tape.take(Whole(total, self.scale))
+
+
+@dataclass
+class Hidden:
+    """A whole number with noise that is never shown, but only compared with others of its kind."""
+
+    tape: Tape
+    scale: Fraction
+    value: int = 0
+    stop: Stop | None = None
+    place: int = NEVER
+
+    def __radd__(self, value: int) -> Hidden:
+        return Hidden(self.tape, self.scale, value)
+
+    def __ge__(self, limit: Hidden) -> bool:
+        require(self.scale == limit.scale, "counts and their limit have noise of different scales")
+        if limit.stop is None:
+            limit.stop = Stop(limit.value, limit.scale)
+            limit.place = self.tape.take(limit.stop)
+        limit.stop.counts.append(self.value)
+        return len(limit.stop.counts) - 1 == limit.place
+
+
+class NoGenerator:
+    """What stands where a generator would: any randomness that the table does not know is an error."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise Broken(f"the replay does not know what draws by {name!r}: name it in attacks.replay.primitives")
+
+
+def primitives(tape: Tape) -> list[tuple[Any, str, Any]]:
+    """Return every random primitive of a release: where it is found, by which name, and what takes its outcome from the tape.
+
+    This table is all that knows where randomness is: what is moved in the package is moved here.
+    """
+
+    def lattice_point(plan: TangentPlan, mean: Sequence[Fraction], _: Any) -> Array:
+        place = tape.take(Place(np.array([float(x) for x in mean]), plan.scale.sigma))
+        return np.asarray(np.rint(place / plan.spacing) * plan.spacing)
+
+    def falls_back(plan: LookPlan, lost: list[Fraction], _: Any) -> bool:
+        length = math.sqrt(sum(x * x for x in lost)) * plan.look.ball.radius
+        return bool(tape.take(Above(length, plan.limit, plan.width)))
+
+    return [
+        (TangentPlan, "lattice_point", lattice_point),
+        (LookPlan, "falls_back", falls_back),
+        (inference, "discrete_laplace", lambda scale, _: Noise(tape, scale)),
+        (find, "discrete_laplace", lambda scale, _: Hidden(tape, scale)),
+        (classes, "exponential_choice", lambda losses, rate, _: tape.take(Pick(tuple(losses), rate))),
+        *((module, "secure_generator", NoGenerator) for module in (plan, composed, find, classes)),
+    ]
+
+
+@contextmanager
+def replaced(rows: Iterable[tuple[Any, str, Any]]) -> Iterator[None]:
+    """Put other things in the place of some, and all back at the end."""
+    with ExitStack() as stack:
+        for where, name, other in rows:
+            stack.enter_context(patch.object(where, name, other))
+        yield
+
+
+# -- one run, and two ------------------------------------------------------------------------------------------------------
+@dataclass
+class Purse:
+    """A budget that notes what it is charged for."""
+
+    charges: list[Any] = field(default_factory=list)
+
+    def charge(self, epsilon: float, about: Mapping[str, Any], /) -> None:
+        self.charges.append([epsilon, about])
+
+
+Make = Callable[[Any, Purse], Any]
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a run shows, as text, and the laws and outcomes behind it."""
+
+    shown: str
+    tape: Tape
+
+
+def timeless(item: Any) -> Any:
+    """Return a document without times, and without sums over them."""
+    if isinstance(item, dict):
+        return {key: timeless(value) for key, value in item.items() if key not in ("time", "sha256")}
+    return [timeless(value) for value in item] if isinstance(item, list | tuple) else item
+
+
+def document(found: Any) -> Any:
+    """Return all that a public function gave out: numbers and words."""
+    if isinstance(found, tuple):
+        return [document(part) for part in found]
+    if isinstance(found, sf.PrivateMDM):
+        return [document(found.release_), found.covmeans_.tolist()]
+    if isinstance(found, Ball):
+        return [found.space.present(found.center).tolist(), found.radius, repr(found)]
+    words = found.describe() if not isinstance(found, sf.Comparison) and hasattr(found, "describe") else ""
+    return [json.loads(found.to_json()) if isinstance(found, sf.Release) else found.document(), words]
+
+
+def ran(make: Make, data: Any, script: Sequence[Any], rng: np.random.Generator) -> Ran:
+    """Run a release with the outcomes of a script; Broken by an error after the charge, a NaN, or a warning of NumPy's."""
+    tape, purse = Tape(script, rng), Purse()
+    with replaced(primitives(tape)), warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            given = timeless(document(make(data, purse)))
+        except Broken:
+            raise
+        except Exception as error:  # before the charge a refusal, which is compared with that of the neighbour
+            require(not purse.charges, f"{type(error).__name__} after the charge: {error}")
+            given = f"{type(error).__name__}: {error}"
+    said = [f"{one.category.__name__}: {one.message}" for one in heard]
+    for words in said:
+        require(not words.startswith("RuntimeWarning"), words)
+    shown = json.dumps([given, timeless(purse.charges), said], indent=0)
+    require("NaN" not in shown, "a NaN is released")
+    return Ran(shown, tape)
+
+
+def difference(first: str, second: str) -> str:
+    """Return the first line in which two texts differ."""
+    pairs = zip_longest(first.splitlines(), second.splitlines(), fillvalue="nothing")
+    return next((f"{one[:200]} / {two[:200]}" for one, two in pairs if one != two), "")
+
+
+def loss(make: Make, data: Any, neighbour: Any, rng: np.random.Generator) -> float:
+    """Return the loss of one output, each of its outcomes in turn as telling as it can be; Broken by what differs beside it."""
+    script: list[Any] = []
+    while True:
+        one = ran(make, data, script, rng)
+        two = ran(make, neighbour, one.tape.outcomes, rng)
+        kinds = [[type(law).__name__ for law in side.tape.laws] for side in (one, two)]
+        require(kinds[0] == kinds[1], f"neighbours take different paths: {kinds[0]} / {kinds[1]}")
+        require(one.shown == two.shown, f"neighbours differ beside the noise: {difference(one.shown, two.shown)}")
+        pairs, done = list(zip(one.tape.laws, two.tape.laws, strict=True)), len(script)
+        if done == len(pairs):
+            return sum(a.log(x) - b.log(x) for (a, b), x in zip(pairs, script, strict=True))
+        script = [*one.tape.outcomes[:done], pairs[done][0].telling(pairs[done][1], rng)]
+
+
+# -- neighbours ------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Data:
+    """Records with, for each, whose it is (None: each is a unit) and its public group."""
+
+    points: Array
+    unit: Any
+    group: Array
+
+
+def hostile(ball: Ball, rng: np.random.Generator) -> Array:
+    """Return valid records as users write them: at the centre and nearly there, at the ends of a line through it and beyond;
+    and those multiplied by numbers as large and as small as there are, where the space has such points."""
+    space, center = ball.space, ball.center
+    along = space.random_directions(center, 1, rng)
+    steps = np.array([0.0, 1e-300, 0.5, 1.0, -1.0, 2.5, -2.5]).reshape(-1, *(1,) * len(space.point_shape))
+    near = space.present(space.exp(center, ball.radius * steps * along))
+    with np.errstate(over="ignore"):
+        sizes = [size * near[3] for size in (-1.0, 1e300, -1e300, 1e-300, 5e-324, 1.7e308, -1.7e308)]
+    apart = [np.diag([1e300, 1e-300])] if near[0].shape == (2, 2) else []
+    tried = np.concatenate([near, [one for one in (*sizes, *apart) if np.isfinite(one).all()]])
+    return np.asarray(np.delete(tried, list(space.diagnose(tried)[1]), axis=0))
+
+
+def neighbours(ball: Ball, n: int, rng: np.random.Generator, both: bool = False) -> tuple[Data, Data]:
+    """Return data sets of n units that differ in all records of one.  Units are in one of two groups, or in both."""
+    space, known = ball.space, hostile(ball, rng)
+    spread = space.present(space.random_points(ball.center, 1.5 * ball.radius, n, rng))
+    ends = known[np.arange(n) % 2 + 3]
+    same = np.repeat(known[rng.integers(len(known), size=1)], n, axis=0)
+    others = (spread, ends, same, known[rng.integers(len(known), size=n)])[rng.integers(4)]
+    labelled = both or bool(rng.random() < 0.5)
+
+    def records(last: Array | None, i: int) -> list[tuple[Array, str, int]]:
+        groups = [0, 1] if both else [i % 2]
+        groups += [groups[0]] * int(rng.integers(3)) * labelled
+        name = ("{0}", " {0}", "{0} ", "\uff30{1}")[rng.integers(4)].format(f"P{i}", i)
+        return [(others[i] if last is None else last[rng.integers(len(last))], name, group) for group in groups]
+
+    shared = [record for i in range(n - 1) for record in records(None, i)]
+    across = bool(rng.random() < 0.5)  # from beyond one edge to beyond the other, or from any record to any
+    found = []
+    for end in (known[5:6], known[6:7]):
+        points, names, groups = zip(*shared, *records(end if across else known, n - 1), strict=True)
+        order = rng.permutation(len(points)) if labelled else np.arange(len(points))
+        unit = np.array(names)[order] if labelled else None
+        found.append(Data(np.array(points)[order], unit, np.array(groups)[order]))
+    return found[0], found[1]
+
+
+# -- releases --------------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True)
+class Tried:
+    """A release of neighbours' data at an ε."""
+
+    make: Make
+    first: Any
+    second: Any
+    epsilon: float
+
+    def loss(self, rng: np.random.Generator) -> float:
+        """Return the larger loss of both directions over ε."""
+        ways = (self.first, self.second), (self.second, self.first)
+        return max(loss(self.make, *way, rng) - SLACK for way in ways) / self.epsilon
+
+
+Try = Callable[[np.random.Generator, float], Tried]
+
+
+def some_ball(rng: np.random.Generator) -> Ball:
+    """Return a ball of some kind of space, small or wide."""
+    ball = ball_on(list(SPACES)[rng.integers(len(SPACES))])
+    return Ball(ball.space, ball.space.present(ball.center), ball.radius * rng.choice([1.0, 1.0, 2.5]))
+
+
+def in_a_ball(
+    release: Callable[[Ball, Data, float, dict[str, Any]], Any], counts: Sequence[int] = COUNTS, both: bool = False
+) -> Try:
+    """Return how a release in a ball is tried: on some space, with some number of units."""
+
+    def tried(rng: np.random.Generator, epsilon: float) -> Tried:
+        ball = some_ball(rng)
+
+        def make(data: Data, purse: Purse) -> Any:
+            return release(ball, data, epsilon, {"unit": data.unit, "budget": purse})
+
+        return Tried(make, *neighbours(ball, int(rng.choice(counts)), rng, both), epsilon)
+
+    return tried
+
+
+def ellipsoid(ball: Ball) -> Ellipsoid:
+    """Return an ellipsoid in a ball, of two directions at most."""
+    axes = [ball.radius, ball.radius / 3][: ball.space.dim]
+    return Ellipsoid(ball.space, ball.space.present(ball.center), axes)
+
+
+def mean(chosen: Callable[[Ball], dict[str, Any]], **options: Any) -> Try:
+    """Return how a mean is tried, with a region or a prior made from a ball."""
+    return in_a_ball(
+        lambda ball, data, epsilon, common: sf.private_mean(
+            data.points, epsilon=epsilon, allow_useless=True, **chosen(ball), **options, **common
+        )
+    )
+
+
+@cache
+def public_mean(ball: Ball) -> sf.Release:
+    """Return a released mean that does not depend on anybody's data."""
+    with replaced(primitives(Tape([], np.random.default_rng(0)))):
+        return sf.private_mean(ball.space.present(ball.center)[None], ball, 1.0, "tangent", allow_useless=True)
+
+
+def mdm(ball: Ball, data: Data, epsilon: float, common: dict[str, Any]) -> Any:
+    """Return a fitted classifier."""
+    common = common if common["unit"] is not None else {"budget": common["budget"]}
+    return sf.PrivateMDM(region=ball, epsilon=epsilon, allow_useless=True, **common).fit(data.points, data.group)
+
+
+def look(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try a look at whether a public sample fits, on records of which some do not."""
+    n, dim = int(rng.choice([30, 400])), 12
+    sample = np.random.default_rng(0).normal(size=(60, dim)) / np.arange(1, dim + 1) ** 2
+    sketch = Ellipsoid.from_sample(sf.Euclidean(dim=dim), sample)
+    points = np.where(np.arange(n)[:, None] < rng.integers(n), 9.0 * np.eye(dim)[-1], 0.0)
+    across = rng.choice([0.0, 1e300, 9.0]) * np.eye(dim)[0] + 9.0 * np.eye(dim)[-1]
+    sides = [np.append(points[1:], end[None], axis=0) for end in (across, -across)]
+
+    def make(data: Array, purse: Purse) -> Any:
+        return sf.private_mean(data, sketch, epsilon, inference=rest, budget=purse, allow_useless=True)
+
+    rest = float(rng.choice([0.0, 0.1]))
+    return Tried(make, sides[0], sides[1], epsilon)
+
+
+def size(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try sizes of landmarks, of which one is as small or as large as there are."""
+    landmarks = rng.normal(size=(int(rng.choice(COUNTS)), 4, 2))
+    sides = [np.append(landmarks[1:], far * landmarks[:1], axis=0) for far in rng.choice([0.0, 1e-300, 1.0, 1e150], 2)]
+
+    def make(data: Array, purse: Purse) -> Any:
+        return sf.private_size(data, 0.5, 4.0, epsilon, inference=0.2, budget=purse)
+
+    return Tried(make, sides[0], sides[1], epsilon)
+
+
+LINE = Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+SPELLINGS = {  # of two people, the first of whom has three records
+    "text": np.array(["A", "A ", "\uff21", "B"]),
+    "bytes": np.array([b"A", b"A ", b" A", b"B"]),
+    "bytes and text": np.array([b"A", "A", "A ", b"B"], dtype=object),
+    "numbers": np.array([1, 1.0, np.int64(1), 2], dtype=object),
+    "numbers and text": np.array([1, "1", "1 ", 2], dtype=object),
+}
+
+
+def one_person(unit: Any, rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try the mean of two people, of whom the first goes from one end to the other with all records."""
+
+    def make(data: Array, purse: Purse) -> Any:
+        return sf.private_mean(data, LINE, epsilon, "tangent", unit=unit, budget=purse, allow_useless=True)
+
+    return Tried(make, np.array([[1.0]] * 3 + [[0.0]]), np.array([[-1.0]] * 3 + [[0.0]]), epsilon)
+
+
+def files(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try the mean of people whose records are in two files, where labels are numbers in one and text in the other."""
+
+    def make(data: Array, purse: Purse) -> Any:
+        with tempfile.TemporaryDirectory() as folder:
+            paths = [Path(folder, name) for name in ("first.csv", "second.csv")]
+            for path, names, rows in zip(paths, (("1", "2"), (" 1", "S3")), (data[:2], data[2:]), strict=True):
+                lines = (f"{name},{x!r},0.0" for name, x in zip(names, rows.tolist(), strict=True))
+                path.write_text("\n".join(["subject,x,y", *lines]))
+            found = sf.read(paths, plane.space)
+        labels = found.labels["subject"]
+        return sf.private_mean(found, plane, epsilon, "tangent", unit=labels, budget=purse, allow_useless=True)
+
+    plane = Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0)
+    far = rng.choice([1.0, 1e300, 1.7e308])
+    return Tried(make, np.array([far, 0.0, far, 0.0]), np.array([-far, 0.0, -far, 0.0]), epsilon)
+
+
+TRIES: dict[str, Try] = {
+    "mean by chart": mean(lambda ball: {"region": ball, "mechanism": "tangent"}),
+    "mean by chart, with its spread": mean(lambda ball: {"region": ball, "mechanism": "tangent"}, inference=0.5),
+    "mean in an ellipsoid": mean(lambda ball: {"region": ellipsoid(ball)}),
+    "mean in two steps": mean(lambda ball: {"region": ball}, steps=2),
+    "mean in two steps in an ellipsoid, with its spread": mean(
+        lambda ball: {"region": ellipsoid(ball)}, steps=2, inference=0.3
+    ),
+    "mean in a ball that is found": mean(lambda ball: {"prior": ball}),
+    "mean with a radius that is found, and its spread": mean(
+        lambda ball: {"prior": ball}, find="radius", inference=0.2
+    ),
+    "mean after a look": look,
+    "region": in_a_ball(lambda ball, data, epsilon, common: sf.find_region(data.points, ball, epsilon, **common)),
+    "radius": in_a_ball(
+        lambda ball, data, epsilon, common: sf.private_radius(data.points, ball, epsilon, coverage=0.5, **common)
+    ),
+    "variance": in_a_ball(
+        lambda ball, data, epsilon, common: sf.private_variance(data.points, public_mean(ball), epsilon, **common)
+    ),
+    "sizes": size,
+    "components": in_a_ball(
+        lambda ball, data, epsilon, common: sf.private_components(
+            data.points, ball, epsilon, components=1, allow_useless=True, **common
+        )
+    ),
+    "groups": in_a_ball(
+        lambda ball, data, epsilon, common: sf.compare_groups(
+            data.points, data.group, ball, epsilon, allow_useless=True, **common
+        ),
+        counts=(4, 5, 20),
+    ),
+    "means of classes, units with one": in_a_ball(mdm, counts=(2, 5, 20)),
+    "means of classes, units with both": in_a_ball(mdm, both=True),
+    **{f"one person, spelled in {kind}": partial(one_person, unit) for kind, unit in SPELLINGS.items()},
+    "people in two files": files,
+}
+
+
+# -- controls --------------------------------------------------------------------------------------------------------------
+def _less_noise(part: float) -> list[tuple[Any, str, Any]]:
+    """Return what to replace for noise of so much of its scale, in every part of every release."""
+    noise, found = TangentKNorm.noise, Finder.of
+    return [
+        (TangentKNorm, "noise", lambda *asked: replace(noise(*asked), sigma=part * noise(*asked).sigma)),
+        (Finder, "of", lambda *asked: replace(found(*asked), width=Fraction(part) * found(*asked).width)),
+    ]
+
+
+def _louder(part: float) -> list[tuple[Any, str, Any]]:
+    """Return what to replace for a look, a spread and medians with so much of their noise, the rest being as it is."""
+    width, spread, median = LookPlan.width.fget, InferencePlan.width.func, classes.private_median  # type: ignore[attr-defined]
+    return [
+        (LookPlan, "width", property(lambda plan: part * width(plan))),
+        (InferencePlan, "width", property(lambda plan: Fraction(part) * spread(plan))),
+        (classes, "private_median", lambda values, edges, epsilon, rng: median(values, edges, epsilon / part, rng)),
+    ]
+
+
+def told(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try a release whose words come from a record."""
+
+    def make(data: Array, purse: Purse) -> Any:
+        words = f"one record, such as {data[0, 0]}"
+        return sf.private_mean(data, LINE, epsilon, "tangent", unit=words, budget=purse, allow_useless=True)
+
+    return Tried(make, np.array([[0.1]]), np.array([[0.2]]), epsilon)
+
+
+def late(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try a release that finds a record too far away when it is charged already."""
+
+    def make(data: Array, purse: Purse) -> Any:
+        found = sf.private_mean(data, LINE, epsilon, "tangent", budget=purse, allow_useless=True)
+        if np.abs(data).max() > 1:
+            raise ValueError("a record is too far away")
+        return found
+
+    return Tried(make, np.array([[0.0]]), np.array([[2.0]]), epsilon)
+
+
+def warns(rng: np.random.Generator, epsilon: float) -> Tried:
+    """Try a release that squares records that may be as large as numbers get."""
+
+    def make(data: Array, purse: Purse) -> Any:
+        return sf.private_mean(np.minimum(data * data, 1.0), LINE, epsilon, "tangent", budget=purse, allow_useless=True)
+
+    return Tried(make, np.array([[0.0]]), np.array([[1e300]]), epsilon)
+
+
+SPLIT = np.array(["A", "A2", "A3", "B"])
+CONTROLS: dict[str, tuple[Try, list[tuple[Any, str, Any]]]] = {
+    "mean by chart, noise 10% too small": (TRIES["mean by chart"], _less_noise(0.9)),
+    "mean in two steps, noise 20% too small": (TRIES["mean in two steps"], _less_noise(0.8)),
+    "radius, noise 20% too small": (TRIES["radius"], _less_noise(0.8)),
+    "mean after a look, a quarter of the look's noise": (TRIES["mean after a look"], _louder(0.25)),
+    "mean with its spread, a quarter of the spread's noise": (TRIES["mean by chart, with its spread"], _louder(0.25)),
+    "means of classes, a quarter of the medians' noise": (TRIES["means of classes, units with one"], _louder(0.25)),
+    "one person, counted as three": (partial(one_person, SPLIT), []),
+    "words from a record": (told, []),
+    "an error after the charge": (late, []),
+    "a warning": (warns, []),
+}
+
+
+def worst(tried: Try, rounds: int, seed: int, wrong: Sequence[tuple[Any, str, Any]] = ()) -> Found:
+    """Try a release on so many pairs of neighbours, and say the worst loss; or what differs, fails or warns beside it."""
+    rng, found = np.random.default_rng(seed), -math.inf
+    with replaced(wrong):
+        for i in range(rounds):
+            one = tried(rng, EPSILONS[i % len(EPSILONS)])
+            try:
+                found = max(found, one.loss(rng))
+            except Broken as broken:
+                return Found(False, f"pair {i + 1}, ε = {one.epsilon:g}: {broken}", {"pair": i})
+    return Found(found <= 1 + SLACK, f"loss at most {found:.6f}·ε in {rounds} pairs, both ways", {"loss": found})
+
+
+def cases(settings: Settings) -> list[Case]:
+    """Return every release, and those that are wrong on purpose."""
+    rounds = 30 if settings.quick else 1000
+    found = [Case(name, partial(worst, one, rounds, seed_of(settings, name))) for name, one in TRIES.items()]
+    for name, (one, wrong) in CONTROLS.items():
+        found.append(Case(name, partial(worst, one, min(rounds, 100), seed_of(settings, name), wrong), True))
+    return found
