@@ -134,7 +134,7 @@ class Above(Finite):
 
 @dataclass(frozen=True)
 class Pick(Finite):
-    """A place, with probability ∝ b^loss, b the first multiple of 2⁻¹⁶ above e^(−rate); losses beyond 60/rate count as that."""
+    """A place, with probability ∝ e^(−rate·loss); losses beyond 60/rate count as that."""
 
     losses: tuple[int, ...]
     rate: float
@@ -145,8 +145,7 @@ class Pick(Finite):
 
     @cached_property
     def logs(self) -> Array:
-        base = min(1.0, (math.floor(math.exp(-self.rate) * 2**16) + 1) / 2**16)
-        weights = np.minimum(self.losses, math.ceil(60 / self.rate)) * math.log(base)
+        weights = -self.rate * np.minimum(self.losses, math.ceil(60 / self.rate))
         return np.asarray(weights - np.logaddexp.reduce(weights))
 
     def log(self, outcome: int) -> float:
@@ -266,7 +265,7 @@ def primitives(tape: Tape) -> list[tuple[Any, str, Any]]:
         (LookPlan, "falls_back", falls_back),
         (inference, "discrete_laplace", lambda scale, _: Noise(tape, scale)),
         (find, "discrete_laplace", lambda scale, _: Hidden(tape, scale)),
-        (classes, "exponential_choice", lambda losses, rate, _: tape.take(Pick(tuple(losses), rate))),
+        (classes, "exponential_choice", lambda losses, _most, rate, _: tape.take(Pick(tuple(losses), rate))),
         *((module, "secure_generator", NoGenerator) for module in (plan, composed, find, classes)),
     ]
 

@@ -43,7 +43,7 @@ def test_the_laws_are_those_of_what_is_drawn(part, rng):
     scale, rate, draws = Fraction(3, 2), 0.6, 6000
     losses, counts = [0, 1, 3], [0, 1, 1, 3]
     pick = Pick(tuple(losses), rate * part)
-    drawn = np.bincount([exponential_choice(losses, rate, rng) for _ in range(draws)], minlength=3)
+    drawn = np.bincount([exponential_choice(losses, max(losses), rate, rng) for _ in range(draws)], minlength=3)
     assert within([pick.log(j) for j in pick.outcomes], drawn, draws) == (part == 1)
     stop = Stop(2, scale * Fraction(part), counts)
     found = np.bincount([search(2, counts, scale, rng) for _ in range(draws)], minlength=5)

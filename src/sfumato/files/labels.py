@@ -110,17 +110,23 @@ def _number(value: Any) -> str:
 
 
 def tidy(value: Any) -> str:
-    """Return a label as text in NFKC, without invisible characters and needless spaces.
+    """Return the label of a person as text in NFKC, without invisible characters and needless spaces.
 
     >>> tidy("  Ann \\u200b B"), tidy(b"Ann B")
     ('Ann B', 'Ann B')
     """
+    seen = (" " if c.isspace() else c for c in group_name(value))
+    return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
+
+
+def group_name(value: Any) -> str:
+    """Return the label of a group as text in NFKC, without spaces around it; what cannot be written as UTF-8 is refused."""
     try:
         text = value.decode() if isinstance(value, bytes) else str(value)
-    except UnicodeDecodeError:
+        text.encode()
+    except UnicodeError:
         raise ValueError("whose bytes are not UTF-8: save labels as text") from None
-    seen = (" " if c.isspace() else c for c in unicodedata.normalize("NFKC", text))
-    return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
+    return unicodedata.normalize("NFKC", text).strip()
 
 
 def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
@@ -190,7 +196,7 @@ def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray
     at, of = header.index(shared[0]), header.index(by)
     found: dict[str, str] = {}
     for line, row in enumerate(rows, start=2):
-        name, group = _person(row[at]), tidy(row[of])
+        name, group = _person(row[at]), group_name(row[of])
         if found.setdefault(name, group) != group:
             raise ValueError(
                 f"--labels {file}: line {line}: {shared[0]} {name!r} is in two groups, {found[name]} and {group}"

@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..errors import Refusal, printable
 from ..files import Dataset, as_data
-from ..files.labels import UNKNOWN, tidy
+from ..files.labels import UNKNOWN, group_name
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import choose
 from ..mechanisms.composed import ComposedPlan
@@ -276,7 +276,10 @@ def _by_group(
     admit = partial(region.admit, invalid=invalid)
     if groups.shape != (len(array),):
         raise ValueError(f"{len(array)} records need as many labels of groups, not an array of shape {groups.shape}")
-    groups = np.array([tidy(label) for label in groups.tolist()], dtype=np.str_)
+    try:
+        groups = np.array([group_name(label) for label in groups.tolist()], dtype=np.str_)
+    except ValueError as error:
+        raise ValueError(f"a record has a label of a group {error}") from None
     if (unknown := np.flatnonzero(np.isin(groups, UNKNOWN))).size:
         raise ValueError(
             f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}: label or remove them"

@@ -520,14 +520,14 @@ def _check_groups(choices: Choices) -> None:
 
 def _groups(data: Dataset, choices: Choices, who: Any) -> dict[str, dict[str, int]]:
     """How many persons are in each group, by the columns that may say groups and the one that was named."""
-    from ..files.labels import UNKNOWN, groups_of, tidy
+    from ..files.labels import UNKNOWN, group_name, groups_of
 
     columns = {name: values for name, values in data.labels.items() if name != choices.unit_column}
     if choices.by:
         columns[choices.by] = groups_of(data, choices.by, choices.labels or None)
     found: dict[str, dict[str, int]] = {}
     for column, values in columns.items():
-        names, group = np.unique([tidy(value) for value in values.tolist()], return_inverse=True)
+        names, group = np.unique([group_name(value) for value in values.tolist()], return_inverse=True)
         if column == choices.by or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
             sizes = {str(name): _persons(who, group == i) for i, name in enumerate(names)}
             found |= {column: sizes} if column == choices.by or min(sizes.values()) > 1 else {}
