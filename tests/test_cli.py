@@ -435,7 +435,9 @@ def test_degrees_go_in_and_come_out(sfumato, tmp_path):
     assert f"The value in degrees: lat {degrees['lat']:.6g}, lon {degrees['lon']:.6g}." in out
     assert f"In degrees, computed from this value: lat {degrees['lat']:.6g}" in (tmp_path / "m.md").read_text()
     assert "the points are the columns lat, lon" not in (tmp_path / "m.json").read_text()
-    code, _, _ = sfumato("release", "quakes.csv", *arguments[:-1], "n.json", "--columns", "lon=lat,lat=mag")
+    code, _, _ = sfumato(
+        "release", "quakes.csv", *arguments[:-1], "n.json", "--columns", "lon=lat,lat=mag", "--unit", "one record"
+    )
     assert code == 0
     code, out, _ = sfumato("inspect", "quakes.csv")
     assert "The points are the columns lat, lon, in degrees, as for Sphere(dim=2" in out
