@@ -1,5 +1,7 @@
 import json
 import pickle
+from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,6 +17,7 @@ from sklearn.utils import estimator_checks
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.estimator import PrivateFrechetMean, PrivateTangentSpace
+from sfumato.files import Dataset
 
 
 def estimator_for(space, /, **changes):
@@ -355,3 +358,20 @@ def test_any_region_takes_the_place_of_a_ball():
         sf.PrivateFrechetMean(region=sketch, radius=1.0, epsilon=1.0).fit(private)
     with pytest.raises(TypeError, match=r"such as a sfumato\.Ball"):
         sf.PrivateFrechetMean(region=3.0, epsilon=1.0).fit(private)
+
+
+@pytest.mark.parametrize("unit", [None, "subject"])
+def test_people_in_the_labels_of_a_data_set_are_asked_for(unit):
+    """The labels were lost on the way to the array, and the promise was for one record without a word."""
+    labels = {"subject": np.repeat(np.arange(50), 4)}
+    data = Dataset(np.repeat(np.eye(2)[None], 200, axis=0), "matrices", "CSV", labels, Path("trials.csv"))
+    known = {"center": 1.0, "radius": 1.0, "epsilon": 2.0}
+    for fit in (
+        sf.PrivateFrechetMean(**known).fit,
+        sf.PrivateTangentSpace(**known).fit,
+        partial(sf.PrivateMDM(**known).fit, y=np.arange(200) % 2),
+    ):
+        with pytest.raises(ValueError, match=r"whose record it is|is the name of a column"):
+            fit(data, unit=unit)
+    fitted = sf.PrivateFrechetMean(**known).fit(data, unit=data.labels["subject"])
+    assert fitted.release_.n == 50

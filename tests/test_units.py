@@ -3,6 +3,7 @@
 import json
 from datetime import UTC, date, datetime
 from decimal import Decimal
+from fractions import Fraction
 from functools import partial
 from pathlib import Path
 from uuid import UUID
@@ -86,7 +87,11 @@ def test_each_record_needs_a_label():
         (np.array(["2020-01-31", "2020-01-31", "2020-02-01", "2020-02-01"], dtype="datetime64[ns]"), 2),
         ([date(2020, 1, 31), datetime(2020, 1, 31), "2020-01-31", np.datetime64("2020-01-31")], 1),
         ([datetime(2020, 1, 31, 9, tzinfo=UTC), "2020-01-31 09:00", "2020-01-31T10:00:00+01:00", "x"], 2),
-        ([UUID(int=7), str(UUID(int=7)), "b", "b"], 2),
+        ([UUID(int=0xABCDEF << 100), str(UUID(int=0xABCDEF << 100)).upper(), UUID(int=0xABCDEF << 100).hex, "b"], 2),
+        (["0.1234567890123456789", 0.1234567890123456789, "0.10000000149011612", 0.10000000149011612], 2),
+        (["e\u200b\u0301ric", "\u00e9ric", "b\ufe0f", "b\u2800"], 2),
+        (["\u0661\u0662", "12", "\u22125", "-5"], 2),
+        (np.array([np.datetime64("2020"), np.datetime64("2020-01-01"), "2020-01-01", "x"], dtype=object), 2),
     ],
 )
 def test_one_person_has_one_label(labels, n):
@@ -126,6 +131,11 @@ def test_a_record_without_a_label_is_refused(labels):
         (np.array([("a",), [1], {}, 1], dtype=object), "a tuple"),
         (np.array([1, 2, 3, 4], dtype="timedelta64[s]"), "timedelta64"),
         (np.zeros((4, 1)), "4 records but an array of labels of shape"),
+        (["a", "Jos\ufffd", "b", "c"], "a letter was lost"),
+        (np.array([1, 2, 3, 2**24], dtype=np.float32), "too large"),
+        (["9999-12-31 23:59:59-05:00", "b", "c", "d"], "record 0 has the label"),
+        ([Fraction(10**400, 3), 1, 2, 3], "record 0 has the label"),
+        ([Decimal("1e999999"), 1, 2, 3], "a thousand digits"),
     ],
 )
 def test_what_names_nobody_is_refused_before_the_charge(labels, reason):
@@ -194,13 +204,14 @@ def test_columns_that_say_whose_record_it_is():
         "ind": np.repeat(np.arange(60), 2),  # lizards measured twice
         "spelt": np.array([f"S{i // 2}{' ' * (i % 2)}" for i in range(120)]),
         "bytes": np.array([f"S{i // 2}".encode() for i in range(120)]),
+        "padded": np.array([f"{'0' * (i % 2)}{i // 2}" for i in range(120)]),
         "rank": np.arange(120),
         "sex": np.array(["f", "m"] * 60),
         "zone": np.array(["Z1", "Z2", "Z3"] * 40),  # a factor with few levels
         "month": np.repeat(np.arange(10), 12),  # many records each
         "width": np.tile(np.arange(60) / 4, 2),  # a measurement
     }
-    assert list(repeated_labels(labels)) == ["mouse", "village", "ind", "spelt", "bytes"]
+    assert list(repeated_labels(labels)) == ["mouse", "village", "ind", "spelt", "bytes", "padded"]
 
 
 def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force():

@@ -18,7 +18,6 @@ from .mechanisms.plan import Budget
 from .regions import Region
 from .spaces import Space
 from .spaces.base import Array
-from .units import take_unit
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -116,7 +115,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: give the classes"
             )
-        region, epsilon, records = self._take(X)
+        region, epsilon, records, unit = self._take(X, unit)
         kinds = column_or_1d(y, warn=True)
         assert_all_finite(kinds, input_name="y")
         check_classification_targets(kinds)
@@ -125,7 +124,6 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         classes, kind = np.unique(kinds, return_inverse=True)
         if len(classes) < 2:
             raise ValueError(f"a classifier needs two classes or more; y has one class: {classes.tolist()}")
-        unit = take_unit(records, unit)[1]
         words = unit if isinstance(unit, str) else PERSON
         options: dict[str, Any] = {
             "invalid": self.invalid,

@@ -6,7 +6,9 @@ charged by every fit, k·ε for k folds, as it does not know who is in them; so 
 with ``charge_clones=True``.
 
 Whom a row belongs to is told to ``fit``, as ``unit``, and so can be split into folds.  With scikit-learn's metadata routing it
-is requested unless told otherwise; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.
+is requested unless told otherwise; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a
+splitter alone are no unit**: without ``unit`` the promise is for one record, and each release says so.  Nor is a bootstrap
+(bagging) private by record: it repeats records, and ε counts each time.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from .regions import Ball, Region
 from .release import Release
 from .spaces import Space, space_from
 from .spaces.base import Array
+from .units import take_unit
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags
@@ -121,14 +124,15 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 takes = "a region, or center and radius with a space or a metric"
                 raise ValueError(f"{type(self).__name__} takes {takes}: leave out {name}")
 
-    def _take(self, X: Any) -> tuple[Region, float, Array]:
-        """Return the region, ε and the records."""
+    def _take(self, X: Any, unit: str | ArrayLike | None) -> tuple[Region, float, Array, str | ArrayLike]:
+        """Return the region, ε, the records and their unit, which a Dataset's labels may ask for."""
+        X, unit = take_unit(X, unit)
         X = _array(X)
         region, epsilon = self._known(X.shape[1:])
-        return region, epsilon, self._records(X, region.space, reset=True)
+        return region, epsilon, self._records(X, region.space, reset=True), unit
 
     def _release(self, X: Any, unit: str | ArrayLike | None, **options: Any) -> Array:
-        region, epsilon, records = self._take(X)
+        region, epsilon, records, unit = self._take(X, unit)
         options |= {"unit": unit, "budget": self.budget, "allow_useless": self.allow_useless}
         self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
         self._space = region.space

@@ -73,12 +73,12 @@ def test_any_outcome_is_released_said_and_saved(release, region, forced, tmp_pat
         assert found.region(0.95).radius >= 0
 
 
-def test_classes_that_no_record_can_hold_are_refused_before_the_charge(tmp_path):
+@pytest.mark.parametrize("kinds", [np.array(["2020-01-01", "2020-01-02"], dtype="datetime64[D]"), ["a", "\ud800"]])
+def test_classes_that_no_record_can_hold_are_refused_before_the_charge(kinds, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", epsilon=10)
-    dates = np.array(["2020-01-01", "2020-01-02"] * 20, dtype="datetime64[D]")
     model = sf.PrivateMDM(region=BALL, epsilon=1.0, budget=ledger, allow_useless=True)
     with pytest.raises(ValueError, match="classes must be text or whole numbers"):
-        model.fit(np.zeros((40, 2)), dates)
+        model.fit(np.zeros((40, 2)), np.tile(kinds, 20))
     assert ledger.left == 10
 
 

@@ -1,5 +1,6 @@
 """Laplace noise on whole numbers follows its law exactly."""
 
+from decimal import Context, FloatOperation, Inexact, localcontext
 from fractions import Fraction
 from itertools import pairwise
 
@@ -95,3 +96,9 @@ def test_a_choice_asks_for_the_same_random_bits_whatever_the_losses():
     for losses in ([0] * 60, [0, *[1000] * 59], [*range(60)]):
         exponential_choice(losses, 1000, 0.01, rng)
     assert len(set(rng.asked)) == 1
+
+
+def test_no_settings_of_a_users_decimals_reach_the_noise():
+    with localcontext(Context(prec=5, Emax=6, traps=[Inexact, FloatOperation])):
+        discrete_laplace(Fraction(17, 3), np.random.default_rng(0))
+        exponential_choice([0, 1], 1, 0.123, np.random.default_rng(0))

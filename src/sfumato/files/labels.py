@@ -23,16 +23,21 @@ _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _DECIMAL = re.compile(r"-?(0|[1-9][0-9]{0,17})(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")
 UNKNOWN = ("", "NA", "N/A", "<NA>", "NaN", "nan", "NaT", "None", "NULL")  # what programs write for a missing label
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?")
+_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.I)
+_UNSEEN = re.compile(
+    "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
+)
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}[T ].*")
 EXACT = 2**53  # whole numbers below this are floats without rounding
+ROUNDED = {"e": 2**11, "f": 2**24}  # and in half and single precision
 
 
 def people(labels: ArrayLike) -> NDArray[np.str_]:
     """Return the labels of people in one normal form, which is the same however a label is typed or stored.
 
-    Text is brought to NFKC, without invisible characters and needless spaces.  Text of digits is the number, bytes are
-    UTF-8, whole floats are whole numbers, midnight is the date.  What has no such form is refused.  Two people who share a
-    normal form count as one unit, which errs on the side of privacy.
+    Text is brought to NFKC, without invisible characters and needless spaces.  Text of digits, in any script, is the number;
+    bytes are UTF-8, whole floats are whole numbers, midnight is the date.  What has no such form is refused.  Two people who
+    share a normal form count as one unit, which errs on the side of privacy; upper and lower case are told apart.
 
     Raises
     ------
@@ -48,15 +53,17 @@ def people(labels: ArrayLike) -> NDArray[np.str_]:
         array = np.datetime_as_string(array)
     if array.dtype.kind not in "biufSUTO":
         raise ValueError(f"labels must be text, whole numbers or dates, not {array.dtype.name}")
+    most = ROUNDED.get(array.dtype.char, EXACT)
     known: dict[tuple[type, Any], str] = {}
     forms = []
     for row, value in enumerate(array.ravel().tolist()):
         try:
-            if (type(value), value) not in known:
-                known[type(value), value] = _person(value)
-        except (TypeError, ValueError) as error:
+            key = type(value), str(value) if isinstance(value, np.datetime64) else value
+            if key not in known:
+                known[key] = person(value, most)
+        except (TypeError, ValueError, ArithmeticError) as error:
             raise ValueError(f"record {row} has the label {value!r}, {error}") from None
-        forms.append(known[type(value), value])
+        forms.append(known[key])
     names = np.array(forms, dtype=np.str_).reshape(array.shape)
     missing = np.flatnonzero(np.isin(names, UNKNOWN) | masked)
     if len(missing):
@@ -65,19 +72,26 @@ def people(labels: ArrayLike) -> NDArray[np.str_]:
     return names
 
 
-def _person(value: Any) -> str:
-    """Return the normal form of one label."""
+def person(value: Any, most: int = EXACT) -> str:
+    """Return the normal form of one label; whole floats are below ``most``, as larger ones were rounded."""
     if isinstance(value, bool | np.bool_):
         raise ValueError("which is yes or no and names nobody: give a name or a number")
     if isinstance(value, Integral):
         return str(int(value))
     if isinstance(value, Real | Decimal):
-        return _number(value)
+        return _number(value, most)
+    if isinstance(value, np.datetime64):
+        value = value.astype("datetime64[us]")
     if not isinstance(value, str | bytes | date | UUID | np.datetime64) and str(value) not in UNKNOWN:
         raise ValueError(f"a {type(value).__name__}: give text, whole numbers or dates")
     text = tidy(value)
-    if _NUMBER.fullmatch(text):
-        return _number(Decimal(text))
+    if "\ufffd" in text:
+        raise ValueError("in which a letter was lost: save labels as UTF-8")
+    digits = "".join(_ascii(c) for c in text)
+    if _NUMBER.fullmatch(digits):
+        return _number(Decimal(digits), most)
+    if _UUID.fullmatch(digits):
+        return str(UUID(digits))
     return _date(text) if _MOMENT.fullmatch(text) else text
 
 
@@ -92,21 +106,31 @@ def _date(text: str) -> str:
     return moment.isoformat().removesuffix("T00:00:00")
 
 
-def _number(value: Any) -> str:
+def _ascii(c: str) -> str:
+    """Return a digit or a dash of any script as ASCII has it, other characters as they are."""
+    if unicodedata.category(c) == "Nd":
+        return str(unicodedata.decimal(c))
+    return "-" if unicodedata.category(c) == "Pd" or c == "\u2212" else c
+
+
+def _number(value: Any, most: int) -> str:
     """Return a number as text: whole ones without a point, others as short as they can be written."""
     if value != value:
         return "NaN"
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise ValueError("which is infinite and names nobody: give a name or a number")
-        whole = value == value.to_integral_value()
-        return str(int(value)) if whole else format(value.normalize(), "f")
-    if float(value).is_integer() and abs(value) < EXACT:
+        if value.adjusted() > 999:
+            raise ValueError("a number of more than a thousand digits: give a name or a number")
+        if value == value.to_integral_value():
+            return str(int(value))
+        value = float(value)
+    if float(value).is_integer() and abs(value) < most:
         return str(int(value))
-    if not abs(value) < EXACT:
+    if not abs(value) < most:
         raise ValueError("a number too large to be told from its neighbours: save labels as text or whole numbers")
     short = np.float32(value)  # a label may have been stored in single precision
-    return _number(Decimal(str(short) if float(short) == value else repr(float(value))))
+    return format(Decimal(str(short) if float(short) == value else repr(float(value))), "f")
 
 
 def tidy(value: Any) -> str:
@@ -116,7 +140,8 @@ def tidy(value: Any) -> str:
     ('Ann B', 'Ann B')
     """
     seen = (" " if c.isspace() else c for c in group_name(value))
-    return " ".join("".join(c for c in seen if unicodedata.category(c)[0] != "C").split())
+    shown = "".join(c for c in seen if unicodedata.category(c)[0] != "C")
+    return " ".join(unicodedata.normalize("NFKC", _UNSEEN.sub("", shown)).split())
 
 
 def group_name(value: Any) -> str:
@@ -127,6 +152,15 @@ def group_name(value: Any) -> str:
     except UnicodeError:
         raise ValueError("whose bytes are not UTF-8: save labels as text") from None
     return unicodedata.normalize("NFKC", text).strip()
+
+
+def join(columns: list[NDArray[Any]]) -> NDArray[Any]:
+    """Return one column of several files; where they are stored otherwise, single precision must have held whole numbers."""
+    for column in columns:
+        most = ROUNDED.get(column.dtype.char)
+        if most and len({other.dtype for other in columns}) > 1 and bool((np.abs(column) >= most).any()):
+            raise FileError("labels in single precision are too large to be exact: save them as whole numbers or text")
+    return np.concatenate(columns)
 
 
 def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
@@ -196,7 +230,7 @@ def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray
     at, of = header.index(shared[0]), header.index(by)
     found: dict[str, str] = {}
     for line, row in enumerate(rows, start=2):
-        name, group = _person(row[at]), group_name(row[of])
+        name, group = person(row[at]), group_name(row[of])
         if found.setdefault(name, group) != group:
             raise ValueError(
                 f"--labels {file}: line {line}: {shared[0]} {name!r} is in two groups, {found[name]} and {group}"

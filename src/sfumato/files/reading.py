@@ -22,6 +22,7 @@ from ..spaces.family import Family
 from .base import Choice, Dataset, FileError, Labels, Wanted, shown
 from .curves import wanted
 from .frames import home_of, is_frame, read_frame
+from .labels import join
 from .missing import codes, suspects
 
 
@@ -177,7 +178,7 @@ def _together(parts: list[Dataset]) -> Dataset:
                     "same landmarks in the same order: put them in order, or give them the same names"
                 )
     common = [name for name in first.labels if all(name in part.labels for part in parts)]
-    labels: Labels = {name: np.concatenate([part.labels[name] for part in parts]) for name in common}
+    labels: Labels = {name: join([part.labels[name] for part in parts]) for name in common}
     labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])
     source = first.source if len(parts) == 1 else f"{first.source}, of each of {len(parts)} files"
     points = np.concatenate([part.points for part in parts])

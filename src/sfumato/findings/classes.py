@@ -213,7 +213,7 @@ def private_class_means(
     """
     privacy = PureDP(epsilon).check()
     try:
-        json.dumps([*classes], allow_nan=False)
+        json.dumps([*classes], ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError):
         raise ValueError(
             f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"

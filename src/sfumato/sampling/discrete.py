@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from decimal import Decimal, localcontext
+from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 from functools import lru_cache
 from itertools import accumulate
@@ -58,8 +58,7 @@ def _digit_chances(scale: Fraction) -> NDArray[np.uint64]:
     The exponents are 2^j/scale up to the first above 64, x.  No chance is below e^−x/2, and each is off by 2^−B at most, B
     at least 192 + 2x.
     """
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(Context(prec=DIGITS)) as context:
         times = [(1 - Fraction(RESERVE)) / scale]
         while times[-1] < TAIL:
             times.append(2 * times[-1])
@@ -101,8 +100,7 @@ def exponential_choice(losses: Sequence[int], most: int, rate: float, rng: np.ra
 @lru_cache(maxsize=8)
 def _weights(rate: float, most: int) -> list[int]:
     """Return w(0) to w(most): w(0) = 2^160, and each is the one before times a public number above e^(−rate), rounded up."""
-    with localcontext() as context:
-        context.prec = DIGITS
+    with localcontext(Context(prec=DIGITS)):
         factor = int((Decimal(-rate) * (1 - Decimal(RESERVE))).exp() * 2**64) + 1
     weights = [2**160]
     for _ in range(most):
