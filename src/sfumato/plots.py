@@ -2,6 +2,4 @@
 
 from .views.plots import plot_release
 
-plot_shape = plot_release  # its former name for shapes
-
-__all__ = ["plot_release", "plot_shape"]
+__all__ = ["plot_release"]

@@ -1691,17 +1691,6 @@ def test_a_new_space_needs_no_reader_of_its_own(load, tmp_path):
     np.testing.assert_array_equal(read(tmp_path / "value.csv", space).points, points[1:2])
 
 
-def test_the_former_names_still_work():
-    import importlib
-    import sys
-
-    sys.modules.pop("sfumato.data", None)
-    with pytest.warns(DeprecationWarning, match=r"sfumato\.data is now sfumato\.files"):
-        former = importlib.import_module("sfumato.data")
-    assert (former.read, former.FileError) == (read, FileError)
-    assert importlib.import_module("sfumato.data.synthetic").corpus_callosum_template(7).shape == (7, 2)
-
-
 def test_an_answer_larger_than_its_file_explains_is_refused(load, monkeypatch):
     from sfumato.files import apart
 

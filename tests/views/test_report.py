@@ -9,7 +9,6 @@ import pytest
 
 import sfumato as sf
 from conftest import CASES, cloud, typical_radius
-from sfumato.plots import plot_shape
 from sfumato.studies.synthetic import corpus_callosum_template
 from sfumato.views import directions, matrices, plots, shapes
 from sfumato.views.plots import plot_release
@@ -296,13 +295,6 @@ def test_outlines_are_recognised():
     release = sf.private_mean(np.tile(outline, (300, 1, 1)), ball, 1.0)
     as_band, as_discs = (len(plots.draw_release(release, outline=o).axes[0].patches) for o in (None, range(50)))
     assert as_band < 5 < as_discs
-
-
-def test_a_landmark_plot_is_still_made_by_its_own_name(tmp_path):
-    plot_shape(released(sf.KNG, sf.PlanarShapes(landmarks=5)), tmp_path / "mean.svg", "Five", 0.9, outline=range(5))
-    assert (
-        "Five" in (tmp_path / "mean.svg").read_text(encoding="utf-8") or (tmp_path / "mean.svg").stat().st_size > 1000
-    )
 
 
 @pytest.mark.parametrize(

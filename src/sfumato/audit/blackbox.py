@@ -6,7 +6,6 @@ counted once among fresh ones: the bound holds whatever was tried before.
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -45,7 +44,6 @@ def audit(
     pairs: Pair | Sequence[Pair] | None = None,
     *,
     region: Ball | Ellipsoid | None = None,
-    ball: Ball | None = None,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
     delta: float = 0.0,
@@ -71,8 +69,6 @@ def audit(
         Look at the last bits of the numbers too, which reveal the data if outputs are not on a lattice: for true releases.
     seed, name : int and str, optional
         The seed of all that is random; what the verdict calls the mechanism.
-    ball : Ball
-        The former name of ``region``.
 
     Returns
     -------
@@ -92,9 +88,6 @@ def audit(
     >>> verdict.convicted, 0.3 < verdict.epsilon_lower < 1
     (False, True)
     """
-    if ball is not None:
-        warnings.warn("audit: say region=… in place of ball=…", DeprecationWarning, stacklevel=2)
-        region = ball
     if isinstance(mechanism, Mechanism):
         region, epsilon = region_of(mechanism), float(mechanism.epsilon) if epsilon is None else epsilon
         name = f"{mechanism.name} on {mechanism.space}" if name is None else name

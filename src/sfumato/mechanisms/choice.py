@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -279,7 +278,6 @@ def private_mean(
     prior: Ball | None = None,
     find: Literal["ball", "radius"] = "ball",
     allow_useless: bool = False,
-    ball: Ball | None = None,
     unit: str | ArrayLike | None = None,
     unit_name: str = PERSON,
     invalid: str = "raise",
@@ -320,8 +318,6 @@ def private_mean(
         What to find within the prior: a centre and a radius, or a radius about the centre of the prior.
     allow_useless : bool
         Release also if the noise is as large as what is known beforehand.
-    ball : Ball
-        The former name of ``region``.
     unit : str or array_like, optional
         What one row stands for, in words (``"one record"`` by default); or a label for each row, which says whom it belongs
         to.  Rows with the same label are first reduced to their own Fréchet mean.  Required if a column of the data, such
@@ -364,9 +360,6 @@ def private_mean(
     >>> release.value.shape, release.guarantee.epsilon, release.error(0.95) < 0.03
     ((3,), 1.0, True)
     """
-    if ball is not None:
-        warnings.warn("private_mean: say region=… in place of ball=…", DeprecationWarning, stacklevel=2)
-        region = ball
     if prior is not None and region is not None:
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
     region = prior if region is None else region
