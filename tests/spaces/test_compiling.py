@@ -39,12 +39,21 @@ def called():
     return sum(loop.stats.cache_hits.values())
 
 
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    """A folder for Numba's cache, by the environment: the compiler reads that again whenever it has changed."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    numba.config.reload_config()
+    yield tmp_path
+    monkeypatch.undo()
+    numba.config.reload_config()
+
+
 @pytest.mark.parametrize("ending", ["nbi", "nbc"])
 @pytest.mark.parametrize("damage", [lambda held: held[: len(held) // 2], lambda _: b"", lambda held: b"?" * len(held)])
-def test_a_damaged_cache_is_replaced(ending, damage, tmp_path, monkeypatch):
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
+def test_a_damaged_cache_is_replaced(ending, damage, cache):
     assert [called(), called()] == [0, 1]
-    (file,) = tmp_path.rglob(f"*.{ending}")
+    (file,) = cache.rglob(f"*.{ending}")
     file.write_bytes(damage(file.read_bytes()))
     assert [called(), called()] == [0, 1]
 
@@ -122,16 +131,15 @@ def test_a_release_in_a_read_only_installation_without_a_home(read_only, tmp_pat
     assert read_only(loop, TMPDIR="/nonexistent") == "2.0 None"
 
 
-def test_a_full_cache_is_none(tmp_path, monkeypatch):
+def test_a_full_cache_is_none(cache):
     """No file may grow beyond nothing, as on a full disk."""
-    monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
     usual = resource.getrlimit(resource.RLIMIT_FSIZE)
     try:
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, usual[1]))
         assert [called(), called()] == [0, 0]
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, usual)
-    assert not [file for file in tmp_path.rglob("*") if file.is_file()]
+    assert not [file for file in cache.rglob("*") if file.is_file()]
     assert [called(), called()] == [0, 1]
 
 
