@@ -100,13 +100,6 @@ def typical_radius(space):
     return 0.9 if np.isinf(bounds_of(space).convexity_radius) else 0.45 * bounds_of(space).convexity_radius
 
 
-@pytest.fixture(autouse=True)
-def _few_records(request, monkeypatch):
-    """Tests take few records, whose releases would be refused as useless; those of the refusal itself are marked ``useful``."""
-    if request.node.get_closest_marker("useful") is None:
-        monkeypatch.setattr("sfumato.mechanisms.plan.Plan.check_useful", lambda *_: None)
-
-
 @pytest.fixture
 def sfumato(monkeypatch, capsys, tmp_path):
     """Run a command in an empty folder: (exit code, output, errors)."""

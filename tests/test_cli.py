@@ -64,7 +64,7 @@ def test_release_for_machines(sfumato, wings):
 def test_units_count_people(sfumato, wings, tmp_path):
     text = re.sub(r"ID=[0-9]*([0-9])\n", r"ID=\1\n", (tmp_path / "wings.tps").read_text())
     (tmp_path / "wings.tps").write_text(text)
-    assert sfumato(*wings, "--out", "mean.json", "--unit-column", "ID")[0] == 0
+    assert sfumato(*wings, "--out", "mean.json", "--unit-column", "ID", "--even-if-useless")[0] == 0
     record = sf.Release.load("mean.json").record
     assert record["n"] == 10
     code, _, err = sfumato(*wings, "--out", "other.json", "--unit-column", "name")
@@ -512,7 +512,7 @@ def test_a_folder_and_several_files_are_released(sfumato, wings, tmp_path):
     assert "of each of 40 files" in err
     assert sf.Release.load("m.json").record["n"] == 40
     files = [f"each/{i}.tps" for i in range(7)]
-    assert sfumato("release", *files, *wings[2:], "--out", "n.json")[0] == 0
+    assert sfumato("release", *files, *wings[2:], "--out", "n.json", "--even-if-useless")[0] == 0
     assert sf.Release.load("n.json").record["n"] == 7
 
 
@@ -548,7 +548,7 @@ def test_a_repeated_subject_column_is_refused_until_the_unit_is_said(sfumato, tr
     assert not any(f"'{column}'" in err for column in ("trial", "age", "sex"))  # measurements and groups are no names
     assert "3 of 3 is left" in sfumato("ledger", "show", "study.ledger")[1]
     assert not (tmp_path / "m.json").exists()
-    assert sfumato(*paid, "--unit-column", "subject")[0] == 0
+    assert sfumato(*paid, "--unit-column", "subject", "--even-if-useless")[0] == 0
     done = sf.Release.load("m.json")
     assert (done.record["n"], done.guarantee.unit) == (12, "one subject: all its records")
     assert sfumato(*paid, "--unit", "one record", "--force")[0] == 0
@@ -584,7 +584,7 @@ def test_the_curator_alone_hears_what_was_clipped(sfumato, wings, tmp_path):
     for name, points in (("most", np.vstack([far, near])), ("some", np.vstack([far[:5], near])), ("none", near)):
         np.savetxt(tmp_path / f"{name}.csv", points, delimiter=",", header="a,b", comments="")
         outputs = ("--out", f"{name}.json", "--report", f"{name}.md")
-        code, out, err = sfumato("release", f"{name}.csv", *command, *outputs)
+        code, out, err = sfumato("release", f"{name}.csv", *command, *outputs, "--even-if-useless")
         assert code == 0, err  # whatever was clipped
         said.append(err)
         written = out + (tmp_path / f"{name}.json").read_text() + (tmp_path / f"{name}.md").read_text()

@@ -136,7 +136,7 @@ def test_every_fit_charges_the_budget_of_clones_only_if_told_so(estimator, tmp_p
     assert [json.loads(line.record)["release"] for line in lines] == fitted
     with pytest.raises(sf.BudgetExceeded):
         clone(estimator.set_params(charge_clones=True)).fit(points)
-    without = clone(estimator).set_params(budget=None, charge_clones=False)
+    without = clone(estimator).set_params(budget=None, charge_clones=False, allow_useless=True)
     assert without.fit(points, unit=np.arange(30) // 3).release_.record["n"] == 10
     with pytest.raises(ValueError, match="looks like the name of a column"):
         without.fit(points, unit="subject_id")
@@ -245,7 +245,7 @@ class AnyWidth(PrivateFrechetMean):
         return self
 
 
-@estimator_checks.parametrize_with_checks([AnyWidth(radius=100.0, epsilon=1.0)])
+@estimator_checks.parametrize_with_checks([AnyWidth(radius=100.0, epsilon=1.0, allow_useless=True)])
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
 

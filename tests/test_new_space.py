@@ -76,7 +76,6 @@ ASKED = (*SPACE, "--center", "center.npy", "--radius", "1", "--epsilon", "2", "-
 
 
 # -- the page ---------------------------------------------------------------------------------------------------------------
-@pytest.mark.useful
 def test_the_page_runs_as_it_is_written(space, sfumato, tmp_path, capsys):
     """Its Python in order, its commands with the output that it shows; … stands for anything."""
     names = {}

@@ -17,7 +17,6 @@ def blocks(pytestconfig):
     return re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)
 
 
-@pytest.mark.useful
 def test_the_python_of_the_readme_runs(blocks, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     names = {}
@@ -31,7 +30,6 @@ def test_the_python_of_the_readme_runs(blocks, tmp_path, monkeypatch, capsys):
     assert {row.mechanism: f"{row.error_95:.4f}" for row in rows if not row.refusal} == said
 
 
-@pytest.mark.useful
 def test_the_commands_of_the_readme_run(blocks, tmp_path, monkeypatch, capsys):
     """Where the demo has written its wings."""
     monkeypatch.chdir(tmp_path)

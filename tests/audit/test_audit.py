@@ -319,7 +319,6 @@ def test_a_trial_writes_its_rows_and_pictures(tmp_path):
         court.conduct(BALL, EPSILON, "gauss", 10, 4000, "draws", False, 0, tmp_path)
 
 
-@pytest.mark.useful
 def test_audits_make_releases_that_would_be_refused_as_useless(rng):
     """The worst data sets have few records: what an audit attacks is not what anyone would release."""
     laplace, data = sf.ManifoldLaplace(BALL, EPSILON), pair(2, OTHER)

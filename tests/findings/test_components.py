@@ -130,7 +130,6 @@ def test_pure_noise_is_not_taken_for_directions(rng):
     assert sum(found.variances[0] > 0 for found in every) >= 5
 
 
-@pytest.mark.useful
 def test_what_cannot_be_seen_is_refused_before_anything_is_spent(rng, tmp_path):
     ledger = sf.Ledger.create(tmp_path / "study.ledger", 4, "points")
     points = vectors(rng, 40)

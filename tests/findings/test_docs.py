@@ -8,7 +8,6 @@ import pytest
 import sfumato as sf
 
 
-@pytest.mark.useful
 def test_the_examples_of_the_page_run(sfumato, pytestconfig, tmp_path, capsys):
     text = (pytestconfig.rootpath / "docs" / "findings.md").read_text(encoding="utf-8")
     blocks = re.findall(r"^```(\w*)\n(.*?)^```", text, re.M | re.S)

@@ -28,7 +28,6 @@ def same(found, expected):
     return bool(found == expected)
 
 
-@pytest.mark.useful
 @pytest.mark.parametrize("cases", [by_mechanism, compound, commands])
 def test_releases_are_what_they_were(cases):
     found = dict(cases())

@@ -223,7 +223,6 @@ def test_auto_takes_kng_where_the_laplace_does_not_exist():
 
 
 # -- what is refused before anything is spent -------------------------------------------------------------------------------
-@pytest.mark.useful
 def test_condition_numbers_beyond_double_precision_are_refused():
     ball = ball_of(SPD, 20.0)
     points = np.stack([np.eye(2)] * 50)
@@ -258,7 +257,8 @@ def test_noise_wider_than_the_ball_is_refused_before_it_takes_for_ever():
     for kind in (sf.KNG, sf.Exponential):
         with pytest.raises(ValueError, match="as wide as the ball"):
             kind(ball, 1.0).release(points)
-    assert sf.private_mean(points, ball, 1.0).record["mechanism"]["name"] in ("laplace", "staircase", "tangent")
+    release = sf.private_mean(points, ball, 1.0, allow_useless=True)
+    assert release.record["mechanism"]["name"] in ("laplace", "staircase", "tangent")
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,7 @@ def test_wrong_arguments_are_named():
 def test_numpy_integers_and_single_precision_are_fine(rng):
     release = sf.private_mean([[0, 0, 1.0]] * 20, sf.Ball(sf.Sphere(np.int64(2)), [0, 0, 1], 0.4), np.float32(1.0))
     assert sf.Release.from_json(release.to_json()).record["space"]["parameters"] == {"dim": 2, "curvature": 1.0}
-    matrices = cloud(sf.SPD(size=3), np.eye(3), 1.0, 20, rng).astype(np.float32)
+    matrices = cloud(sf.SPD(size=3), np.eye(3), 1.0, 40, rng).astype(np.float32)
     assert sf.private_mean(matrices, ball_of(sf.SPD(size=3), 1.5), 1.0).value.shape == (3, 3)
 
 
@@ -486,7 +486,9 @@ def test_no_refusal_of_the_laplace_depends_on_the_records(tmp_path):
         ends[0, 0], ends[1, 0] = ball.radius, -ball.radius
         ends = space.exp(ball.center, space.from_coordinates(ball.center, ends))
         for k in range(n // 2 + 1):
-            assert sf.ManifoldLaplace(ball, 1.0).release(np.repeat(ends, [n - k, k], axis=0)).value.shape == (dim + 1,)
+            split = np.repeat(ends, [n - k, k], axis=0)
+            release = sf.ManifoldLaplace(ball, 1.0).release(split, allow_useless=True)
+            assert release.value.shape == (dim + 1,)
 
 
 def test_a_radius_too_close_to_where_means_are_unique_is_refused():

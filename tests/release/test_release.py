@@ -167,7 +167,7 @@ def test_a_missing_radius_is_an_error_and_never_taken_from_the_data():
 
 
 def test_nothing_is_written_when_saving_fails(tmp_path, monkeypatch):
-    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 5)
+    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 50)
     (tmp_path / "mean.json").write_text("older")
     monkeypatch.setattr("os.fsync", lambda fd: (_ for _ in ()).throw(OSError(28, "No space left on device")))
     with pytest.raises(OSError, match="No space left"):
@@ -193,7 +193,7 @@ def test_files_that_are_no_records_are_refused(tmp_path, text, reason):
 
 @pytest.mark.parametrize("change", ["missing", "value", "epsilon"])
 def test_altered_records_are_refused(change):
-    release = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.3), 1.0).release([[0, 0, 1.0]] * 9)
+    release = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.3), 1.0).release([[0, 0, 1.0]] * 90)
     document = json.loads(release.to_json())
     if change == "missing":
         del document["ball"]
@@ -206,7 +206,7 @@ def test_altered_records_are_refused(change):
 
 
 def test_a_record_can_be_read_by_others(tmp_path):
-    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 5)
+    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 50)
     (tmp_path / "plain").touch()
     release.save(tmp_path / "mean.json")
     assert (tmp_path / "mean.json").stat().st_mode == (tmp_path / "plain").stat().st_mode
@@ -349,7 +349,7 @@ def test_the_record_is_typed(case):
     ],
 )
 def test_parts_of_another_kind_are_refused(place, wrong):
-    release = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.3), 1.0).release([[0, 0, 1.0]] * 9)
+    release = sf.KNG(sf.Ball(sf.Sphere(dim=2), [0, 0, 1.0], 0.3), 1.0).release([[0, 0, 1.0]] * 90)
     document = json.loads(release.to_json())
     part = document
     for key in place[:-1]:
@@ -360,7 +360,7 @@ def test_parts_of_another_kind_are_refused(place, wrong):
 
 
 def test_entries_of_later_versions_are_kept():
-    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 5)
+    release = sf.KNG(sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 1.0).release([[0.5]] * 50)
     document = json.loads(release.to_json()) | {"country": "Peru"}
     again = sf.Release.from_json(json.dumps(document))
     assert json.loads(again.to_json()) == document
@@ -428,11 +428,11 @@ def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monke
     budget = sf.Ledger.create(tmp_path / "study.ledger", 1)
     session = sf.Session(tmp_path / "mean.json", budget)
     ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
-    release = session.release([[0.5]] * 9, ball, 0.6, "laplace")
+    release = session.release([[0.5]] * 90, ball, 0.6, "laplace")
     assert steps == ["check", "charge", "draw", "save", "complete"]
     assert sf.Release.load(tmp_path / "mean.json").sha256 == release.sha256
     with pytest.raises(sf.BudgetExceeded, match=r"0\.6 was asked, but only 0\.4 of 1 is left"):
-        session.release([[0.5]] * 9, ball, 0.6, "laplace")
+        session.release([[0.5]] * 90, ball, 0.6, "laplace")
     assert steps[5:] == []  # refused before anything was planned
 
 
@@ -440,7 +440,7 @@ def test_a_session_hands_back_what_it_cannot_write(tmp_path):
     (tmp_path / "mean.json").write_text("mine")
     budget = sf.Ledger.create(tmp_path / "study.ledger", 1)
     with pytest.raises(sf.UnsavedError, match="could not be written") as caught:
-        sf.Session(tmp_path / "mean.json", budget).release([[0.5]] * 9, sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 0.6)
+        sf.Session(tmp_path / "mean.json", budget).release([[0.5]] * 90, sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), 0.6)
     assert caught.value.release.guarantee.epsilon == 0.6
     assert (tmp_path / "mean.json").read_text() == "mine"
     assert [line.kind for line in budget.verify().entries] == ["budget", "charge"]

@@ -171,7 +171,8 @@ def test_one_and_two_records_and_equal_ones(space, base):
     region = sf.Ball(space, space.present(base), typical_radius(space))
     for n in (1, 2, 5):
         same = np.repeat(space.present(base)[None], n, axis=0)
-        assert sf.private_mean(same, region, 1.0, "tangent").value.shape == same.shape[1:]
+        release = sf.private_mean(same, region, 1.0, "tangent", allow_useless=True)
+        assert release.value.shape == same.shape[1:]
 
 
 def test_it_can_be_typed(space):

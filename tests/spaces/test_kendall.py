@@ -191,7 +191,7 @@ def test_a_line_is_no_centre_and_nothing_is_charged_for_it(space, tmp_path, rng)
         session.release(specimens(space, 30, rng), sf.Ball(space, line, 0.2), 1.0, "tangent")
     assert ledger.left == 1.0
     flat = rng.normal(size=(6, 3)) * [1, 1, 0]
-    assert sf.private_mean(specimens(space, 30, rng), sf.Ball(space, flat, 0.2), 1.0).value.shape == (6, 3)
+    assert sf.private_mean(specimens(space, 90, rng), sf.Ball(space, flat, 0.2), 1.0).value.shape == (6, 3)
 
 
 def test_sizes_and_dimensions_are_checked():

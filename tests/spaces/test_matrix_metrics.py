@@ -281,7 +281,6 @@ def test_pictures_and_words(space, tmp_path):
 
 
 # -- many channels ---------------------------------------------------------------------------------------------------------
-@pytest.mark.useful
 def test_many_channels_are_told_what_is_possible():
     ball = sf.Ball(sf.SPD(16), np.eye(16), 2.0)
     ways = instead(ball, n=60, epsilon=1.0)

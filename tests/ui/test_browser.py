@@ -442,7 +442,6 @@ def test_regions_that_are_found_and_symmetric_specimens(studio_folder, driver):
         assert page.complaints() == []
 
 
-@pytest.mark.useful
 def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, driver):
     Path("twice.tps").write_text(Path("wings.tps").read_text().replace("ID=1\n", "ID=0\n"))
     with beside(ledger="study.ledger") as address:

@@ -859,7 +859,6 @@ LATER = {
 }
 
 
-@pytest.mark.useful
 @pytest.mark.parametrize("name", LATER)
 def test_what_is_refused_once_the_records_are_read_costs_nothing_either(studio_folder, name):
     text = Path("wings.tps").read_text()
