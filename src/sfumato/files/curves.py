@@ -122,8 +122,8 @@ def _stacked(specimens: list[Specimen], dim: int) -> Array:
             raise FileError(f"{specimen.where}: has no points")
         if specimen.sizes != first.sizes:
             raise FileError(f"{specimen.where}: {_differing(specimen.sizes, first.sizes, first.where)}")
-    points = [[*one.landmarks, *(point for curve in one.curves for point in curve)] for one in specimens]
-    return np.array(points, dtype=np.float64).reshape(len(points), -1, dim)
+    blocks = [block for one in specimens for block in (one.landmarks, *one.curves) if len(block)]
+    return np.concatenate(blocks, dtype=np.float64).reshape(len(specimens), -1, dim)
 
 
 def _differing(sizes: list[int], first: list[int], where: str) -> str:

@@ -45,9 +45,9 @@ def is_number(token: str, decimal_comma: bool) -> bool:
     return True
 
 
-def lines_of(text: str) -> list[Line]:
-    """The lines that are not blank, with their numbers."""
-    numbered = enumerate(re.split(r"\r\n|\r|\n", text), start=1)
+def lines_of(text: str, first: int = 1) -> list[Line]:
+    """Return the lines that are not blank, with their numbers."""
+    numbered = enumerate(re.split(r"\r\n|\r|\n", text), start=first)
     return [Line(i, line.strip()) for i, line in numbered if line.strip()]
 
 

@@ -7,10 +7,14 @@ real files lack the former and have the latter, and errors here name the line.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import numpy as np
 
+from ..spaces.base import Array
 from .base import Contents, FileError, Format, Labels, shown
 from .curves import Curved, Specimen
 from .labels import text_columns
@@ -18,24 +22,39 @@ from .lines import Line, coordinates, count, is_number, lines_of, number
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
+_LANDMARKS = ("LM", "LM3")
+_CURVES = ("CURVES", "OUTLINES")
+_PAIR = r"[0-9eE+.-]++[^\S\n]++[0-9eE+.-]++"
+_ROWS = {  # lines of two or three plain numbers
+    2: re.compile(rf"\s*+(?:{_PAIR}[^\S\n]*+\n\s*+)*+"),
+    3: re.compile(rf"\s*+(?:{_PAIR}[^\S\n]++[0-9eE+.-]++[^\S\n]*+\n\s*+)*+"),
+}
+
+
+class _Part(NamedTuple):
+    """A line KEYWORD=value, and the text between it and the next one, which begins at ``start``."""
+
+    header: Line
+    body: str
+    start: int
 
 
 @dataclass
 class _Specimen:
     line: int
-    points: list[list[float]]
-    curves: list[list[list[float]]] = field(default_factory=list)
+    points: Array
+    curves: list[Array] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     announced: tuple[str, int, int] = ("", 0, 0)  # CURVES or OUTLINES, its line, and how many POINTS= are still to come
 
     def announce(self, key: str = "", line: int = 0, blocks: int = 0) -> None:
-        """Curves or outlines that follow, or none: those announced before must be complete."""
+        """Expect curves or outlines, or none; refuse if those announced before are not complete."""
         before, start, left = self.announced
         if left:
             raise FileError(f"line {start}: {before}= announces {left} more POINTS= than follow; is the file cut?")
         self.announced = key, line, blocks
 
-    def add_curve(self, points: list[list[float]], line: int) -> None:
+    def add_curve(self, points: Array, line: int) -> None:
         key, start, left = self.announced
         if left == 0:
             raise FileError(f"line {line}: a POINTS= that no CURVES= or OUTLINES= announces")
@@ -51,70 +70,113 @@ class _Specimen:
 
 
 def read_tps(text: str) -> Contents:
-    """Records that begin with LM= or LM3=; the points of CURVES= and OUTLINES= follow the landmarks; SCALE= is kept as a label.
+    """Return the records that begin with LM= or LM3=; the points of CURVES= and OUTLINES= follow the landmarks.
 
-    LM= announces three coordinates too, in files of some programs: the first line of points tells.
+    SCALE= is a label.  LM= announces three coordinates too, in files of some programs: the first line of points tells.
     """
-    lines, specimens, i, dim = lines_of(text), list[_Specimen](), 0, 0
-    while i < len(lines):
-        here, words = lines[i]
-        key, sign, value = (part.strip() for part in words.partition("="))
-        key, i = key.upper(), i + 1
-        if not sign or not _KEYWORD.fullmatch(key):
-            what = "expected KEYWORD=value" if specimens else "expected LM="
-            raise FileError(f"line {here}: {what}, found {shown(words)}; is a count too small?")
-        if key not in ("LM", "LM3") and not specimens:
-            raise FileError(f"line {here}: {shown(words)} comes before the first LM=")
-        number_of = count(value, here, key) if key in ("LM", "LM3", "POINTS", "CURVES", "OUTLINES") else 0
-        if number_of and key in ("LM", "LM3", "POINTS"):
-            dim = _dim(key, lines, i, dim)
-        points = _block(lines, i, number_of, dim) if key in ("LM", "LM3", "POINTS") else []
-        i += len(points)
-        if key in ("LM", "LM3"):
+    text = text.replace("\r\n", "\n").replace("\r", "\n") + "\n"
+    specimens: list[_Specimen] = []
+    dim = 0
+    for part in _parts(text):
+        line = part.header.number
+        key, value = _keyword(part.header, "KEYWORD=value" if specimens else "LM=")
+        if key not in _LANDMARKS and not specimens:
+            raise FileError(f"line {line}: {shown(part.header.text)} comes before the first LM=")
+        if key in (*_LANDMARKS, "POINTS"):
+            number_of = count(value, line, key)
+            dim = _dim(key, part, dim) if number_of else dim
+            points, rest = _block(part, number_of, dim, text)
+        else:
+            rest = lines_of(part.body, line) if part.body.strip() else []
+        if key in _LANDMARKS:
             if specimens:
                 specimens[-1].announce()
-            specimens.append(_Specimen(here, points))
-        elif key in ("CURVES", "OUTLINES"):
-            specimens[-1].announce(key, here, number_of)
+            specimens.append(_Specimen(line, points))
+        elif key in _CURVES:
+            specimens[-1].announce(key, line, count(value, line, key))
         elif key == "POINTS":
-            specimens[-1].add_curve(points, here)
+            specimens[-1].add_curve(points, line)
         else:
-            specimens[-1].add_label(key, value, here)
+            specimens[-1].add_label(key, value, line)
+        if rest:
+            _keyword(rest[0], "KEYWORD=value")
     if not specimens:
         raise FileError("no LM= line; a TPS record begins with one")
     specimens[-1].announce()
-    source = f"the landmarks of LM{'3' * (dim == 3)}={len(specimens[0].points)}"
-    begins = tuple(specimen.line for specimen in specimens)
-    held = [Specimen(f"record {i} (line {one.line})", one.points, [*one.curves]) for i, one in enumerate(specimens)]
-    return {"": Curved(held, dim or 2, _labels(specimens), source, begins)}
+    return {"": _curved(specimens, dim or 2)}
 
 
 TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
 
 
-def _dim(key: str, lines: list[Line], start: int, before: int) -> int:
-    """How many coordinates the points have that begin at ``start``."""
-    here = 3 if key == "LM3" or [len(line.text.split()) for line in lines[start : start + 1]] == [3] else 2
+def _curved(specimens: list[_Specimen], dim: int) -> Curved:
+    """Return the specimens as other rooms of landmarks and curves have them."""
+    source = f"the landmarks of LM{'3' * (dim == 3)}={len(specimens[0].points)}"
+    begins = tuple(specimen.line for specimen in specimens)
+    named = [Specimen(f"record {i} (line {one.line})", one.points, [*one.curves]) for i, one in enumerate(specimens)]
+    return Curved(named, dim, _labels(specimens), source, begins)
+
+
+def _parts(text: str) -> Iterator[_Part]:
+    """Yield every line that has an equals sign, with the text up to the next such line."""
+    sign = text.find("=")
+    begin = text.rfind("\n", 0, sign) + 1 if sign >= 0 else len(text)
+    for line in lines_of(text[:begin]):
+        _keyword(line, "LM=")
+    number = 1 + text.count("\n", 0, begin)
+    while sign >= 0:
+        start = text.index("\n", sign)
+        sign = text.find("=", start)
+        stop = text.rfind("\n", start, sign) + 1 if sign >= 0 else len(text)
+        yield _Part(Line(number, text[begin:start].strip()), text[start:stop], start)
+        number += text.count("\n", begin, stop)
+        begin = stop
+
+
+def _keyword(line: Line, expected: str) -> tuple[str, str]:
+    """Return the keyword of a line, in capitals, and its value."""
+    key, sign, value = line.text.partition("=")
+    key = key.strip()
+    if not sign or not _KEYWORD.fullmatch(key):
+        raise FileError(f"line {line.number}: expected {expected}, found {shown(line.text)}; is a count too small?")
+    return key.upper(), value.strip()
+
+
+def _dim(key: str, part: _Part, before: int) -> int:
+    """Return how many coordinates the points have."""
     if before == 2 and key == "LM3":
-        raise FileError(f"line {lines[start - 1].number}: LM3= in a file of planar landmarks; keep the two apart")
-    return before or here
+        raise FileError(f"line {part.header.number}: LM3= in a file of planar landmarks; keep the two apart")
+    if before:
+        return before
+    first = part.body.lstrip().partition("\n")[0]
+    return 3 if key == "LM3" or len(first.split()) == 3 else 2
 
 
-def _block(lines: list[Line], start: int, number_of: int, dim: int) -> list[list[float]]:
-    """The points that the line before ``start`` announces; its count is believed only as far as there are lines."""
-    header, left = lines[start - 1], len(lines) - start
-    if number_of > left:
-        raise FileError(f"line {header.number}: {shown(header.text)}, but only {left} lines follow; is the file cut?")
+def _block(part: _Part, number_of: int, dim: int, text: str) -> tuple[Array, list[Line]]:
+    """Return the points that a header announces, and the lines that follow them before the next keyword."""
+    tokens = part.body.split()
+    if len(tokens) == number_of * dim and (not tokens or _ROWS[dim].fullmatch(part.body)):
+        with suppress(ValueError):  # quick, but cannot say which line is bad
+            return np.array(list(map(float, tokens))).reshape(number_of, dim), []
+    header = part.header
+    lines = lines_of(part.body, header.number)
+    if len(lines) < number_of:
+        lines = lines_of(text[part.start :], header.number)
+        if len(lines) < number_of:
+            raise FileError(
+                f"line {header.number}: {shown(header.text)}, but only {len(lines)} lines follow; is the file cut?"
+            )
     points: list[list[float]] = []
-    for line in lines[start : start + number_of]:
+    for line in lines[:number_of]:
         if "=" in line.text:
             many = f"{len(points)} points of the {number_of} that line {header.number} announces"
             raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
         points.append(coordinates(line, dim))
-    return points
+    return np.array(points), lines[number_of:]
 
 
 def _labels(specimens: list[_Specimen]) -> Labels:
+    """Return the labels of all specimens; refuse a last one that lacks what all others have."""
     keys = dict.fromkeys(key for specimen in specimens for key in specimen.labels)
     *others, last = specimens
     for key in keys:
