@@ -69,8 +69,8 @@ class Table:
         columns = {name: self.numbers(name) for name in dict.fromkeys(names)}
         return np.stack([columns[name] for name in names], axis=1)
 
-    def told(self, used: list[str]) -> dict[str, Any]:
-        """Where the points of a table with a row for each came from."""
+    def origin(self, used: list[str]) -> dict[str, Any]:
+        """Return where the points of a table with a row for each came from."""
         return {"source": f"the columns {listed(used, 12)}", "names": tuple(used), "lines": tuple(self.lines)}
 
     def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
