@@ -41,7 +41,7 @@ class Reading(NamedTuple):
 
 
 def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = False) -> Reading:
-    """Points, batch first, and their kind, from an array in any of the usual layouts.
+    """Return points, batch first, and their kind, from an array in any of the usual layouts.
 
     ``records_last`` says that the array comes from R or MATLAB, where the last axis often counts the records: there both
     ends are considered, elsewhere the last axis only if the first does not fit.  Two readings are refused, unless the
@@ -51,18 +51,24 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
         raise FileError(f"holds values of type {array.dtype}, not numbers")
     if array.size == 0:
         raise FileError(f"holds no records: the array has shape {array.shape}")
-    readings = [r for r in _flat(array, space) + _readings(array) if fits(r.kind, r.points.shape[1:], space)]
+    readings = _usual(array, space, records_last)
     if not readings:
         raise FileError(_no_reading(array, space))
-    usual = _USUAL | _USUAL_LAST if records_last else _USUAL
-    readings = [reading for reading in readings if reading.layout in usual] or readings
-    if space is None and any(reading.kind == "matrices" for reading in readings):
-        readings = [r for r in readings if r.kind == "matrices" or r.points.shape[2] == 2]  # (n, 3, 3) stays matrices
     counted = isinstance(space, Space)
     square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
     if len(readings) > 1 and (square or not counted):
         raise _two_readings(array, readings, square)
     return readings[0]
+
+
+def _usual(array: NDArray[Any], space: Wanted, records_last: bool) -> list[Reading]:
+    """Return the readings that fit the space: those in usual layouts, or all if there are none."""
+    readings = [r for r in _flat(array, space) + _readings(array) if fits(r.kind, r.points.shape[1:], space)]
+    usual = _USUAL | _USUAL_LAST if records_last else _USUAL
+    readings = [reading for reading in readings if reading.layout in usual] or readings
+    if space is None and any(reading.kind == "matrices" for reading in readings):
+        return [r for r in readings if r.kind == "matrices" or r.points.shape[2] == 2]  # (n, 3, 3) stays matrices
+    return readings
 
 
 def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **more: Any) -> Found:
@@ -151,33 +157,49 @@ def _possible(reading: Reading) -> bool:
 
 
 def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
-    """Readings that need a space: one point alone, points flattened into rows, and points of any other shape."""
+    """Return the readings that need a space: one point alone, points flattened into rows, and points of any other shape."""
     if space is None:
         return []
     if not isinstance(space, Space):
-        alone = space.kind == "landmarks" and array.ndim == 2 and array.shape[1] in (2, 3) and len(array) >= 3
-        one = [Reading("landmarks", "one specimen", array[None])] if alone else []
-        if space.kind == "matrices" and array.ndim == 2 and len(array) > 1 and np.array_equal(array, array.T):
-            one = [Reading("matrices", _ALONE, array[None])]
-        return one + ([Reading("arrays", "(n, …)", array)] if space.kind == "arrays" else [])
-    kind, shapes = space.kind, shapes_of(space)
+        return _of_family(array, space.kind)
     if np.iscomplexobj(array):
-        return [Reading(kind, _ALONE, _pairs(array)[None])] if array.ndim == 1 else []
+        return [Reading(space.kind, _ALONE, _pairs(array)[None])] if array.ndim == 1 else []
+    return next(filter(None, (way(array, space, shapes_of(space)) for way in (_alone, _stacks, _rows))), [])
+
+
+def _of_family(array: NDArray[Any], kind: Kind) -> list[Reading]:
+    """Return the readings where only the kind of the points is known."""
+    if kind == "arrays":
+        return [Reading(kind, "(n, …)", array)]
+    if kind == "landmarks" and array.ndim == 2 and array.shape[1] in (2, 3) and len(array) >= 3:
+        return [Reading(kind, "one specimen", array[None])]
+    if kind == "matrices" and array.ndim == 2 and len(array) > 1 and np.array_equal(array, array.T):
+        return [Reading(kind, _ALONE, array[None])]
+    return []
+
+
+def _alone(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> list[Reading]:
+    """Return the reading of single numbers, or of one point."""
     if array.ndim == 1 and () in shapes and (1,) in shapes:
-        return [Reading(kind, "(n)", array[:, None])]
-    if array.shape in shapes and (array.shape == shapes[0] or array.shape[1:] not in shapes):
-        return [Reading(kind if array.shape == shapes[0] else _kind(array.shape), _ALONE, array[None])]
-    if kind == "arrays" and array.ndim > 1:
-        ways = {"(…, n)": np.moveaxis(array, -1, 0), "(n, …)": array}
-        found = [Reading(kind, layout, way) for layout, way in ways.items() if way.shape[1:] in shapes]
-        if found:
-            return found
-    return _rows(array, space, shapes) if array.ndim == 2 else []
+        return [Reading(space.kind, "(n)", array[:, None])]
+    if array.shape not in shapes or (array.shape != shapes[0] and array.shape[1:] in shapes):
+        return []
+    return [Reading(space.kind if array.shape == shapes[0] else _kind(array.shape), _ALONE, array[None])]
+
+
+def _stacks(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> list[Reading]:
+    """Return the readings of arrays one after another, the one with the records last first."""
+    if space.kind != "arrays" or array.ndim < 2:
+        return []
+    ways = {"(…, n)": np.moveaxis(array, -1, 0), "(n, …)": array}
+    return [Reading(space.kind, layout, way) for layout, way in ways.items() if way.shape[1:] in shapes]
 
 
 def _rows(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> list[Reading]:
-    """Points whose numbers stand in one row each."""
+    """Return the reading of points whose numbers stand in one row each."""
     kind = space.kind
+    if array.ndim != 2:
+        return []
     for shape in shapes:
         if len(shape) > 1 and array.shape[1] == math.prod(shape):
             order = {"landmarks": _ORDER[shape[-1] == 3], "matrices": "of the matrix one after another"}

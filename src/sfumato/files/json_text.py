@@ -31,11 +31,9 @@ JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[",
 
 
 def _collect(name: str, item: Any, held: Contents, depth: int) -> None:
-    """What could be records, by its path in the document."""
-    if isinstance(item, dict) and isinstance(item.get("features"), list):
-        item = [_feature(one) for one in item["features"]]
-    if isinstance(item, dict) and _is_columns(item):
-        item = [dict(zip(item, row, strict=True)) for row in zip(*item.values(), strict=True)]
+    """Put what could be records into ``held``, by its path in the document."""
+    if isinstance(item, dict):
+        item = _rows(item)
     if isinstance(item, dict) and depth < DEEPEST:
         for key, value in item.items():
             _collect(f"{name}${key}" if name else str(key), value, held, depth + 1)
@@ -45,6 +43,15 @@ def _collect(name: str, item: Any, held: Contents, depth: int) -> None:
         array = _array(item)
         if array is not None:
             held[name] = array
+
+
+def _rows(item: dict[str, Any]) -> dict[str, Any] | list[Any]:
+    """Return the rows of GeoJSON's features, or of lists of one length; any other object as it is."""
+    if isinstance(item.get("features"), list):
+        return [_feature(one) for one in item["features"]]
+    if _is_columns(item):
+        return [dict(zip(item, row, strict=True)) for row in zip(*item.values(), strict=True)]
+    return item
 
 
 def _is_columns(item: dict[str, Any]) -> bool:

@@ -221,6 +221,11 @@ def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray
                 "of their own, give --labels FILE.csv"
             )
         return data.labels[by]
+    return _groups_in(data, by, file)
+
+
+def _groups_in(data: Dataset, by: str, file: str | Path) -> NDArray[Any]:
+    """Return the column ``by`` of a table, in the order of the records."""
     header, rows = _table(file)
     shared = [name for name in header if name in data.labels and name != by]
     if by not in header or not shared:

@@ -119,6 +119,22 @@ def mirrored(points: Array) -> list[int]:
     return [int(row) for row in rows[other if 2 * other.sum() <= len(rows) else ~other]]
 
 
+def _zeros(data: Dataset) -> list[str]:
+    """Return a remark about landmarks at the origin, where no other number is zero or negative."""
+    if data.kind != "landmarks":
+        return []
+    zero = (data.points == 0).all(axis=2)
+    some = np.argwhere(zero & ~zero.all(axis=0)).tolist()
+    if not some or not (data.points[~zero] > 0).all():
+        return []
+    row, landmark = some[0]
+    return [
+        f"{data.where(row)}: landmark {landmark + 1} is ({', '.join('0' * data.points.shape[2])}), and "
+        f"{len(some) - 1} others are, where no other number is zero or negative; if these were not found on the "
+        "specimen, write NA for them"
+    ]
+
+
 def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
     """What the curator should know before a release: doubtful numbers, unless ``said`` what they are, and records that will
     be put right.
@@ -128,17 +144,7 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
     >>> remarks(Dataset(np.array([[0.6, 0.8001]]), "vectors", "CSV", {}, Path("a")), Sphere(1))
     ['1 of 1 records are not quite of the right length, by up to 8e-05 of it; each is divided by its length']
     """
-    found = [] if said else suspects(data) + suspects(data, certain=False)
-    if data.kind == "landmarks" and not said:
-        zero = (data.points == 0).all(axis=2)
-        some = np.argwhere(zero & ~zero.all(axis=0))
-        if len(some) and (data.points[~zero] > 0).all():
-            row, landmark = some[0].tolist()
-            found.append(
-                f"{data.where(row)}: landmark {landmark + 1} is ({', '.join('0' * data.points.shape[2])}), and "
-                f"{len(some) - 1} others are, where no other number is zero or negative; if these were not found on the "
-                "specimen, write NA for them"
-            )
+    found = [] if said else suspects(data) + suspects(data, certain=False) + _zeros(data)
     if data.kind == "landmarks" and data.points.shape[2] == 3 and not data.points[..., 2].any():
         found.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
     if data.kind == "landmarks" and not space.parameters().get("reflections"):

@@ -15,11 +15,12 @@ _HEADER = re.compile(
     r"(\s+(?P<code>[^\sD]\S*))?(\s+DIM\s*=\s*(?P<dim>[0-9]+))?",
     re.IGNORECASE,
 )
+Token = tuple[str, int]  # and its line
 _FIRST = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bDIM", re.IGNORECASE)
 
 
 def read_nts(text: str) -> Contents:
-    """Comments that begin with a quotation mark, a header such as ``1 127L 36 1 -999 DIM=2``, labels, numbers.
+    """Return the specimens of comments (lines that begin with "), a header (``1 127L 36 1 -999 DIM=2``), labels, numbers.
 
     A row is a specimen; as many columns as dimensions are the landmarks of one specimen.  L says that row labels stand
     before the numbers, B and E that they stand at the beginning and end of the rows.
@@ -34,12 +35,7 @@ def read_nts(text: str) -> Contents:
     expected = n * p + (n if rows else 0) + column_names
     if len(tokens) != expected or expected == 0:
         raise FileError(f"{where}: the header announces {expected} numbers and labels, the file holds {len(tokens)}")
-    names = [token for token, _ in tokens[:n]] if rows == "L" else []
-    body = tokens[len(names) + column_names :]
-    if rows in ("B", "E"):
-        at = 0 if rows == "B" else p
-        names = [token for token, _ in body[at :: p + 1]]
-        body = [token for i, token in enumerate(body) if i % (p + 1) != at]
+    names, body = _named(tokens, n, p, rows, column_names)
     table = np.array([numbers([token], line)[0] for token, line in body]).reshape(n, p)
     if header["missing"] == "1":
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
@@ -52,6 +48,16 @@ def read_nts(text: str) -> Contents:
     if p % dim:
         raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
     return {"": Found(table.reshape(n, p // dim, dim), "landmarks", labels)}
+
+
+def _named(tokens: list[Token], n: int, p: int, rows: str, column_names: int) -> tuple[list[str], list[Token]]:
+    """Return the names of the rows, which stand before all numbers, or at the beginning or end of each row; and the numbers."""
+    if rows not in ("B", "E"):
+        names = tokens[:n] if rows else []
+        return [token for token, _ in names], tokens[len(names) + column_names :]
+    at = 0 if rows == "B" else p
+    body = tokens[column_names:]
+    return [token for token, _ in body[at :: p + 1]], [token for i, token in enumerate(body) if i % (p + 1) != at]
 
 
 def _without_comments(text: str) -> list[Line]:

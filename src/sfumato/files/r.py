@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .base import AmbiguousError, Contents, FileError, Format, Named, allowed, damaged, package
 from .labels import strings
@@ -66,13 +67,9 @@ def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """A list of matrices, or of data frames of two columns of numbers, or of x, y and z, as one array with the records last,
     as R has it; each may be the only one in a list of its own."""
     arrays = []
-    for item in map(_only_matrix, items):
-        array = item.array if isinstance(item, Named) else None
-        if isinstance(item, Table):
-            columns = {name: column for name, column in item.columns.items() if column.dtype.kind in "biuf"}
-            solid = [name.lower() for name in columns] == ["x", "y", "z"]
-            array = np.stack([*columns.values()], axis=1) if len(columns) == 2 or solid else None
-        if array is None or array.ndim != 2 or array.dtype.kind not in "biuf":
+    for item in items:
+        array = _matrix(_only_matrix(item))
+        if array is None:
             return None
         arrays.append(array)
     shapes = sorted({array.shape for array in arrays})
@@ -86,6 +83,16 @@ def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
             "sample them, in Momocs coo_sample(x, 100)"
         )
     return Named(np.stack(arrays, axis=-1), strings("of names", names))
+
+
+def _matrix(item: Any) -> NDArray[Any] | None:
+    """Return the numbers of a matrix, or of a data frame of two columns of numbers or of x, y and z; None for others."""
+    if isinstance(item, Table):
+        columns = {name: column for name, column in item.columns.items() if column.dtype.kind in "biuf"}
+        solid = [name.lower() for name in columns] == ["x", "y", "z"]
+        return np.stack([*columns.values()], axis=1) if len(columns) == 2 or solid else None
+    plain = isinstance(item, Named) and item.array.ndim == 2 and item.array.dtype.kind in "biuf"
+    return item.array if plain else None
 
 
 def _only_matrix(item: Any) -> Any:
@@ -144,8 +151,11 @@ def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[A
     if len(set(names)) < len(names) or "" in names:  # by number then
         names = [f"{name or 'part'} {i}" for i, name in enumerate(names, start=1)]
     named = dict(zip(names, parts, strict=True))
-    if "data.frame" not in _strings(attributes.get("class")):
-        return named
+    return _frame(named) if "data.frame" in _strings(attributes.get("class")) else named
+
+
+def _frame(named: dict[str, Any]) -> Table:
+    """Return the table of a data frame, without columns that are neither numbers nor texts."""
     arrays = {name: part.array for name, part in named.items() if isinstance(part, Named)}
     columns = {name: array for name, array in arrays.items() if array.ndim == 1 and array.dtype.kind in "biufU"}
     if len({len(column) for column in columns.values()}) > 1:

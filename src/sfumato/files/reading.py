@@ -158,28 +158,33 @@ def _files_of(folder: Path) -> list[Path]:
 
 
 def _together(parts: list[Dataset]) -> Dataset:
-    """The records of several files."""
+    """Return the records of several files as one data set."""
     if not parts:
         raise FileError("no file was given")
     first = parts[0]
     for part in parts:
-        if part.kind != first.kind or part.points.shape[1:] != first.points.shape[1:] or part.degrees != first.degrees:
-            curved = "points of curves" in part.source and "points of curves" in first.source
-            remedy = ", as curves=20 (--curves 20) gives each curve, or curves='drop'" * curved
-            raise FileError(
-                f"{part.path}: holds {part.kind} of shape {part.points.shape[1:]} from {part.source}, but {first.path} "
-                f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same"
-                f"{remedy}"
-            )
-        for own, other in zip(part.landmarks, first.landmarks, strict=False):
-            if own != other:
-                raise FileError(
-                    f"{part.path}: has landmark {shown(own)} where {first.path} has {shown(other)}; all files must hold the "
-                    "same landmarks in the same order: put them in order, or give them the same names"
-                )
+        _check_alike(part, first)
     common = [name for name in first.labels if all(name in part.labels for part in parts)]
     labels: Labels = {name: join([part.labels[name] for part in parts]) for name in common}
     labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])
     source = first.source if len(parts) == 1 else f"{first.source}, of each of {len(parts)} files"
     points = np.concatenate([part.points for part in parts])
     return replace(first, points=points, labels=labels, source=source, lines=())
+
+
+def _check_alike(part: Dataset, first: Dataset) -> None:
+    """Refuse a file whose records are not of the kind, shape and landmarks of the first."""
+    if part.kind != first.kind or part.points.shape[1:] != first.points.shape[1:] or part.degrees != first.degrees:
+        curved = "points of curves" in part.source and "points of curves" in first.source
+        remedy = ", as curves=20 (--curves 20) gives each curve, or curves='drop'" * curved
+        raise FileError(
+            f"{part.path}: holds {part.kind} of shape {part.points.shape[1:]} from {part.source}, but {first.path} "
+            f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same"
+            f"{remedy}"
+        )
+    for own, other in zip(part.landmarks, first.landmarks, strict=False):
+        if own != other:
+            raise FileError(
+                f"{part.path}: has landmark {shown(own)} where {first.path} has {shown(other)}; all files must hold the "
+                "same landmarks in the same order: put them in order, or give them the same names"
+            )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..spaces.family import Family
 from .arrays import arrange, landmarks, layout_named, needs
-from .base import AmbiguousError, Choice, Contents, FileError, Found, Named, Rows, Wanted, listed, shown
+from .base import AmbiguousError, Choice, Contents, FileError, Found, Labels, Named, Rows, Wanted, listed, shown
 from .columns import read_table
 from .curves import Curved
 from .labels import per_record
@@ -21,18 +21,14 @@ _MAIN = ("landmarks", "points", "matrices", "coords", "coordinates", "tensors", 
 
 
 def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool = False) -> Found:
-    """The records among all that a file holds.
+    """Return the records among all that a file holds.
 
     What the layout or the names of columns show to be records is preferred to what only has a fitting number of columns,
     and then a name such as "landmarks" to others; what is still undecided is refused, with all that it could be.  Arrays
     as long as there are records, and the columns of a table of that length, are labels.
     """
     held = {name: item.array if isinstance(item, Named) else item for name, item in contents.items()}
-    if choice.array is not None and choice.array not in held:
-        raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
-    asked = {choice.array: held[choice.array]} if choice.array is not None else held
-    if choice.array is None and (len(held) > 1 or "" not in held):  # one axis makes a label, unless it stands alone
-        asked = {name: item for name, item in asked.items() if not _is_label(item)}
+    asked = _asked(held, choice)
     found: dict[str, Found | FileError] = {}
     for name, item in asked.items():
         try:
@@ -46,18 +42,35 @@ def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool =
     records = found[name]
     if isinstance(records, FileError):
         raise records
-    n, others = len(records.points), {key: item for key, item in held.items() if key != name}
+    labels = _labels(contents, held, name, len(records.points))
+    return records._replace(labels={**labels, **records.labels})
+
+
+def _labels(contents: Contents, held: Contents, name: str, n: int) -> Labels:
+    """Return the labels of n records from all that the file holds beside them, and from the names that they have."""
+    others = {key: item for key, item in held.items() if key != name}
     labels = per_record({key: item for key, item in others.items() if isinstance(item, np.ndarray)}, n)
     for item in others.values():
         if isinstance(item, Table) and len(item) == n:
             labels = {**item.labels([]), **labels}
     if isinstance(named := contents[name], Named) and len(named.names) == n:
         labels["ID"] = named.names
-    return records._replace(labels={**labels, **records.labels})
+    return labels
+
+
+def _asked(held: Contents, choice: Choice) -> Contents:
+    """Return what may be the records: the array that the user names, or all that are not labels."""
+    if choice.array is not None:
+        if choice.array not in held:
+            raise FileError(f"there is no array {shown(choice.array)}; it holds {_contents(held)}")
+        return {choice.array: held[choice.array]}
+    if len(held) == 1 and "" in held:  # one axis makes a label, unless it stands alone
+        return held
+    return {name: item for name, item in held.items() if not _is_label(item)}
 
 
 def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Found:
-    """The records of one of several things in a file."""
+    """Return the records of one of several things in a file."""
     if isinstance(item, FileError):
         raise item if space is None or space.kind != "vectors" else FileError(str(item))
     if isinstance(item, Found | Curved):
@@ -65,14 +78,17 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
             raise FileError("a file of landmarks alone, without columns to choose from")
         found = item.found(choice) if isinstance(item, Curved) else item
         return landmarks(found.points, found.labels, space, found.source, lines=found.lines, landmarks=found.landmarks)
-    question = item.question if isinstance(item, Rows) else ""
-    if isinstance(item, Rows):
-        if isinstance(space, Family) and space.kind == "landmarks" and question:
-            return _of_dim(item, space)
-        item = item.array
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
         return found._replace(source=f"{found.source} (table {shown(name)})") if name else found
+    question = item.question if isinstance(item, Rows) else ""
+    if question and isinstance(space, Family) and space.kind == "landmarks":
+        return _of_dim(item, space)
+    return _of_array(name, item.array if isinstance(item, Rows) else item, space, choice, records_last, question)
+
+
+def _of_array(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool, question: str) -> Found:
+    """Return the records of an array; its source ends with the ``question`` that the space would answer."""
     if choice.columns:
         raise FileError("columns are chosen in a table, and this file holds arrays; choose one with array= (--array)")
     kind, layout, points = arrange(item, space, records_last)
