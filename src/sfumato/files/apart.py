@@ -42,7 +42,7 @@ _server: _Server | None = None
 
 
 def read_apart(reader: str, content: bytes) -> Arrays:
-    """What ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content."""
+    """Return what ``reader``, a function "module:name" of this package from bytes to arrays, makes of the content."""
     with _lock:
         server = _running()
         try:
@@ -61,7 +61,7 @@ def read_apart(reader: str, content: bytes) -> Arrays:
 
 
 def _room(content: bytes) -> int:
-    """Bytes that reading it may take, and that the answer may have."""
+    """Return bytes that reading it may take, and that the answer may have."""
     return 4 * allowed(len(content)) + (512 << 20)
 
 

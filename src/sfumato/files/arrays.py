@@ -72,7 +72,7 @@ def _usual(array: NDArray[Any], space: Wanted, records_last: bool) -> list[Readi
 
 
 def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **more: Any) -> Found:
-    """Landmarks from a format that holds nothing else, checked against the space."""
+    """Return landmarks from a format that holds nothing else, checked against the space."""
     if points.shape[1] < 3:
         raise FileError(f"{points.shape[1]} landmarks per specimen; a shape needs at least 3")
     if not fits("landmarks", points.shape[1:], space):
@@ -81,18 +81,18 @@ def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **
 
 
 def shapes_of(space: Space) -> list[tuple[int, ...]]:
-    """The shapes in which users may type one point."""
+    """Return the shapes in which users may type one point."""
     return list(space.layouts.values())
 
 
 def widths(space: Space) -> set[int]:
-    """Numbers of columns that make a point: half a symmetric matrix is enough."""
+    """Return numbers of columns that make a point: half a symmetric matrix is enough."""
     shapes = shapes_of(space)
     return {math.prod(shape) for shape in shapes} | (set(_halves(space)) if _symmetric(space) else set())
 
 
 def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
-    """What a space that takes several layouts calls this one, for a message."""
+    """Return what a space that takes several layouts calls this one, for a message."""
     made = _shaped(space, shape)
     names = [name for name, own in made.layouts.items() if own == shape] if made and len(made.layouts) > 1 else []
     order = ", scalar first (w, x, y, z)" if shape == (4,) and names and "quaternions" in names[0] else ""
@@ -100,7 +100,7 @@ def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
 
 
 def _shaped(space: Wanted, shape: tuple[int, ...]) -> Space | None:
-    """The space, or that of a family whose points have this shape, if there is one."""
+    """Return the space, or that of a family whose points have this shape, if there is one."""
     if space is None or isinstance(space, Space):
         return space
     try:
@@ -110,7 +110,7 @@ def _shaped(space: Wanted, shape: tuple[int, ...]) -> Space | None:
 
 
 def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
-    """Whether records of this kind and shape can be points of a space."""
+    """Tell whether records of this kind and shape can be points of a space."""
     if space is None:
         return True
     if not isinstance(space, Space):
@@ -133,14 +133,14 @@ def _symmetric(space: Space) -> bool:
 
 
 def _halves(space: Space) -> dict[int, int]:
-    """How many numbers the upper triangle has, and whether it begins on the diagonal (0) or beside it (1)."""
+    """Return how many numbers the upper triangle has, and whether it begins on the diagonal (0) or beside it (1)."""
     k = shapes_of(space)[0][0]
     beside = {} if space.fixed_diagonal is None else {k * (k - 1) // 2: 1}
     return {k * (k + 1) // 2: 0, **beside}
 
 
 def _readings(array: NDArray[Any]) -> list[Reading]:
-    """Readings with nothing flattened, the one with the records last first."""
+    """Return readings with nothing flattened, the one with the records last first."""
     if np.iscomplexobj(array):
         ways = [("(k, n)", array.T), ("(n, k)", array)] if array.ndim == 2 else []
         return [Reading("landmarks", layout, _pairs(z)) for layout, z in ways if z.shape[1] >= 3]
@@ -222,7 +222,7 @@ def _pairs(z: NDArray[Any]) -> Array:
 
 
 def needs(space: Wanted) -> str:
-    """What a space asks of a file, for a message."""
+    """Return what a space asks of a file, for a message."""
     if space is None:
         return "landmarks, matrices or vectors are needed"
     if not isinstance(space, Space):

@@ -82,7 +82,7 @@ class Dataset:
 
     @property
     def contents(self) -> str:
-        """How many records of what, in words."""
+        """Return how many records of what, in words."""
         shape = self.points.shape[1:]
         if self.kind != "landmarks":
             return f"{len(self)} {self.kind} of {' x '.join(map(str, shape))}"
@@ -97,14 +97,14 @@ class Dataset:
         return np.array(self.points, dtype=dtype) if copy else np.asarray(self.points, dtype=dtype)
 
     def __repr__(self) -> str:
-        """No record is shown, as others may see what is printed."""
+        """Return a summary that shows no record, as others may see what is printed."""
         shape = " x ".join(map(str, self.points.shape[1:]))
         beside = f"; labels: {', '.join(self.labels)}" if self.labels else ""
         said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
         return printable(f"<Dataset {self.path.name}: {said}{beside}>")
 
     def _repr_html_(self) -> str:
-        """The same for notebooks: no record is shown."""
+        """Return the same for notebooks: no record is shown."""
         facts = {
             "File": f"{self.path.name} ({self.format})",
             "Records": str(len(self)),
@@ -118,7 +118,7 @@ class Dataset:
         return f"<table>{''.join(told)}</table><p>For the curator's eyes; no record is shown.</p>"
 
     def where(self, row: int) -> str:
-        """Where a record stands in the file, for the curator: its line, its ID, and which of its numbers are missing."""
+        """Return where a record stands in the file, for the curator: its line, its ID, which of its numbers are missing."""
         found = [f"line {self.lines[row]}"] if self.lines else []
         keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
         found += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
@@ -147,7 +147,7 @@ class Found(NamedTuple):
     sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
 
     def dataset(self, format: str, path: Path) -> Dataset:
-        """The data set of a file."""
+        """Return the data set of a file."""
         points = np.ascontiguousarray(self.points, dtype=np.float64)
         return Dataset(points, self.kind, format, self.labels, path, *self[3:9])
 
@@ -161,7 +161,7 @@ class Choice(NamedTuple):
     curves: str | int = "keep"  # or "drop", or the number of points that each gets
 
     def filled(self, values: Array) -> Array:
-        """The numbers with NaN in place of the codes for missing values."""
+        """Return the numbers with NaN in place of the codes for missing values."""
         return np.where(np.isin(values, self.missing), np.nan, values) if self.missing else values
 
 
@@ -179,7 +179,7 @@ class Rows(NamedTuple):
 
     @property
     def question(self) -> str:
-        """What to type, in words; empty where the rows cannot be landmarks."""
+        """Return what to type, in words; empty where the rows cannot be landmarks."""
         p = self.array.shape[1]
         spaces = {"shapes": 2, "shapes3d": 3}.items()
         ways = [f"--space {name} --landmarks {p // dim}" for name, dim in spaces if p % dim == 0 and p >= 3 * dim]
@@ -204,7 +204,7 @@ class Format(NamedTuple):
 
 
 def allowed(compressed: int) -> int:
-    """How many bytes so many compressed bytes may unpack to: real data shrink a hundredfold at most."""
+    """Return how many bytes so many compressed bytes may unpack to: real data shrink a hundredfold at most."""
     return min(LARGEST, 100 * compressed + (64 << 20))
 
 
@@ -216,7 +216,7 @@ def check_unique(names: list[str], what: str) -> None:
 
 
 def package(name: str, purpose: str) -> Any:
-    """A package that only some formats need, imported when it is first needed."""
+    """Return a package that only some formats need, imported when it is first needed."""
     try:
         return import_module(name)
     except ImportError:
@@ -235,10 +235,10 @@ def damaged(what: str) -> Iterator[None]:
 
 
 def shown(text: str) -> str:
-    """A piece of a file for a message: quoted, and not a page long."""
+    """Return a piece of a file for a message: quoted, and not a page long."""
     return repr(text if len(text) <= 40 else text[:40] + "…")
 
 
 def listed(names: Any, most: int = 6) -> str:
-    """Some of the names, for a message."""
+    """Return some of the names, for a message."""
     return ", ".join([*names][:most]) + (", …" if len(names) > most else "") or "none"

@@ -13,7 +13,7 @@ from .table import Table
 
 
 def read_csv(text: str) -> Contents:
-    """Values separated by commas, semicolons, tabs or blanks; with semicolons or tabs, decimal commas are understood."""
+    """Return the table of values separated by commas, semicolons, tabs or blanks; the last three allow decimal commas."""
     mark = delimiter(text)
     rows, lines = _rows(text, mark)
     if not rows:
@@ -36,13 +36,13 @@ def read_csv(text: str) -> Contents:
 
 
 def delimiter(text: str) -> str:
-    """What separates the values of the first line that is not a comment."""
+    """Return what separates the values of the first line that is not a comment."""
     first = next((line for line in re.split(r"[\r\n]+", text) if line.strip() and not line.startswith("#")), "")
     return next((mark for mark in "\t;," if mark in first), " " if " " in first.strip() else ",")
 
 
 def _rows(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
-    """Rows with their lines.  Blank lines are passed over, except where one may be a missing value."""
+    """Return rows with their lines; blank lines are passed over, except where one may be a missing value."""
     rows: list[list[str]] = []
     lines: list[int] = []
     blank = 0

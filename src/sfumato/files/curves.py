@@ -25,7 +25,7 @@ class Specimen:
 
     @property
     def sizes(self) -> list[int]:
-        """Points of the landmarks and of each curve."""
+        """Return points of the landmarks and of each curve."""
         return [len(self.landmarks), *map(len, self.curves)]
 
 
@@ -41,7 +41,7 @@ class Curved:
     names: tuple[str, ...] = ()  # of the landmarks, and of the points of curves after them
 
     def found(self, choice: Choice) -> Found:
-        """The points of every specimen, with what the user wants of the curves."""
+        """Return the points of every specimen, with what the user wants of the curves."""
         first, curves = self.specimens[0], choice.curves
         source, held = self.source, len(first.curves)
         if held and curves == "keep":
@@ -86,7 +86,7 @@ class Curved:
 
 
 def resampled(curve: Array, count: int) -> Array:
-    """So many points at even distances along a curve, its two ends among them.
+    """Return so many points at even distances along a curve, its two ends among them.
 
     >>> resampled(np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 3.0]]), 3).tolist()
     [[0.0, 0.0], [1.0, 1.0], [1.0, 3.0]]
@@ -102,7 +102,7 @@ def resampled(curve: Array, count: int) -> Array:
 
 
 def wanted(curves: Any) -> str | int:
-    """What a user says of curves, checked.
+    """Return what a user says of curves, checked.
 
     >>> wanted("keep"), wanted("20"), wanted(None)
     ('keep', 20, 'keep')
@@ -127,7 +127,7 @@ def _stacked(specimens: list[Specimen], dim: int) -> Array:
 
 
 def _differing(sizes: list[int], first: list[int], where: str) -> str:
-    """That specimens have other numbers of points, and what would help."""
+    """Return that specimens have other numbers of points, and what would help."""
     if len(sizes) == len(first) == 1:
         return f"{sizes[0]} points, but {where} has {first[0]}; every specimen needs the same landmarks"
     remedy = "" if sizes[0] != first[0] else "; leave the curves out, curves='drop' (--curves drop)"

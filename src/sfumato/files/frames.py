@@ -14,18 +14,18 @@ from .table import Table
 
 
 def is_frame(source: Any) -> bool:
-    """Whether this is a table with named columns, or several named arrays."""
+    """Tell whether this is a table with named columns, or several named arrays."""
     named = {"pandas": "columns", "polars": "columns", "xarray": "data_vars"}.get(home_of(source))
     return named is not None and hasattr(type(source), named)  # asking the source itself may compute it
 
 
 def home_of(source: Any) -> str:
-    """The package that an object comes from."""
+    """Return the package that an object comes from."""
     return type(source).__module__.partition(".")[0]
 
 
 def read_frame(frame: Any) -> Contents:
-    """What a frame holds: its columns mean what those of a CSV file do.  A lazy frame is computed here, and may fail here."""
+    """Return what a frame holds, its columns as those of a CSV file.  A lazy frame is computed here, and may fail here."""
     try:
         if hasattr(type(frame), "data_vars"):
             return {str(name): np.asarray(array) for name, array in frame.variables.items()}

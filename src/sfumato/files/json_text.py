@@ -13,18 +13,23 @@ DEEPEST = 8  # lists and objects within each other
 
 
 def read_json(text: str) -> Contents:
-    """An array as nested lists; or several by name, of which one holds the records; or a list of rows."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileError(f"line {error.lineno}: not JSON: {error.msg}") from None
-    except (RecursionError, ValueError) as error:  # brackets without end, numbers without end
-        raise FileError(f"not JSON that can be read: {error}") from None
+    """Return an array as nested lists; or several by name, of which one holds the records; or a list of rows."""
+    document = parsed(text)
     if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
         document = document.get("value")
     held: Contents = {}
     _collect("", document, held, 0)
     return held
+
+
+def parsed(text: str, hint: str = "") -> Any:
+    """Return what a text of JSON holds."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FileError(f"line {error.lineno}: not JSON: {error.msg}{hint}") from None
+    except (RecursionError, ValueError) as error:  # brackets without end, numbers without end
+        raise FileError(f"not JSON that can be read: {error}") from None
 
 
 JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[", "{"))
@@ -55,7 +60,7 @@ def _rows(item: dict[str, Any]) -> dict[str, Any] | list[Any]:
 
 
 def _is_columns(item: dict[str, Any]) -> bool:
-    """Whether these are lists of single values, of one length."""
+    """Tell whether these are lists of single values, of one length."""
     lists = [value for value in item.values() if isinstance(value, list)]
     lengths = {len(value) for value in lists}
     single = not any(isinstance(one, dict | list) for value in lists for one in value)
@@ -63,7 +68,7 @@ def _is_columns(item: dict[str, Any]) -> bool:
 
 
 def _feature(feature: Any) -> dict[str, Any]:
-    """A point of GeoJSON, whose coordinates are longitude, latitude and perhaps a height."""
+    """Return a point of GeoJSON, whose coordinates are longitude, latitude and perhaps a height."""
     geometry = feature.get("geometry") if isinstance(feature, dict) else None
     if isinstance(geometry, dict) and geometry.get("type") != "Point":
         raise FileError(f"GeoJSON of kind {str(geometry.get('type'))[:40]!r}; sfumato reads points")
@@ -75,14 +80,14 @@ def _feature(feature: Any) -> dict[str, Any]:
 
 
 def _table(rows: list[dict[str, Any]]) -> Table:
-    """Rows of named values; what is nested is left out."""
+    """Return rows of named values; what is nested is left out."""
     values = {name: [row.get(name) for row in rows] for name in dict.fromkeys(key for row in rows for key in row)}
     nested = {name for name, some in values.items() if any(isinstance(value, dict | list) for value in some)}
     return Table({name: column(name, some) for name, some in values.items() if name not in nested})
 
 
 def _array(item: list[Any]) -> Any:
-    """Nested lists of numbers as an array, of texts as labels; None for other things."""
+    """Return nested lists of numbers as an array, of texts as labels; None for other things."""
     if all(isinstance(one, str) for one in item):
         return strings("of texts", item)
     sizes: list[set[int]] = []

@@ -164,7 +164,7 @@ def join(columns: list[NDArray[Any]]) -> NDArray[Any]:
 
 
 def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
-    """The arrays that hold one value for each of n records."""
+    """Return the arrays that hold one value for each of n records."""
     labels = {}
     for name, array in arrays.items():
         if array.size == n == max(array.shape, default=0) and array.dtype.kind in "biufSU":
@@ -174,7 +174,7 @@ def per_record(arrays: dict[str, NDArray[Any]], n: int) -> Labels:
 
 
 def texts(name: str, values: list[str]) -> NDArray[Any]:
-    """A column of labels from a text file: numbers if all are written as such, otherwise text ("007" is text)."""
+    """Return a column of labels from a text file: numbers if all are written as such, otherwise text ("007" is text)."""
     for pattern, kind in ((_WHOLE, np.int64), (_DECIMAL, np.float64)):
         if all(map(pattern.fullmatch, values)):
             return np.array(values, dtype=kind)
@@ -182,12 +182,12 @@ def texts(name: str, values: list[str]) -> NDArray[Any]:
 
 
 def strings(name: str, values: list[str]) -> NDArray[Any]:
-    """A column of labels that is text even where all of it is digits, such as an ID."""
+    """Return a column of labels that is text even where all of it is digits, such as an ID."""
     return text_columns({name: values})[name]
 
 
 def text_columns(columns: dict[str, list[str]]) -> Labels:
-    """Columns of text, unless they would fill the memory: an array gives every text the room of the longest of its column."""
+    """Return columns of text; refuse those that would fill the memory, as every text gets the room of the longest."""
     longest = {name: max(map(len, values), default=0) for name, values in columns.items()}
     room = min(WIDEST, allowed(sum(len(value) for values in columns.values() for value in values)))
     if sum(4 * longest[name] * len(values) for name, values in columns.items()) > room:
@@ -197,13 +197,13 @@ def text_columns(columns: dict[str, list[str]]) -> Labels:
 
 
 def column(name: str, values: list[Any]) -> NDArray[Any]:
-    """A column of Python values: numbers where all are, else texts, empty for None."""
+    """Return a column of Python values: numbers where all are, else texts, empty for None."""
     found = numbers(values)
     return strings(name, ["" if value is None else str(value) for value in values]) if found is None else found
 
 
 def numbers(values: list[Any]) -> Array | None:
-    """Python numbers as an array, with NaN for None; None if one of the values is not a number (True and False are not)."""
+    """Return Python numbers as an array, NaN for None; None if a value is not a number (True and False are not)."""
     if not all(value is None or (isinstance(value, int | float) and not isinstance(value, bool)) for value in values):
         return None
     small = [np.inf if isinstance(value, int) and abs(value) >= 1 << 1023 else value for value in values]
@@ -211,8 +211,7 @@ def numbers(values: list[Any]) -> Array | None:
 
 
 def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray[Any]:
-    """The column ``by``, one value for each record: of the data itself, or of a table that has a column in common with it, such
-    as ID, by which its rows are told."""
+    """Return the column ``by``, one value for each record, from the data or from a table that shares a column with it."""
     if file is None:
         if by not in data.labels:
             known = ", ".join(data.labels) or "none"
@@ -248,7 +247,7 @@ def _groups_in(data: Dataset, by: str, file: str | Path) -> NDArray[Any]:
 
 
 def _table(file: str | Path) -> tuple[list[str], list[list[str]]]:
-    """Header and rows of a small table of text."""
+    """Return header and rows of a small table of text."""
     if Path(file).exists() and not Path(file).is_file():
         raise ValueError(f"--labels {file}: not a regular file; give a table of text (CSV)")
     try:

@@ -20,7 +20,7 @@ class Line(NamedTuple):
 
 
 def number(token: str, decimal_comma: bool = False) -> float:
-    """A number as people write it; NaN for a missing one.  Unlike ``float``, no underscores."""
+    """Return a number as people write it; NaN for a missing one.  Unlike ``float``, no underscores."""
     if decimal_comma:
         token = token.replace(",", ".")
     if _NUMBER.fullmatch(token):
@@ -37,7 +37,7 @@ def number(token: str, decimal_comma: bool = False) -> float:
 
 
 def is_number(token: str, decimal_comma: bool) -> bool:
-    """Whether a cell is a number, or stands for a missing one."""
+    """Tell whether a cell is a number, or stands for a missing one."""
     try:
         number(token, decimal_comma)
     except ValueError:
@@ -52,14 +52,14 @@ def lines_of(text: str, first: int = 1) -> list[Line]:
 
 
 def count(text: str, line: int, what: str) -> int:
-    """How many points or records a line announces."""
+    """Return how many points or records a line announces."""
     if not re.fullmatch(r"[0-9]{1,18}", text):
         raise FileError(f"line {line}: {what}={shown(text)} is not a count")
     return int(text)
 
 
 def numbers(tokens: list[str], line: int) -> list[float]:
-    """The numbers of a line."""
+    """Return the numbers of a line."""
     try:
         return [number(token) for token in tokens]
     except ValueError as error:
@@ -67,7 +67,7 @@ def numbers(tokens: list[str], line: int) -> list[float]:
 
 
 def coordinates(line: Line, dim: int) -> list[float]:
-    """The two or three coordinates of a line."""
+    """Return the two or three coordinates of a line."""
     tokens = line.text.split()
     if len(tokens) != dim:
         raise FileError(f"line {line.number}: expected {IN_WORDS[dim]} coordinates, found {shown(line.text)}")

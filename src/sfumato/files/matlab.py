@@ -24,13 +24,13 @@ _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so t
 
 
 def read_mat(content: bytes) -> Contents:
-    """Version 5."""
+    """Return the variables of a version 5 file."""
     _check_elements(content)
     return dict(read_apart("matlab:mat_arrays", content))
 
 
 def read_mat73(content: bytes) -> Contents:
-    """Version 7.3: HDF5 with the axes reversed.  Links to other files, and data kept in other files, are refused."""
+    """Return the variables of a version 7.3 file, HDF5 with the axes reversed; data kept in other files are refused."""
     package("h5py", "reading MATLAB 7.3 files")
     return dict(read_apart("matlab:hdf5_arrays", content))
 
@@ -41,7 +41,7 @@ MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",), re
 
 # -- version 5 -------------------------------------------------------------------------------------------------------------
 def _check_elements(content: bytes) -> None:
-    """That the file is made of whole variables: SciPy does not notice every cut."""
+    """Refuse a file that is not made of whole variables: SciPy does not notice every cut."""
     order, position = {b"IM": "<", b"MI": ">"}.get(content[126:128]), 128
     if order is None:
         raise FileError("the MATLAB header is damaged or cut")
@@ -57,7 +57,7 @@ def _check_elements(content: bytes) -> None:
 
 
 def mat_arrays(content: bytes) -> Arrays:
-    """The variables of a version 5 file that are numbers or texts: structures and sparse matrices are not read."""
+    """Return the variables of a version 5 file that are numbers or texts: structures and sparse matrices are not read."""
     from scipy.io import loadmat, whosmat
 
     limit = allowed(len(content))
@@ -73,7 +73,7 @@ def mat_arrays(content: bytes) -> Arrays:
 
 
 def _plain(array: NDArray[Any]) -> NDArray[Any] | None:
-    """Numbers as they are, the rows of a matrix of letters, and a cell array in which every cell is a line of text."""
+    """Return numbers as they are, the rows of a matrix of letters, and cells that are each a line of text; else None."""
     if array.dtype.kind == "O":
         if not all(isinstance(cell, np.ndarray) and cell.dtype.kind == "U" and cell.size == 1 for cell in array.flat):
             return None
@@ -87,7 +87,7 @@ def _plain(array: NDArray[Any]) -> NDArray[Any] | None:
 
 # -- version 7.3 -----------------------------------------------------------------------------------------------------------
 def hdf5_arrays(content: bytes) -> Arrays:
-    """The numeric variables of a version 7.3 file."""
+    """Return the numeric variables of a version 7.3 file."""
     import h5py
 
     with damaged("the MATLAB 7.3 file is damaged or cut"), h5py.File(io.BytesIO(content), "r") as file:
@@ -98,7 +98,7 @@ def hdf5_arrays(content: bytes) -> Arrays:
 
 
 def _dataset(dataset: Any, limit: int) -> NDArray[Any] | None:
-    """A numeric variable; None for text, cells and structures."""
+    """Return a numeric variable; None for text, cells and structures."""
     if dataset.external or dataset.is_virtual:
         raise FileError(f"variable {dataset.name!r} keeps its data in other files, which are not read")
     matlab_class = dataset.attrs.get("MATLAB_class", b"double")

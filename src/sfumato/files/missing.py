@@ -24,7 +24,7 @@ REMEDY = (
 
 
 def codes(missing: Any) -> tuple[float, ...] | None:
-    """What ``missing`` says, as numbers: none of them for "none"; None if nothing is said.
+    """Return what ``missing`` says, as numbers: none of them for "none"; None if nothing is said.
 
     >>> codes(-999), codes("-9, 9999"), codes("none"), codes(None)
     ((-999.0,), (-9.0, 9999.0), (), None)
@@ -43,7 +43,7 @@ def codes(missing: Any) -> tuple[float, ...] | None:
 
 
 def suspects(data: Dataset, certain: bool = True) -> list[str]:
-    """What is likely to be a code for a missing value, and cannot well be data; with ``certain=False`` what may be either.
+    """Return what is likely a code for a missing value and hardly data; with ``certain=False`` what may be either.
 
     A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
     is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
@@ -54,8 +54,10 @@ def suspects(data: Dataset, certain: bool = True) -> list[str]:
 
 
 def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
-    """Which of the numbers (n, m) these are; ``dim`` tells how many belong to each landmark (0: none do), which is marked once
-    if all of them are the same."""
+    """Tell which of the numbers (n, m) these are.
+
+    ``dim`` says how many belong to each landmark (0: none do), which is marked once if all of them are the same.
+    """
     axis, coded, whole = None if dim else 0, np.isin(flat, CODES), np.zeros(flat.shape, dtype=bool)
     if dim:
         marks = flat.reshape(len(flat), -1, dim)
@@ -95,8 +97,8 @@ def _words(data: Dataset, row: int, entry: int, dim: int) -> str:
 
 
 def mirrored(points: Array) -> list[int]:
-    """Which specimens, the fewer part of them, fit the others far better by a mirror image than by a rotation: half the angle
-    after Procrustes superimposition on the first (Umeyama 1991).
+    """Return the specimens, the fewer part, that fit the others far better by a mirror image than by a rotation: half the
+    angle after Procrustes superimposition on the first (Umeyama 1991).
 
     >>> some = np.random.default_rng(0).normal(size=(7, 3)) + np.random.default_rng(1).normal(0, 0.1, (5, 7, 3))
     >>> some[0] *= [-1, 1, 1]
@@ -136,8 +138,8 @@ def _zeros(data: Dataset) -> list[str]:
 
 
 def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
-    """What the curator should know before a release: doubtful numbers, unless ``said`` what they are, and records that will
-    be put right.
+    """Return what the curator should know before a release: doubtful numbers, unless ``said`` what they are, and records
+    that will be put right.
 
     >>> from pathlib import Path
     >>> from sfumato import Sphere

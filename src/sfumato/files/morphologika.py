@@ -16,7 +16,7 @@ Sections = dict[str, list[Line]]
 
 
 def read_morphologika(text: str) -> Contents:
-    """Sections [individuals], [landmarks], [dimensions], [names], [labels], [labelvalues], [rawpoints]."""
+    """Return the landmarks of the sections [individuals], [landmarks], [dimensions], [names], [labels], [rawpoints], …."""
     sections = _sections(text)
     n, k, dimensions = (_declared(sections, name) for name in ("individuals", "landmarks", "dimensions"))
     if dimensions not in (2, 3):
@@ -62,7 +62,7 @@ def _exactly(sections: Sections, name: str, n: int) -> list[Line]:
 
 
 def _raw_points(lines: list[Line], n: int, k: int, dim: int) -> tuple[Array, list[str]]:
-    """The points, and what stands after the apostrophe before each specimen, where the file has that."""
+    """Return the points, and what stands after the apostrophe before each specimen, where the file has that."""
     rows = [Line(line.number, line.text.replace(",", " ")) for line in lines if not line.text.startswith("'")]
     marks = [line.text[1:].strip() for line in lines if line.text.startswith("'")]
     if len(rows) != n * k or n * k == 0:

@@ -17,12 +17,12 @@ MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
 
 def read_npy(content: bytes) -> Contents:
-    """One array."""
+    """Return one array."""
     return {"": _array(content)}
 
 
 def read_npz(content: bytes) -> Contents:
-    """An archive of arrays."""
+    """Return an archive of arrays."""
     # zipfile lets errors of every compressor through
     with damaged("the archive is damaged or cut"), zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
@@ -57,7 +57,7 @@ def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:
 
 
 def _array(content: bytes) -> NDArray[Any]:
-    """The array of an NPY file, after its header has been held against its length."""
+    """Return the array of an NPY file, after its header has been compared with its length."""
     file = io.BytesIO(content)
     with damaged("the NPY header is damaged, cut or of an unknown version"), warnings.catch_warnings():
         warnings.simplefilter("ignore")  # headers from Python 2

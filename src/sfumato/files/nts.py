@@ -83,7 +83,7 @@ def _header(line: Line) -> re.Match[str]:
 
 
 def _is_nts(text: str) -> bool:
-    """Whether the first line that is not a comment is the header of an NTS file of landmarks."""
+    """Tell whether the first line that is not a comment is the header of an NTS file of landmarks."""
     return any(_FIRST.match(line.text) for line in _without_comments(text)[:1])
 
 

@@ -17,13 +17,13 @@ from .table import Table
 
 
 def read_parquet(content: bytes) -> Contents:
-    """Parquet, with a column for each coordinate."""
+    """Return the table of a Parquet file, with a column for each coordinate."""
     package("pyarrow", "reading Parquet")
     return {"": Table(read_apart("parquet:parquet_columns", content))}
 
 
 def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
-    """The columns of a Parquet file, read in a process of its own: how much they unpack to is not known before."""
+    """Return the columns of a Parquet file; in a process of its own, as their unpacked size is not known before."""
     import pyarrow as arrow
     import pyarrow.compute
     import pyarrow.parquet as parquet
@@ -47,7 +47,7 @@ PARQUET = Format("Parquet", read_parquet, magic=(b"PAR1",))
 
 
 def read_head(batch: Any, space: Wanted) -> tuple[Found, list[str]]:
-    """The records of the first rows of an Arrow table, and the columns that hold them: those of the other rows too."""
+    """Return the records of the first rows of an Arrow table, and the columns that hold them in all rows."""
     columns = _columns(batch)
     found = read_table(Table(columns), space)
     if len(found.points) != batch.num_rows:
@@ -56,7 +56,7 @@ def read_head(batch: Any, space: Wanted) -> tuple[Found, list[str]]:
 
 
 def read_first(path: Path, space: Wanted = None) -> Dataset:
-    """The first records of a Parquet file, to learn from them what the file holds."""
+    """Return the first records of a Parquet file, to learn from them what the file holds."""
     from ..records.sources import table_head
 
     parquet = package("pyarrow.parquet", "reading Parquet")
@@ -72,7 +72,7 @@ def read_first(path: Path, space: Wanted = None) -> Dataset:
 
 
 def read_batch(batch: Any, space: Space) -> Array:
-    """The points of some rows of an Arrow table, reduced to the columns that hold them."""
+    """Return the points of some rows of an Arrow table, reduced to the columns that hold them."""
     return read_table(Table(_columns(batch), chosen=True, settled=True), space).points
 
 
@@ -100,7 +100,7 @@ def _is_text(arrow: Any, kind: Any) -> bool:
 
 
 def _spelt_out(arrow: Any, name: str, column: Any) -> Any:
-    """A column with its values in place of references to them: a few bytes can refer to one long text many times."""
+    """Return a column with its values in place of references: a few bytes can refer to one long text many times."""
     longest = 0
     for chunk in column.chunks if _is_text(arrow, column.type.value_type) else []:
         lengths = arrow.compute.binary_length(chunk.dictionary)

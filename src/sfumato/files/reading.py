@@ -35,14 +35,13 @@ def read(
     missing: float | Sequence[float] | Literal["none"] | None = None,
     curves: Literal["keep", "drop"] | int | None = None,
 ) -> Dataset:
-    """The records of a file: TPS, NTS, Morphologika, 3D Slicer, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
+    """Return the records of a file: TPS, NTS, Morphologika, 3D Slicer, CSV or TSV, Parquet, JSON, NPY, NPZ, MATLAB or R.
 
     Parameters
     ----------
     path : path, sequence of paths, or data frame
-        The file.  Several files, or a folder of them, are read one after another, each with one record or more; the label
-        "file" says which one a record came from.  A data frame of pandas or polars, or a data set of xarray, is read as a
-        file of such columns or arrays would be.
+        The file.  Several files, or a folder of them, are read one after another; the label "file" says which one a record
+        came from.  A data frame of pandas or polars, or a data set of xarray, is read as a file of such columns would be.
     space : Space or its class, optional
         What the records are, where the file does not say: a space such as ``Sphere(2)``, or its class, ``Sphere``.
     columns : str or sequence of str, optional
@@ -63,26 +62,13 @@ def read(
     Raises
     ------
     FileError
-        If the file is damaged or cut, or if it could be read in two ways and ``space``, ``columns`` or ``array`` does not
-        say which.
+        If the file is damaged or cut, or could be read in two ways and no argument says which.
 
     Notes
     -----
-    - Landmarks: arrays (n, k, 2), R's (k, 2, n), MATLAB's (2, k, n), complex (n, k), flat (n, 2k) in the order x1, y1, x2,
-      y2; lists of matrices; tables with a row for each specimen (x1, y1, …; 1.X, 1.Y, …; nose_x, nose_y, …) or for each
-      landmark (specimen, landmark, x, y); in three dimensions likewise with 3 for 2, and a z; an array (n, 3, 3) is matrices
-      unless the space says landmarks.  Curves and outlines of a TPS file follow its landmarks.  SCALE is a label.
-    - Landmarks of 3D Slicer and SlicerMorph, .fcsv and .mrk.json, come out in LPS coordinates, whichever the file has.
-    - Matrices: arrays (n, k, k), (k, k, n) from R and MATLAB, flat (n, k·k) or (n, k(k+1)/2).  Columns named by their
-      indices (Dxx, Dxy, …; c1_2, …) go where the names say, so FSL's order (Dxx, Dxy, Dxz, Dyy, Dyz, Dzz) and DIPY's
-      (Dxx, Dxy, Dyy, Dxz, Dyz, Dzz) are both right.  Without such names the order is FSL's, the rows of the upper triangle.
-    - Directions: columns lat and lon, in degrees, become unit vectors; columns x, y, z are taken as they are.
-    - Quaternions: columns qw, qx, qy, qz (or w, x, y, z; q0 to q3) in any order; the points are scalar first.
-    - Missing values come as NaN, so that the check of the space names the record.  A number that many programs write for a
-      missing value (−999, 9999, …) and that stands apart from all others is refused until ``missing`` explains it.
-
-    TPS and CSV files do not say how many records they hold: a cut between two records, or within the very last number,
-    cannot be noticed in them, so know the number that you expect.
+    The page "Files" lists the layouts and the names of columns that are understood.  Matrices whose columns are not named
+    by their indices come in FSL's order, the rows of the upper triangle.  TPS and CSV files do not say how many records
+    they hold: a cut between two records cannot be noticed in them, so know the number that you expect.
 
     Examples
     --------
@@ -113,12 +99,12 @@ def read(
 
 
 def as_data(points: Any, space: Space) -> Any:
-    """What :func:`read` makes of a data frame; anything else as it is."""
+    """Return what :func:`read` makes of a data frame; anything else as it is."""
     return read(points, space) if is_frame(points) else points
 
 
 def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
-    """The records of one file or frame."""
+    """Return the records of one file or frame."""
     from .registry import decode, recognise  # the formats, when a file is read
     from .several import pick
 
@@ -146,7 +132,7 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
 
 
 def _files_of(folder: Path) -> list[Path]:
-    """The files of a folder, number 2 before number 10; all must have the same ending."""
+    """Return the files of a folder, number 2 before number 10; all must have the same ending."""
     files = [path for path in folder.glob("*") if path.is_file() and not path.name.startswith(".")]
     endings = Counter(path.suffix.lower() for path in files)
     if not files:

@@ -21,7 +21,7 @@ _OTHERS = {
 
 
 def recognise(content: bytes, suffix: str) -> Format:
-    """The format of a file, from its content and, where that leaves a choice, the ending of its name."""
+    """Return the format of a file, from its content and, where that leaves a choice, the ending of its name."""
     for format in FORMATS:
         if format.magic and content.startswith(format.magic):
             return format
@@ -35,7 +35,7 @@ def recognise(content: bytes, suffix: str) -> Format:
 
 
 def decode(content: bytes) -> str:
-    """Text in UTF-8, in UTF-16 with a mark, or else in the code page of Western Windows, where IDs have accents."""
+    """Return text in UTF-8, in UTF-16 with a mark, or else in the code page of Western Windows, where IDs have accents."""
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         return content[: len(content) // 2 * 2].decode("utf-16", errors="replace")
     if b"\x00" in content or content[:1] in (b"\x93", b"\x89"):

@@ -106,7 +106,7 @@ def _of_dim(rows: Rows, space: Family) -> Found:
 
 
 def _best(held: Contents, found: dict[str, Found | FileError], space: Wanted) -> str:
-    """The name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
+    """Return the name of the one thing that is most likely the records; a FileError if there is none, or more than one."""
     if not found:
         raise FileError(
             f"no array could be the records (it holds {_contents(held)}); {needs(space)}, and structures and cells are not "

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import re
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 
 from .base import Contents, FileError, Format, shown
 from .curves import Curved, Specimen
+from .json_text import parsed
 from .lines import lines_of, number
 
 _COLUMNS = ["id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"]
@@ -30,7 +30,7 @@ _SAID = "in LPS coordinates (RAS is turned to them)"
 
 
 def read_fcsv(text: str) -> Contents:
-    """Comments that name the coordinate system and the columns, then a line for each landmark."""
+    """Return the landmarks of lines that follow comments, which name the coordinate system and the columns."""
     said = {"columns": ",".join(_COLUMNS), "coordinatesystem": "RAS"}
     for line in lines_of(text):
         if line.text.startswith("#"):
@@ -64,13 +64,8 @@ def _position(row: list[str], names: list[str], line: int, sign: float) -> list[
 
 
 def read_markups(text: str) -> Contents:
-    """Lists of control points, one after another; the points of curves follow all others."""
-    try:
-        document = json.loads(text)
-    except json.JSONDecodeError as error:
-        raise FileError(f"line {error.lineno}: not JSON: {error.msg}; is the file cut?") from None
-    except (RecursionError, ValueError) as error:
-        raise FileError(f"not JSON that can be read: {error}") from None
+    """Return the control points of all lists, one after another; the points of curves follow all others."""
+    document = parsed(text, "; is the file cut?")
     lists = document.get("markups") if isinstance(document, dict) else None
     if not isinstance(lists, list) or not all(isinstance(one, dict) for one in lists):
         raise FileError("its 'markups' is not a list of markups; is the file damaged?")
@@ -118,7 +113,7 @@ def _sign(system: str) -> float:
 
 
 def _own_names(labels: list[str]) -> list[str]:
-    """The names of landmarks; their numbers alone where all begin with the same name, which is then that of the list.
+    """Return the names of landmarks; their numbers alone where all begin with the same name, that of the list.
 
     >>> _own_names(["skull7-1", "skull7-2"]), _own_names(["nasion", "bregma"]), _own_names(["L1", "R1"])
     (['1', '2'], ['nasion', 'bregma'], ['L1', 'R1'])
@@ -133,7 +128,7 @@ def _own_names(labels: list[str]) -> list[str]:
 def _specimen(
     points: list[list[float]], labels: list[str], curves: list[list[list[float]]], on_curves: list[str]
 ) -> Curved:
-    """The one specimen of a file."""
+    """Return the one specimen of a file."""
     if not points and not curves:
         raise FileError("holds no control points")
     names = tuple(_own_names([*labels, *on_curves]))

@@ -33,11 +33,11 @@ class Table:
         return len(next(iter(self.columns.values()), ()))
 
     def where(self, row: int) -> str:
-        """A row, for a message."""
+        """Return a row, for a message."""
         return f"line {self.lines[row]}" if self.lines else f"record {row}"
 
     def numbers(self, name: str) -> Array:
-        """A column as numbers, NaN where one is missing, or a FileError that names the first cell that is not one."""
+        """Return a column as numbers, NaN where one is missing, or a FileError that names the first cell that is not one."""
         column = self.columns[name]
         if column.dtype.kind in "biuf":
             return self.choice.filled(column.astype(np.float64, copy=False))
@@ -58,14 +58,14 @@ class Table:
         return values
 
     def is_numeric(self, name: str) -> bool:
-        """Whether a column holds numbers, not all of them missing."""
+        """Tell whether a column holds numbers, not all of them missing."""
         try:
             return self.chosen or not np.isnan(self.numbers(name)).all()
         except FileError:
             return False
 
     def stacked(self, names: list[str]) -> Array:
-        """Columns of numbers side by side, (n, len(names))."""
+        """Return columns of numbers side by side, (n, len(names))."""
         columns = {name: self.numbers(name) for name in dict.fromkeys(names)}
         return np.stack([columns[name] for name in names], axis=1)
 
@@ -74,7 +74,7 @@ class Table:
         return {"source": f"the columns {listed(used, 12)}", "names": tuple(used), "lines": tuple(self.lines)}
 
     def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
-        """The columns that are not used; of a table in long form at the first rows of the specimens."""
+        """Return the columns that are not used; of a table in long form at the first rows of the specimens."""
         labels, taken = {}, set(used)
         for name, column in self.columns.items():
             if name not in taken:

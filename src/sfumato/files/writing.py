@@ -78,7 +78,7 @@ def _content(path: Path, value: Array, kind: Kind) -> bytes:
 
 
 def _names(value: Array, kind: Kind) -> list[str]:
-    """Of the columns: x1, y1, …; x1, y1, z1, …; m1_1, m1_2, …; v1, v2, …"""
+    """Return the names of the columns: x1, y1, …; x1, y1, z1, …; m1_1, m1_2, …; v1, v2, …"""
     if kind == "landmarks":
         return [f"{axis}{i}" for i in range(1, len(value) + 1) for axis in "xyz"[: value.shape[1]]]
     return [("v" if value.ndim == 1 else "m") + "_".join(str(i + 1) for i in at) for at in np.ndindex(value.shape)]
