@@ -817,6 +817,14 @@ def test_r_dimnames_are_ids(load):
     assert data.labels["ID"].tolist() == IDS
 
 
+def test_r_texts_come_in_the_encoding_that_r_marked(load):
+    """Two names that differ in one letter of Latin-1 would be the same if that letter were replaced."""
+    ids = ["Müller", "Möller", "Maller", "Meller"]
+    texts = b"".join(r_int(0x4009, 6) + name.encode("latin-1") for name in ids)
+    names = r_int(0x402, 1) + r_text("dimnames") + r_int(19, 3) + R_NIL * 2 + r_int(16, 4) + texts
+    assert load(r_array((5, 2, 4), GEOMORPH.ravel(order="F"), names)).labels["ID"].tolist() == ids
+
+
 def r_attribute(name, value):
     return r_int(0x402, 1) + r_text(name) + value
 

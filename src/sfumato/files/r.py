@@ -51,7 +51,7 @@ R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n",
 
 
 def _collect(name: str, item: Any, held: Contents) -> None:
-    """What could be records, by its path: a$b for the part b of the list a."""
+    """Put what could be records into ``held``, by its path: a$b for the part b of the list a."""
     if isinstance(item, Table | Named):
         held[name] = item
     elif isinstance(item, dict | list):
@@ -64,8 +64,7 @@ def _collect(name: str, item: Any, held: Contents) -> None:
 
 
 def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
-    """A list of matrices, or of data frames of two columns of numbers, or of x, y and z, as one array with the records last,
-    as R has it; each may be the only one in a list of its own."""
+    """Return a list of matrices or data frames as one array with the records last, as R has it; None if it is no such list."""
     arrays = []
     for item in items:
         array = _matrix(_only_matrix(item))
@@ -103,7 +102,7 @@ def _only_matrix(item: Any) -> Any:
 
 
 def _unpack(content: bytes) -> bytes:
-    """The serialised bytes, after gzip, bzip2 or xz, at most as many as are allowed."""
+    """Return the serialised bytes, after gzip, bzip2 or xz, at most as many as are allowed."""
     make = next((make for magic, make in _PACKED.items() if content.startswith(magic)), None)
     if make is not None:
         unpacker, limit = make(), allowed(len(content))
@@ -119,7 +118,7 @@ def _unpack(content: bytes) -> bytes:
 
 
 def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
-    """rdata's constructors; R writes 1:n as three numbers, and all such sequences together may not take more than the room."""
+    """Return rdata's constructors, bounded: R writes 1:n as three numbers, and all together may not take more than the room."""
     left = room // 8
 
     def bounded(make: Any) -> Any:
@@ -139,7 +138,7 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
 
 # -- R's objects -----------------------------------------------------------------------------------------------------------
 def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[Any] | None:
-    """An object of R: a data frame, an array, a list with names or without; None for anything else."""
+    """Return an object of R: a data frame, an array, a list with names or without; None for anything else."""
     kind, attributes = item.info.type.name, dict(_pairs(item.attributes))
     if kind != "VEC":
         return _array(kind, item.value, attributes)
@@ -164,7 +163,7 @@ def _frame(named: dict[str, Any]) -> Table:
 
 
 def _array(kind: str, values: Any, attributes: dict[str, Any]) -> Named | None:
-    """A numeric array in its dimensions, or a vector of texts; None for anything else."""
+    """Return a numeric array in its dimensions, or a vector of texts; None for anything else."""
     if kind not in ("STR", "REAL", "INT", "CPLX", "LGL"):
         return None
     if isinstance(values, np.ma.MaskedArray):  # integers with NA
@@ -186,7 +185,7 @@ def _array(kind: str, values: Any, attributes: dict[str, Any]) -> Named | None:
 
 
 def _pairs(item: Any) -> Iterator[tuple[str, Any]]:
-    """The tags and values of a pairlist: attributes, and the variables of a workspace."""
+    """Return the tags and values of a pairlist: attributes, and the variables of a workspace."""
     while item is not None and item.info.type.name == "LIST":
         symbol = item.tag.referenced_object or item.tag
         yield symbol.value.value.decode("utf-8", "replace"), item.value[0]
@@ -198,4 +197,7 @@ def _strings(item: Any) -> list[str]:
 
 
 def _decoded(texts: list[Any]) -> list[str]:
-    return ["NA" if text.value is None else text.value.decode("utf-8", "replace") for text in texts]
+    """Return texts in the encoding that R marked them with."""
+    decode = package("rdata", "reading R files").conversion.convert_char
+    words = ["NA" if text.value is None else decode(text, default_encoding="utf-8") for text in texts]
+    return [word.decode("utf-8", "replace") if isinstance(word, bytes) else word for word in words]
