@@ -11,21 +11,16 @@ from numpy.typing import NDArray
 from ..spaces.base import Array, Kind, Space
 from .base import AmbiguousError, FileError, Found, Labels, Wanted
 
-_LAYOUTS: dict[str, tuple[Kind, tuple[int, int, int]]] = {  # the axes in the order records, rows, columns
-    **{
-        layout.replace("d", str(dim)): ("landmarks", axes)
+# layout, kind, and the axes that give records, rows and columns; n records of k landmarks or k rows
+_LAYOUTS: tuple[tuple[str, Kind, tuple[int, ...]], ...] = (
+    *(
+        (f"({', '.join(order)})".replace("d", str(dim)), "landmarks", tuple(map(order.index, "nkd")))
         for dim in (2, 3)
-        for layout, axes in {
-            "(k, d, n)": (2, 0, 1),
-            "(n, d, k)": (0, 2, 1),
-            "(n, k, d)": (0, 1, 2),
-            "(d, k, n)": (2, 1, 0),
-            "(d, n, k)": (1, 2, 0),
-        }.items()
-    },
-    "(k, k, n)": ("matrices", (2, 0, 1)),
-    "(n, k, k)": ("matrices", (0, 1, 2)),
-}
+        for order in ("kdn", "ndk", "nkd", "dkn", "dnk")
+    ),
+    ("(k, k, n)", "matrices", (2, 0, 1)),
+    ("(n, k, k)", "matrices", (0, 1, 2)),
+)
 _ALONE = "one record"
 _USUAL = {"(n, k, 2)", "(n, k, 3)", "(n, k, k)", "(n, m)", "(n, k)", "(n, …)", _ALONE}
 _USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, 3, n)", "(3, k, n)", "(k, k, n)", "(k, n)", "(…, n)"}  # in R and MATLAB
@@ -146,9 +141,9 @@ def _readings(array: NDArray[Any]) -> list[Reading]:
         return [Reading("landmarks", layout, _pairs(z)) for layout, z in ways if z.shape[1] >= 3]
     if array.ndim == 2:
         return [Reading("vectors", "(n, m)", array)]
-    ways3 = _LAYOUTS.items() if array.ndim == 3 else ()
-    found = [Reading(kind, layout, array.transpose(axes)) for layout, (kind, axes) in ways3]
-    return [reading for reading in found if _possible(reading)]
+    if array.ndim != 3:
+        return []
+    return list(filter(_possible, (Reading(kind, layout, array.transpose(axes)) for layout, kind, axes in _LAYOUTS)))
 
 
 def _possible(reading: Reading) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -40,32 +40,29 @@ class Curved:
     lines: tuple[int, ...] = ()
     names: tuple[str, ...] = ()  # of the landmarks, and of the points of curves after them
 
-    def found(self, choice: Choice) -> Found:
+    def records(self, choice: Choice) -> Found:
         """Return the points of every specimen, with what the user wants of the curves."""
-        first, curves = self.specimens[0], choice.curves
-        source, held = self.source, len(first.curves)
-        if held and curves == "keep":
-            source += f", then {sum(first.sizes[1:])} points of curves and outlines"
-        elif held and curves == "drop":
-            source += f"; {held} curves and outlines were dropped"
-        elif held:
-            source += f", then {held} curves and outlines, each resampled to {curves} points evenly along it"
-        if curves == "drop":
-            specimens = [Specimen(one.where, one.landmarks) for one in self.specimens]
-        elif curves == "keep":
-            specimens = self.specimens
+        first = self.specimens[0]
+        count = len(first.curves)
+        specimens = self.specimens
+        names = self.names
+        if choice.curves == "keep":
+            beside = f", then {sum(first.sizes[1:])} points of curves and outlines"
+        elif choice.curves == "drop":
+            beside = f"; {count} curves and outlines were dropped"
+            specimens = [replace(one, curves=[]) for one in specimens]
+            names = names[: len(first.landmarks)]
         else:
             self._explained(choice)
+            beside = f", then {count} curves and outlines, each resampled to {choice.curves} points evenly along it"
+            size = int(choice.curves)
             specimens = [
-                Specimen(
-                    one.where,
-                    one.landmarks,
-                    [resampled(self._points(curve, choice), int(curves)) for curve in one.curves],
-                )
-                for one in self.specimens
+                replace(one, curves=[resampled(self._points(curve, choice), size) for curve in one.curves])
+                for one in specimens
             ]
+            names = () if count else names
         points = _stacked(specimens, self.dim)
-        names = self.names[: sum(specimens[0].sizes)] if curves in ("keep", "drop") or not held else ()
+        source = self.source + beside * (count > 0)
         return Found(points, "landmarks", self.labels, source, lines=self.lines, landmarks=names)
 
     def _points(self, curve: Points, choice: Choice) -> Array:
@@ -97,7 +94,8 @@ def resampled(curve: Array, count: int) -> Array:
     length = np.concatenate([[0.0], np.cumsum(np.linalg.norm(np.diff(curve / size, axis=0), axis=1))])
     at = np.linspace(0.0, length[-1], count)
     points = np.stack([np.interp(at, length, axis) for axis in curve.T], axis=1)
-    points[0], points[-1] = curve[0], curve[-1]
+    points[0] = curve[0]
+    points[-1] = curve[-1]
     return points
 
 

@@ -76,7 +76,7 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     if isinstance(item, Found | Curved):
         if choice.columns:
             raise FileError("a file of landmarks alone, without columns to choose from")
-        found = item.found(choice) if isinstance(item, Curved) else item
+        found = item.records(choice) if isinstance(item, Curved) else item
         return landmarks(found.points, found.labels, space, found.source, lines=found.lines, landmarks=found.landmarks)
     if isinstance(item, Table):
         found = read_table(replace(item, choice=choice), space)
