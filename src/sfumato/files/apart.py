@@ -91,7 +91,8 @@ def serve(descriptor: int) -> None:
     line = Connection(descriptor)
     while True:
         try:
-            name, content = line.recv_bytes().decode(), line.recv_bytes()
+            name = line.recv_bytes().decode()
+            content = line.recv_bytes()
         except EOFError:
             return
         module, _, function = name.partition(":")

@@ -22,7 +22,8 @@ def read_csv(text: str) -> Contents:
     if all(re.fullmatch(r"[+-]?[0-9.].*", name) and is_number(name, mark in ";\t") for name in header):
         header = [f"column {i}" for i in range(1, len(header) + 1)]
     else:
-        rows, lines = rows[1:], lines[1:]
+        rows = rows[1:]
+        lines = lines[1:]
         if rows and len(rows[0]) == len(header) + 1:
             header = ["", *header]  # R's write.table names no column of row names
     if not rows:

@@ -99,7 +99,8 @@ def _array(item: list[Any]) -> Any:
     if flat is None:
         return None
     if any(len(some) > 1 for some in sizes):
-        few, many = min(min(sizes[0]), min(sizes[-1])), max(max(sizes[0]), max(sizes[-1]))
-        return AmbiguousError(f"lists of different lengths, {few} to {many}; every record needs as many numbers")
+        ends = sizes[0] | sizes[-1]
+        words = f"lists of different lengths, {min(ends)} to {max(ends)}"
+        return AmbiguousError(f"{words}; every record needs as many numbers")
     shape = (len(item), *(next(iter(some)) for some in sizes))
     return flat.reshape(shape)

@@ -231,10 +231,12 @@ def _groups_in(data: Dataset, by: str, file: str | Path) -> NDArray[Any]:
         missing = f"column {by!r}" if by not in header else "column in common with the records"
         own = ", ".join(data.labels) or "none"
         raise ValueError(f"--labels {file}: has no {missing}; it has: {', '.join(header)}; the records have: {own}")
-    at, of = header.index(shared[0]), header.index(by)
+    at = header.index(shared[0])
+    of = header.index(by)
     found: dict[str, str] = {}
     for line, row in enumerate(rows, start=2):
-        name, group = person(row[at]), group_name(row[of])
+        name = person(row[at])
+        group = group_name(row[of])
         if found.setdefault(name, group) != group:
             raise ValueError(
                 f"--labels {file}: line {line}: {shared[0]} {name!r} is in two groups, {found[name]} and {group}"

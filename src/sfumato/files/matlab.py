@@ -18,7 +18,8 @@ from .base import Contents, FileError, Format, allowed, check_unique, damaged, p
 from .labels import strings
 
 _NUMERIC = {"double", "single", "logical", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))}
-_MATRIX, _COMPRESSED = 14, 15  # kinds of elements of a version 5 file
+_MATRIX = 14  # kinds of elements of a version 5 file
+_COMPRESSED = 15
 _COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4", ">f8", ">f4")]
 _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 
@@ -42,7 +43,8 @@ MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",), re
 # -- version 5 -------------------------------------------------------------------------------------------------------------
 def _check_elements(content: bytes) -> None:
     """Refuse a file that is not made of whole variables: SciPy does not notice every cut."""
-    order, position = {b"IM": "<", b"MI": ">"}.get(content[126:128]), 128
+    order = {b"IM": "<", b"MI": ">"}.get(content[126:128])
+    position = 128
     if order is None:
         raise FileError("the MATLAB header is damaged or cut")
     while position < len(content):

@@ -58,7 +58,9 @@ def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
 
     ``dim`` says how many belong to each landmark (0: none do), which is marked once if all of them are the same.
     """
-    axis, coded, whole = None if dim else 0, np.isin(flat, CODES), np.zeros(flat.shape, dtype=bool)
+    axis = None if dim else 0
+    coded = np.isin(flat, CODES)
+    whole = np.zeros(flat.shape, dtype=bool)
     if dim:
         marks = flat.reshape(len(flat), -1, dim)
         coded |= np.repeat((marks == -1).all(axis=2), dim, axis=1)
@@ -108,7 +110,9 @@ def mirrored(points: Array) -> list[int]:
     rows = np.flatnonzero((np.abs(points) < 1e100).all(axis=(1, 2)))
     centred = points[rows] - points[rows].mean(axis=1, keepdims=True)
     size = np.linalg.norm(centred, axis=(1, 2), keepdims=True)
-    rows, centred = rows[size[:, 0, 0] > 0], (centred / np.where(size > 0, size, 1.0))[size[:, 0, 0] > 0]
+    wide = size[:, 0, 0] > 0
+    rows = rows[wide]
+    centred = centred[wide] / size[wide]
     if len(rows) < 3:
         return []
     turn = np.einsum("ij,nik->njk", centred[0], centred)

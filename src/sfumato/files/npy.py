@@ -44,7 +44,8 @@ NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
 
 
 def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:
-    names, size = [entry.filename for entry in entries], sum(entry.file_size for entry in entries)
+    names = [entry.filename for entry in entries]
+    size = sum(entry.file_size for entry in entries)
     check_unique(names, "arrays")
     if set(names) & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
         raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")

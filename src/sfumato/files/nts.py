@@ -28,8 +28,11 @@ def read_nts(text: str) -> Contents:
     lines = _without_comments(text)
     if not lines:
         raise FileError("holds comments only")
-    header, where = _header(lines[0]), f"line {lines[0].number}"
-    n, p, rows = int(header["n"]), int(header["p"]), header["rows"].upper()
+    header = _header(lines[0])
+    where = f"line {lines[0].number}"
+    n = int(header["n"])
+    p = int(header["p"])
+    rows = header["rows"].upper()
     column_names = p if header["columns"] else 0
     tokens = [(token, line.number) for line in lines[1:] for token in line.text.split()]
     expected = n * p + (n if rows else 0) + column_names

@@ -30,7 +30,8 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 
     with damaged("the Parquet file is damaged or cut"):
         file = parquet.ParquetFile(arrow.BufferReader(content))
-        held, limit = file.metadata, allowed(len(content))
+        held = file.metadata
+        limit = allowed(len(content))
         groups = [held.row_group(i) for i in range(held.num_row_groups)]
         size = max(sum(group.total_byte_size for group in groups), 8 * held.num_rows * held.num_columns)
         if size > limit:

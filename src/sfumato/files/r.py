@@ -28,13 +28,13 @@ _PACKED: dict[bytes, Callable[[], Any]] = {
 
 
 def read_r(content: bytes) -> Contents:
-    """Arrays, as geomorph's (k, 2, n) and (k, 3, n), lists of matrices, as Momocs's, and data frames, alone or in a list or
-    workspace.
+    """Return arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
     list$part.
     """
-    data, parser = _unpack(content), package("rdata", "reading R files").parser
+    data = _unpack(content)
+    parser = package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
     held: Contents = {}
     with damaged("the R file is damaged, cut or of an unknown kind"), warnings.catch_warnings():
@@ -97,15 +97,16 @@ def _matrix(item: Any) -> NDArray[Any] | None:
 def _only_matrix(item: Any) -> Any:
     """Take the matrix or data frame out of a list that holds one beside names and numbers; anything else stays as it is."""
     parts = list(item.values() if isinstance(item, dict) else item) if isinstance(item, dict | list) else []
-    found = [part for part in parts if not (part is None or (isinstance(part, Named) and part.array.ndim < 2))]
-    return found[0] if len(found) == 1 and isinstance(found[0], Table | Named) else item
+    large = [part for part in parts if not (part is None or (isinstance(part, Named) and part.array.ndim < 2))]
+    return large[0] if len(large) == 1 and isinstance(large[0], Table | Named) else item
 
 
 def _unpack(content: bytes) -> bytes:
     """Return the serialised bytes, after gzip, bzip2 or xz, at most as many as are allowed."""
     make = next((make for magic, make in _PACKED.items() if content.startswith(magic)), None)
     if make is not None:
-        unpacker, limit = make(), allowed(len(content))
+        unpacker = make()
+        limit = allowed(len(content))
         with damaged("the compressed file is damaged"):
             content = unpacker.decompress(content, limit + 1)
         if len(content) > limit:
@@ -139,12 +140,14 @@ def _bounded(constructors: Any, room: int) -> dict[bytes, Any]:
 # -- R's objects -----------------------------------------------------------------------------------------------------------
 def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[Any] | None:
     """Return an object of R: a data frame, an array, a list with names or without; None for anything else."""
-    kind, attributes = item.info.type.name, dict(_pairs(item.attributes))
+    kind = item.info.type.name
+    attributes = dict(_pairs(item.attributes))
     if kind != "VEC":
         return _array(kind, item.value, attributes)
     if depth > DEEPEST:
         return None
-    parts, names = [_plain(part, depth + 1) for part in item.value], _strings(attributes.get("names"))
+    parts = [_plain(part, depth + 1) for part in item.value]
+    names = _strings(attributes.get("names"))
     if not names:
         return parts
     if len(set(names)) < len(names) or "" in names:  # by number then
@@ -171,7 +174,8 @@ def _array(kind: str, values: Any, attributes: dict[str, Any]) -> Named | None:
     if kind == "STR":
         values = strings("of texts", _decoded(values))
     elif "levels" in attributes:  # a factor
-        names, codes = ["NA", *_strings(attributes["levels"])], np.where(np.isnan(values), 0, values).astype(int)
+        names = ["NA", *_strings(attributes["levels"])]
+        codes = np.where(np.isnan(values), 0, values).astype(int)
         if codes.size and not 0 <= codes.min() <= codes.max() < len(names):
             raise FileError("a factor with a code beyond its levels; the file is damaged")
         values = strings("of a factor", [names[code] for code in codes])

@@ -108,7 +108,8 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
     from .registry import decode, recognise  # the formats, when a file is read
     from .several import pick
 
-    path, format = Path(type(source).__name__ if is_frame(source) else source), None
+    path = Path(type(source).__name__ if is_frame(source) else source)
+    format = None
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
             if is_frame(source):

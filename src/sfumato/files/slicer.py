@@ -40,7 +40,9 @@ def read_fcsv(text: str) -> Contents:
     missing = [name for name in ("x", "y", "z", "label") if name not in names]
     if missing:
         raise FileError(f"the line '# columns =' names no column {missing[0]}; is the file damaged?")
-    sign, points, labels = _sign(said["coordinatesystem"]), list[list[float]](), list[str]()
+    sign = _sign(said["coordinatesystem"])
+    points: list[list[float]] = []
+    labels: list[str] = []
     reader = csv.reader(io.StringIO(text, newline=""))
     try:
         for row in reader:
@@ -69,8 +71,10 @@ def read_markups(text: str) -> Contents:
     lists = document.get("markups") if isinstance(document, dict) else None
     if not isinstance(lists, list) or not all(isinstance(one, dict) for one in lists):
         raise FileError("its 'markups' is not a list of markups; is the file damaged?")
-    points, labels = list[list[float]](), list[str]()
-    curves, on_curves = list[list[list[float]]](), list[str]()
+    points: list[list[float]] = []
+    labels: list[str] = []
+    curves: list[list[list[float]]] = []
+    on_curves: list[str] = []
     for i, one in enumerate(lists, start=1):
         kind = one.get("type", "Fiducial")
         if kind not in ("Fiducial", *_CURVES):
@@ -86,12 +90,14 @@ def read_markups(text: str) -> Contents:
 
 
 def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[float]], list[str]]:
-    sign, held = _sign(str(markups.get("coordinateSystem", "LPS"))), markups.get("controlPoints")
+    sign = _sign(str(markups.get("coordinateSystem", "LPS")))
+    held = markups.get("controlPoints")
     if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
         raise FileError(f"{where}: its 'controlPoints' is not a list of points; is the file damaged?")
     points = []
     for i, one in enumerate(held, start=1):
-        at, placed = one.get("position"), one.get("positionStatus", "defined") == "defined"
+        at = one.get("position")
+        placed = one.get("positionStatus", "defined") == "defined"
         if placed and not (isinstance(at, list) and len(at) == 3 and all(map(_is_number, at))):
             raise FileError(f"{where}, control point {i}: the position {shown(str(at))} is not three numbers")
         points.append([sign * _float(at[0]), sign * _float(at[1]), _float(at[2])] if placed else _NOWHERE)
@@ -132,9 +138,8 @@ def _specimen(
     if not points and not curves:
         raise FileError("holds no control points")
     names = tuple(_own_names([*labels, *on_curves]))
-    return Curved(
-        [Specimen("the specimen", points, [*curves])], 3, {}, f"{len(points)} control points {_SAID}", (), names
-    )
+    source = f"{len(points)} control points {_SAID}"
+    return Curved([Specimen("the specimen", points, [*curves])], 3, {}, source, names=names)
 
 
 FCSV = Format("Slicer fiducials", read_fcsv, looks=_FCSV.search, suffixes=(".fcsv",))

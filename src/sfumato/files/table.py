@@ -75,7 +75,8 @@ class Table:
 
     def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
         """Return the columns that are not used; of a table in long form at the first rows of the specimens."""
-        labels, taken = {}, set(used)
+        labels = {}
+        taken = set(used)
         for name, column in self.columns.items():
             if name not in taken:
                 column = column if rows is None else column[rows]

@@ -40,7 +40,8 @@ def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) ->
     x1,y1,x2,y2,x3,y3
     0.0,0.0,1.0,0.0,0.0,1.0
     """
-    path, value = Path(path), as_numbers(points)
+    path = Path(path)
+    value = as_numbers(points)
     if np.iscomplexobj(value):
         raise ValueError(f"{path}: complex numbers; give landmarks as (k, 2) or (k, 3)")
     value = np.asarray(value, dtype=np.float64)
