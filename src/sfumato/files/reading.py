@@ -51,13 +51,12 @@ def read(
     missing : number, sequence of numbers or "none", optional
         The numbers that stand for missing values, or "none" if there are none.
     curves : {"keep", "drop"} or int, optional
-        What becomes of the curves and outlines of a file that marks them, as TPS does: their points follow the landmarks
-        (default), are left out, or are replaced by so many points at even distances along each, its ends among them.
+        Whether points of curves and outlines follow the landmarks (default), are left out, or become so many along each.
 
     Returns
     -------
     Dataset
-        The points, their labels, and in ``source`` which array or columns became the points.
+        The points, their labels, and in ``source`` where the points came from.
 
     Raises
     ------
@@ -66,9 +65,8 @@ def read(
 
     Notes
     -----
-    The page "Files" lists the layouts and the names of columns that are understood.  Matrices whose columns are not named
-    by their indices come in FSL's order, the rows of the upper triangle.  TPS and CSV files do not say how many records
-    they hold: a cut between two records cannot be noticed in them, so know the number that you expect.
+    The page "Files" lists the layouts and the names of columns that are understood.  TPS and CSV files do not say how many
+    records they hold: a cut between two records cannot be noticed in them, so know the number that you expect.
 
     Examples
     --------
@@ -79,23 +77,32 @@ def read(
     ...     data = read(file)
     >>> data
     <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
-    >>> data.format, data.kind, data.points.shape, data.labels["ID"].tolist()
-    ('TPS', 'landmarks', (2, 3, 2), ['a', 'b'])
     """
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
     choice = Choice(chosen, array, codes(missing), wanted(curves))
-    if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
-        data = _read(path, space, choice)
-    elif isinstance(path, str | os.PathLike):
-        data = replace(_together([_read(one, space, choice) for one in _files_of(Path(path))]), path=Path(path))
-    else:
-        data = _together([_read(one, space, choice) for one in path])
-    if choice.missing is None and (found := suspects(data)):
-        more = f" (and {len(found) - 1} more like it)" if len(found) > 1 else ""
-        raise FileError(printable(f"{data.path}: {found[0][:600]}{more}"))
+    data = _gathered(path, space, choice)
+    if choice.missing is None:
+        _refuse_codes(data)
     return data
+
+
+def _refuse_codes(data: Dataset) -> None:
+    """Refuse numbers that are likely codes for missing values."""
+    doubts = suspects(data)
+    if doubts:
+        more = f" (and {len(doubts) - 1} more like it)" if len(doubts) > 1 else ""
+        raise FileError(printable(f"{data.path}: {doubts[0][:600]}{more}"))
+
+
+def _gathered(path: Any, space: Wanted, choice: Choice) -> Dataset:
+    """Return the records of a file, of a frame, of all files of a folder, or of several files."""
+    if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
+        return _read(path, space, choice)
+    if isinstance(path, str | os.PathLike):
+        return replace(_together([_read(one, space, choice) for one in _files_of(Path(path))]), path=Path(path))
+    return _together([_read(one, space, choice) for one in path])
 
 
 def as_data(points: Any, space: Space) -> Any:
