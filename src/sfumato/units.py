@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .errors import InvalidPointError
 from .files import Dataset
-from .files.labels import people, person
+from .files.labels import people, spelled
 from .frechet import solve
 from .records import Records
 from .regions import Ball, Region
@@ -140,20 +140,12 @@ def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
     for name, column in labels.items():
         counts: Counter[Any] = Counter()
         for value, count in Counter(column.tolist()).items():
-            counts[_form(value)] += count
+            counts[spelled(value)] += count
         measured = column.dtype.kind == "f" and bool((column % 1 != 0).any())
         many = len(counts) >= LEVELS and np.median([*counts.values()]) <= EACH and not measured
         if len(counts) < len(column) and (many or says_whose(name)):
             found[name] = f"{len(counts)} value{'s' * (len(counts) > 1)} for {len(column)} records"
     return found
-
-
-def _form(value: Any) -> str:
-    """Return the normal form of a label, or the text of what has none."""
-    try:
-        return person(value)
-    except (ValueError, ArithmeticError):
-        return str(value)
 
 
 def named_labels(columns: Iterable[str]) -> dict[str, str]:

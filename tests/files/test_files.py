@@ -949,14 +949,32 @@ def test_degrees_or_radians_are_asked_where_only_the_user_named_the_angles(load)
     assert load("phi,theta\n60,-150\n0,90\n", sf.Sphere, columns="lat=phi,lon=theta").degrees == ("lat", "lon")
 
 
-@pytest.mark.parametrize("names", ["w,x,y,z", "x,y,z,w", "qw,qx,qy,qz", "q0,q1,q2,q3"])
+@pytest.mark.parametrize("names", ["qx,qy,qz,qw", "qw,qx,qy,qz", "q0,q1,q2,q3"])
 def test_four_columns_of_quaternions_are_rotations(load, names):
     four = np.array([[0.5, 0.5, 0.5, 0.5], [0.6, 0.8, 0.0, 0.0], [0.0, 0.0, -1.0, 0.0]])
     data = load(csv(names.split(","), four.tolist()))
     assert [kind.name for kind in data.usual] == ["rotations"]
     assert "as quaternions, scalar first (w, x, y, z)" in data.source
     np.testing.assert_array_equal(data.points, four[:, [3, 0, 1, 2]] if names.endswith("w") else four)
+    with pytest.raises(FileError, match="may be quaternions or vectors: name the space"):
+        load(csv("wxyz", four.tolist()))
     assert not load(csv("wxyz", (2 * four).tolist())).quaternions  # a plain w may be a weight
+
+
+@pytest.mark.parametrize(("odd", "differs"), [("2", False), ("02", False), ("2.0", False), ("", True), ("3", True)])
+def test_a_slip_in_a_label_of_a_specimen_does_not_hide_the_column(load, odd, differs):
+    """A column that was not the same in all rows of a specimen was dropped, and with it the question whose records they are."""
+    rows = ["specimen,subject,landmark,x,y"]
+    for specimen in range(12):
+        for landmark in range(5):
+            subject = odd if (specimen, landmark) == (3, 4) else specimen // 2 + 1
+            rows.append(f"s{specimen},{subject},{landmark + 1},{landmark % 3 + 0.1 * specimen},{landmark // 2}")
+    text = "\n".join(rows) + "\n"
+    if differs:
+        with pytest.raises(FileError, match=r"line 21: column 'subject' differs within one specimen \(record 3\)"):
+            load(text, sf.PlanarShapes)
+    else:
+        assert list(load(text, sf.PlanarShapes).labels) == ["specimen", "subject"]
 
 
 def test_columns_are_chosen(load):

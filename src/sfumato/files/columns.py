@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from ..spaces import GLOBE, Space
 from ..spaces.base import Array
 from .arrays import arrange, fits, landmarks, layout_named, needs, shapes_of, widths
-from .base import FileError, Found, Wanted, listed, shown
+from .base import AmbiguousError, FileError, Found, Wanted, listed, shown
+from .labels import spelled
 from .lines import is_number
 from .table import Table
 
@@ -246,11 +247,32 @@ def long(table: Table, space: Wanted, matches: Matches) -> Found | None:
     if point is not None:
         names = table.columns[point][rows[0]].tolist()
         used.append(point)
-    varying = [name for name, column in table.columns.items() if (column[rows] != column[rows[:, :1]]).any()]
-    labels = table.labels([*used, *varying], rows[:, 0])
+    labels = table.labels([*used, *_varying(table, rows, used)], rows[:, 0])
     source = f"the columns {', '.join([specimen, *used]).lstrip(', ')}, a row for each of {rows.shape[1]} landmarks"
     lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
     return landmarks(points, labels, space, source, lines=lines, landmarks=tuple(map(str, names)))
+
+
+def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]:
+    """Return the columns that are not the same in all rows of a specimen.
+
+    One that is the same in most specimens is a label with a mistake in it, and is refused: without it, nobody would be
+    asked whose records they are.
+    """
+    varying = []
+    for name, column in table.columns.items():
+        forms = np.array([spelled(value) for value in column.tolist()])[rows]
+        same = (forms == forms[:, :1]).all(axis=1)
+        if name not in used and 0.5 <= same.mean() < 1:
+            record = int(np.argmin(same))
+            where = table.where(int(rows[record][np.argmax(forms[record] != forms[record, 0])]))
+            raise FileError(
+                f"{where}: column {shown(name)} differs within one specimen (record {record}): make it the same in all rows of "
+                "the specimen, or leave the column out"
+            )
+        if not same.all():
+            varying.append(name)
+    return varying
 
 
 def _keys(table: Table, space: Wanted, matches: Matches) -> tuple[str | None, str | None]:
@@ -383,10 +405,15 @@ def _refuse_euler(table: Table, space: Wanted) -> None:
 
 
 def _is_quaternion(table: Table, of: str, names: list[str]) -> bool:
-    """Tell whether columns begin with q, or their rows have length one, to the digits that people write."""
+    """Tell whether columns begin with q; refuse others that may be quaternions, as most rows have length one."""
     if of.startswith("q") or not all(map(table.is_numeric, names)):
         return of.startswith("q")
-    return bool((np.abs(np.linalg.norm(table.stacked(names), axis=1) - 1) < 1e-3).all())
+    if np.mean(np.abs(np.linalg.norm(table.stacked(names), axis=1) - 1) < 1e-3) >= 0.5:
+        raise AmbiguousError(
+            f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as --space rotations or "
+            "--space euclidean"
+        )
+    return False
 
 
 # -- directions ---------------------------------------------------------------------------------------------------------------

@@ -106,6 +106,14 @@ def _date(text: str) -> str:
     return moment.isoformat().removesuffix("T00:00:00")
 
 
+def spelled(value: Any) -> str:
+    """Return the normal form of a label, or the text of what has none."""
+    try:
+        return person(value)
+    except (ValueError, ArithmeticError):
+        return str(value)
+
+
 def _ascii(c: str) -> str:
     """Return a digit or a dash of any script as ASCII has it, other characters as they are."""
     if unicodedata.category(c) == "Nd":
