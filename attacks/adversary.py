@@ -17,14 +17,15 @@ import numpy as np
 from attacks.arenas import SPACES, largest_radius
 from attacks.checks import Case, Found, Settings, seed_of
 from sfumato.audit.exact import center_loss
-from sfumato.bounds import bounds_of
-from sfumato.calibration import Calibration, kng_scale
-from sfumato.frechet import solve
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.calibration import Calibration, kng_scale
+from sfumato.means.frechet import solve
 from sfumato.mechanisms import ManifoldLaplace
+from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions.ball import Ball
 from sfumato.spaces import SPD, PlanarShapes, Sphere
-from sfumato.spaces.base import Array, Points, Space
+from sfumato.spaces.base import Space
 
 Objective = Callable[[Array], float]
 

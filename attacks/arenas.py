@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from sfumato.bounds import bounds_of
+from sfumato.laws.bounds import bounds_of
 from sfumato.mechanisms import Mechanism
 from sfumato.regions import Ball
 from sfumato.spaces import (

@@ -19,16 +19,17 @@ import numpy as np
 from attacks.checks import Case, Found, Settings, seed_of
 from sfumato.audit import epsilon_bound
 from sfumato.audit.blackbox import boost
-from sfumato.frechet import solve
+from sfumato.laws.sampling import secure_generator
+from sfumato.means.frechet import solve
 from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace, TangentKNorm
 from sfumato.mechanisms.base import Mechanism
 from sfumato.mechanisms.manifold import ManifoldMechanism, ManifoldPlan
 from sfumato.mechanisms.tangent import TangentPlan
+from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, Region, as_chart
-from sfumato.sampling import secure_generator
 from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
-from sfumato.spaces.base import Array, Points, Space
+from sfumato.spaces.base import Space
 
 ALPHA = 1e-6  # a bound is wrong with at most this probability
 CANDIDATES = 64  # thresholds tried for a feature

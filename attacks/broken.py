@@ -16,17 +16,17 @@ import numpy as np
 from sfumato.audit.blackbox import Draw
 from sfumato.audit.exact import target_of
 from sfumato.audit.features import facing
-from sfumato.bounds import bounds_of
-from sfumato.calibration import Scale
 from sfumato.errors import FileError
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.calibration import Scale
+from sfumato.laws.sampling import Target, secure_generator
 from sfumato.mechanisms import KNG, ManifoldLaplace
 from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.mechanisms.manifold import ManifoldMechanism
+from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions.ball import Ball
-from sfumato.sampling import Target, secure_generator
 from sfumato.spaces import Space
-from sfumato.spaces.base import Array, Points
 
 
 def paper_scale(ball: Ball, epsilon: float) -> Draw:

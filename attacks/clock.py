@@ -16,10 +16,10 @@ from sfumato.audit import Pair, timing_audit
 from sfumato.audit.exact import target_of
 from sfumato.audit.timing import Measure, clocked
 from sfumato.audit.trial import clock_pairs
+from sfumato.laws.sampling import secure_generator
 from sfumato.mechanisms import KNG, ManifoldLaplace, ManifoldStaircase, Mechanism
 from sfumato.mechanisms.manifold import ManifoldMechanism, ManifoldPlan
-from sfumato.sampling import secure_generator
-from sfumato.spaces.base import Array
+from sfumato.numerics.arrays import Array
 
 EPSILON = 1.0
 ON = ("sphere", "shapes", "euclidean", "axes", "rotations", "hyperbolic", "spd")

@@ -17,7 +17,7 @@ from sfumato.audit.broken import broken_charts, broken_variants, wrong_volume
 from sfumato.audit.exact import MOST, look_loss
 from sfumato.audit.pairs import SIZES
 from sfumato.audit.trial import mechanisms, save, worst_exact
-from sfumato.bounds import bounds_of, has_bounds
+from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.mechanisms import KNG, Exponential, LookPlan, ManifoldLaplace, Mechanism, TangentKNorm
 from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.regions import Ball, Ellipsoid

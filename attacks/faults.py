@@ -38,7 +38,7 @@ import numpy as np
 import sfumato as sf
 from attacks import Broken, broken, require
 from attacks.checks import Case, Found, Settings
-from sfumato import cli, demo
+from sfumato.app import cli, demo
 from sfumato.release import write_atomically
 from sfumato.studies.store import Row, Store
 from sfumato.views.outputs import write_outputs

@@ -437,7 +437,7 @@ def _release() -> list[bytes]:
 def _ledger() -> list[bytes]:
     from unittest.mock import patch
 
-    from sfumato.ledger import Ledger
+    from sfumato.release.ledger import Ledger
 
     with (
         tempfile.TemporaryDirectory() as folder,
@@ -737,7 +737,7 @@ def _open_release(path: Path, index: int) -> None:
 
 
 def _open_ledger(path: Path, index: int) -> None:
-    from sfumato.ledger import Ledger
+    from sfumato.release.ledger import Ledger
 
     spent = dict(Ledger(path).verify().spent)
     require({name: str(total) for name, total in spent.items()} == {"wings": "2"}, f"the charges are now {spent}")
@@ -750,7 +750,7 @@ def _file_error() -> tuple[type[Exception], ...]:
 
 
 def _ledger_error() -> tuple[type[Exception], ...]:
-    from sfumato.ledger import LedgerError
+    from sfumato.errors import LedgerError
 
     return (LedgerError,)
 
@@ -946,7 +946,7 @@ def _guided(reader: Reader, seconds: int, seed: int, out: Path) -> None:
     """Hand this process over to atheris; the corpus begins with the sound files and is thrown away."""
     import atheris
 
-    with atheris.instrument_imports(include=["sfumato.files", "sfumato.release", "sfumato.ledger", "rdata"]):
+    with atheris.instrument_imports(include=["sfumato.files", "sfumato.release", "sfumato.release.ledger", "rdata"]):
         hostile, seeds = _stock(reader.name)
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, f"file{reader.suffix}")

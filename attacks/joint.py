@@ -23,15 +23,15 @@ from sfumato.findings.components import _plan as _components
 from sfumato.findings.components import _products
 from sfumato.findings.groups import plan_group
 from sfumato.findings.scalar import scalar_plan
+from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.find import Finder, FindPlan
 from sfumato.mechanisms.inference import InferencePlan
-from sfumato.privacy import PureDP
+from sfumato.numerics.arrays import Array
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, as_chart
 from sfumato.release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from sfumato.spaces import LINE, Euclidean
-from sfumato.spaces.base import Array
 
 PRIOR = Ball(LINE, [0.0], 1.0)
 REACH = 2.0  # beyond which a record counts as being there, for variances

@@ -9,12 +9,12 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.audit import Pair
+from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import LookPlan, Problem
-from sfumato.privacy import PureDP
+from sfumato.numerics.arrays import Array
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, Look
 from sfumato.spaces import Euclidean
-from sfumato.spaces.base import Array
 
 DIM = 10  # where looks begin
 

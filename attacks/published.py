@@ -22,14 +22,14 @@ from attacks.walks import suspicious
 from sfumato.audit import Pair, audit, neighbours
 from sfumato.audit.blackbox import Draw, sampler
 from sfumato.audit.features import facing
-from sfumato.bounds import bounds_of
-from sfumato.frechet import solve
+from sfumato.laws.bounds import bounds_of
+from sfumato.means.frechet import solve
 from sfumato.mechanisms import ManifoldLaplace
+from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions import Ball
 from sfumato.release import write_atomically
 from sfumato.spaces import GLOBE
-from sfumato.spaces.base import Array, Points
 
 N = 10
 SMALL, WIDE = (Ball(GLOBE, GLOBE.origin(), radius) for radius in (np.pi / 8, 1.2))

@@ -15,10 +15,11 @@ import numpy as np
 from attacks import Broken
 from attacks.arenas import small_balls
 from attacks.checks import Case, Found, Settings
-from sfumato import Ball, Euclidean, ManifoldLaplace, sampling
+from sfumato import Ball, Euclidean, ManifoldLaplace
 from sfumato.audit.trial import mechanisms
+from sfumato.laws import sampling
 from sfumato.mechanisms import Mechanism
-from sfumato.spaces.base import Points
+from sfumato.numerics.arrays import Points
 
 # everything in numpy.random that gives numbers, but for the class Generator, which the secure generator is wrapped in
 FORBIDDEN = [name for name in dir(np.random) if not name.startswith("_") and callable(getattr(np.random, name))]

@@ -35,8 +35,8 @@ from sfumato.mechanisms.find import Finder
 from sfumato.mechanisms.inference import InferencePlan
 from sfumato.mechanisms.look import LookPlan
 from sfumato.mechanisms.tangent import TangentKNorm, TangentPlan
+from sfumato.numerics.arrays import Array
 from sfumato.regions import Ball, Ellipsoid
-from sfumato.spaces.base import Array
 
 EPSILONS = (0.1, 1.0, 8.0)
 COUNTS = (1, 2, 5, 20)  # of units

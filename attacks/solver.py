@@ -26,12 +26,12 @@ from sfumato.audit import audit
 from sfumato.audit.blackbox import sampler
 from sfumato.audit.exact import center_loss
 from sfumato.audit.threshold import Counts
-from sfumato.bounds import bounds_of, has_bounds
+from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.mechanisms import ManifoldLaplace
+from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions.ball import Ball
 from sfumato.spaces import GLOBE, SPD, ElasticCurves, PlanarShapes, Simplex, Space, Sphere, rays, spd, sphere
-from sfumato.spaces.base import Array, Points
 
 STEPS = 20_000  # most gradient steps of the certain solver
 SIZE = 40  # records in data sets of random clusters
@@ -196,7 +196,7 @@ def attacked(
     one = mechanism()
     with ExitStack() as stack:
         stack.enter_context(
-            patch("sfumato.frechet.STEADY", 1)
+            patch("sfumato.means.frechet.STEADY", 1)
         )  # the steps of a release, but none that only hide the time
         for module in (rays, spd, sphere) if compiled else ():
             stack.enter_context(patch.object(module, "MANY", 1))

@@ -13,8 +13,8 @@ from sfumato.audit.features import flat
 from sfumato.audit.pairs import SIZES, Pair, neighbours
 from sfumato.audit.threshold import Counts
 from sfumato.mechanisms import Mechanism
+from sfumato.numerics.arrays import Array, Points
 from sfumato.regions.ball import Ball
-from sfumato.spaces.base import Array, Points
 
 LONG = (10, 100, 1000)  # records: where a solver goes wrong, it does so by more records' weight in large data sets
 

@@ -14,8 +14,8 @@ from .table import Row, Table, alternate, cpu
 
 if TYPE_CHECKING:
     from sfumato import Ball
+    from sfumato.laws.sampling import Target
     from sfumato.mechanisms.manifold import ManifoldMechanism
-    from sfumato.sampling import Target
 
 EPSILON = 1.0
 PATIENCE = 4.0  # seconds of a chain that are timed; a longer one is timed in part
@@ -134,8 +134,8 @@ def _against_chain(
     experiment: Experiment, mechanism: ManifoldMechanism, points: Points, rounds: int
 ) -> dict[str, float]:
     from sfumato import frechet_mean
+    from sfumato.laws.sampling import metropolis
     from sfumato.records import Records
-    from sfumato.sampling import metropolis
 
     rng = np.random.default_rng([SEED, 1])
     n, space = len(points), mechanism.space

@@ -26,7 +26,7 @@ from .peers import space_of
 from .table import Row, Table, load
 
 if TYPE_CHECKING:
-    from sfumato.frechet import FrechetMean
+    from sfumato.means.frechet import FrechetMean
     from sfumato.records import Progress
 
 PARQUET, AGAIN = 170_000_000, 5  # records in Parquet files, 4.1 GB; read five times as if they were others, 20 GB

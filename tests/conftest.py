@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import cli
-from sfumato.bounds import bounds_of, has_bounds
+from sfumato.app import cli
 from sfumato.files import write_points
+from sfumato.laws.bounds import bounds_of, has_bounds
 
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as in what a shell starts in the background
     signal.signal(signal.SIGINT, signal.default_int_handler)

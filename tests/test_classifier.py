@@ -16,8 +16,8 @@ from sklearn.utils import estimator_checks
 import sfumato as sf
 from sfumato.findings import classes as classes_module
 from sfumato.findings.classes import ClassMeans, Design, helmert, private_median
+from sfumato.laws.sampling.discrete import exponential_choice
 from sfumato.regions import as_chart
-from sfumato.sampling.discrete import exponential_choice
 from sfumato.units import reduce_to_units
 
 SIZE = 8

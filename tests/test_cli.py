@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import cli
+from sfumato.app import cli
 from sfumato.release.session import Session
 
 
@@ -92,7 +92,7 @@ def test_budget_is_kept_and_refused_with_3(sfumato, wings, tmp_path):
 
 def test_processes_that_race_never_overspend(sfumato, wings, tmp_path):
     sfumato("ledger", "init", "study.ledger", "--epsilon", "2")
-    command = [sys.executable, "-m", "sfumato.cli", *wings, "--ledger", "study.ledger", "--even-if-useless"]
+    command = [sys.executable, "-m", "sfumato.app.cli", *wings, "--ledger", "study.ledger", "--even-if-useless"]
     racers = [
         subprocess.Popen(
             [*command, "--out", f"{i}.json"], cwd=tmp_path, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
@@ -661,7 +661,7 @@ def test_a_plan_names_the_cure_that_helps(sfumato):
 
 
 def test_every_way_to_ask_for_the_command_and_its_version(tmp_path):
-    for arguments in (["-m", "sfumato", "--version"], ["-m", "sfumato.cli", "--version"]):
+    for arguments in (["-m", "sfumato", "--version"], ["-m", "sfumato.app.cli", "--version"]):
         done = subprocess.run([sys.executable, *arguments], capture_output=True, text=True, cwd=tmp_path)
         assert (done.returncode, done.stdout) == (0, f"sfumato {sf.__version__}\n"), done.stderr
 
@@ -705,9 +705,17 @@ def test_the_released_value_is_shown(sfumato, wings):
     ("place", "words", "left"),
     [
         ("sfumato.regions.ball:Ball.clip", "nothing was released, and nothing was charged", "2 of 2"),
-        ("sfumato.ledger:Ledger.charge", "nothing was released, but epsilon 1 is charged to study.ledger", "1 of 2"),
+        (
+            "sfumato.release.ledger:Ledger.charge",
+            "nothing was released, but epsilon 1 is charged to study.ledger",
+            "1 of 2",
+        ),
         ("sfumato.mechanisms.plan:secure_generator", "nothing was released, but epsilon 1 is charged", "1 of 2"),
-        ("sfumato.ledger:Ledger.complete", "the release is made and is in m.json: do not release again", "1 of 2"),
+        (
+            "sfumato.release.ledger:Ledger.complete",
+            "the release is made and is in m.json: do not release again",
+            "1 of 2",
+        ),
         ("sfumato.release:Release.save", "the release is made and is in m.json: do not release again", "1 of 2"),
     ],
 )
@@ -742,7 +750,7 @@ def test_ctrl_c_stops_and_says_what_was_spent(
 def test_a_command_that_is_told_to_end_removes_what_it_was_writing(number, tmp_path):
     """A real process, stopped when its first file is on the way to disk."""
     code = (
-        "import os; from sfumato import cli; from sfumato.release import atomic\n"
+        "import os; from sfumato import atomic; from sfumato.app import cli\n"
         f"def flushed(_): os.kill(os.getpid(), {number:d})\n"
         "atomic.os.fsync = flushed\n"
         "cli.main()"
@@ -770,7 +778,7 @@ def test_a_release_that_cannot_be_shown_is_not_to_be_made_again(sfumato, wings, 
 
 def test_a_release_that_can_neither_be_written_nor_printed_goes_to_standard_error(wings, tmp_path):
     code = (
-        "from sfumato import cli, release\n"
+        "from sfumato import release; from sfumato.app import cli\n"
         "def full(*_, **__): raise OSError(28, 'No space left on device')\n"
         "release.Release.save = full\n"
         "cli.main()"
@@ -821,7 +829,7 @@ def write_tps(path, shapes):
 @pytest.fixture
 def atlas(tmp_path):
     """Mosquito wings: 26 of them public, 100 private; and one reference."""
-    from sfumato import demo
+    from sfumato.app import demo
 
     data, reference = demo.wings()
     order = np.random.default_rng(7).permutation(len(data))

@@ -16,8 +16,8 @@ from sklearn.utils import estimator_checks
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.estimator import PrivateFrechetMean, PrivateTangentSpace
 from sfumato.files import Dataset
+from sfumato.sklearn.estimators import PrivateFrechetMean, PrivateTangentSpace
 
 
 def estimator_for(space, /, **changes):

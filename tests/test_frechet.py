@@ -64,7 +64,7 @@ def test_widely_spread_matrices_converge(rng):
 
 def test_stopping_early_warns_with_what_was_reached(rng, monkeypatch):
     space = sf.Sphere(dim=2)
-    monkeypatch.setattr("sfumato.frechet.MAX_ITERATIONS", 1)
+    monkeypatch.setattr("sfumato.means.frechet.MAX_ITERATIONS", 1)
     with pytest.warns(sf.ConvergenceWarning, match=r"reached a gradient norm of .* in 1 steps"):
         sf.frechet_mean(space, cloud(space, space.origin(), 0.7, 20, rng))
 

@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import frechet
-from sfumato.bounds import bounds_of, register
-from sfumato.bounds.projective import ProjectiveSpace
-from sfumato.calibration.mean import mean_bounds
-from sfumato.frechet import mean_in_ball
+from sfumato.laws.bounds import bounds_of, register
+from sfumato.laws.bounds.projective import ProjectiveSpace
+from sfumato.laws.calibration.mean import mean_bounds
+from sfumato.means import frechet
+from sfumato.means.frechet import mean_in_ball
 from sfumato.records import Records
 
 POSITIVE = [sf.Sphere(2), sf.Sphere(3, 2.5), sf.Sphere(9), sf.PlanarShapes(3), sf.PlanarShapes(4), sf.PlanarShapes(7)]

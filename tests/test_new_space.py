@@ -14,10 +14,11 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import cli, spaces
+from sfumato import spaces
+from sfumato.app import cli
 from sfumato.audit import audit
 from sfumato.audit.pairs import Pair
-from sfumato.bounds import bounds_of
+from sfumato.laws.bounds import bounds_of
 from sfumato.release.record import SpaceOf
 
 PAGE = (Path(__file__).parents[1] / "docs" / "adding-a-space.md").read_text(encoding="utf-8")

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.outlines import smoothing_matrix
+from sfumato.landmarks.outlines import smoothing_matrix
 from sfumato.studies.synthetic import corpus_callosa, corpus_callosum_template
 
 

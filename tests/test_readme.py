@@ -7,7 +7,7 @@ import sys
 import pytest
 
 import sfumato as sf
-from sfumato import cli, demo
+from sfumato.app import cli, demo
 
 
 @pytest.fixture

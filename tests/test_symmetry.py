@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import cli
+from sfumato.app import cli
 
 PAIRS = [(1, 2), (5, 3)]
 OTHER = [1, 0, 4, 3, 2, 5]  # landmarks 4 and 6 lie on the midline

@@ -11,7 +11,7 @@ from morphometrics import distance, write_tps
 from shell import shell
 
 import sfumato as sf
-from sfumato.demo import wings
+from sfumato.app.demo import wings
 
 HERE = Path(__file__).parent
 SPACE = sf.PlanarShapes(landmarks=18)

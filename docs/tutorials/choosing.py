@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 import sfumato as sf
-from sfumato.demo import wings
+from sfumato.app.demo import wings
 
 
 def main() -> None:

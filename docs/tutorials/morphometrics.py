@@ -10,7 +10,7 @@ import numpy as np
 from shell import shell
 
 import sfumato as sf
-from sfumato.demo import wings
+from sfumato.app.demo import wings
 
 HERE = Path(__file__).parent
 

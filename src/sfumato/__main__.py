@@ -1,5 +1,5 @@
 """``python -m sfumato``: the command ``sfumato``."""
 
-from .cli import main
+from .app.cli import main
 
 main()

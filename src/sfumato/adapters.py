@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .numerics.arrays import Array, Points
 from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
-from .spaces.base import Array, Points, not_finite
+from .spaces.base import not_finite
 from .spaces.chart import one_by_one, same_start
 
 if TYPE_CHECKING:

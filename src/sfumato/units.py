@@ -13,11 +13,11 @@ from numpy.typing import ArrayLike, NDArray
 from .errors import InvalidPointError
 from .files import Dataset
 from .files.labels import people, spelled
-from .frechet import solve
+from .means.frechet import solve
+from .numerics.arrays import Array, Points, as_numbers
 from .records import Records
 from .regions import Ball, Region
 from .regions.ellipsoid import tangent_coordinates
-from .spaces.base import Array, Points, as_numbers
 
 RECORD = "one record"
 LEVELS = 10  # a column of at least so many values,

@@ -12,8 +12,9 @@ from attacks import __main__ as audit
 from attacks import adversary, arenas, published
 from attacks.checks import ROWS, Case, Found, Row, Settings, judged, kept
 from sfumato.audit.trial import mechanisms
-from sfumato.bounds import bounds_of, has_bounds
 from sfumato.findings import __all__ as findings
+from sfumato.laws.bounds import bounds_of, has_bounds
+from sfumato.laws.sampling import secure_generator
 from sfumato.mechanisms import MECHANISMS
 from sfumato.spaces import all_spaces
 
@@ -175,7 +176,7 @@ def test_published_mechanisms_are_convicted_and_the_page_says_so():
     names = {entry.name: entry for entry in published.ENTRIES}
     assert not published.tried(names["radius from the data"], 4000, seed=2).held
     assert published.gaussian_sigma(1.0, 0.1, wrong=False) / published.gaussian_sigma(1.0, 0.1, wrong=True) > 4
-    assert published.gaussian_delta(published.simulated_mu(0.2, 0.2, sf.sampling.secure_generator()), 1.0) > 0.05
+    assert published.gaussian_delta(published.simulated_mu(0.2, 0.2, secure_generator()), 1.0) > 0.05
     numbers = {
         "epsilon_lower": 8.8, "convicted": True, "pair": "one record", "event": "above", "hits": 9, "misses": 1, "draws": 10,
     }  # fmt: skip

@@ -8,9 +8,9 @@ import pytest
 import sfumato as sf
 from attacks.bits import attack, audit_bits, features, region_for, textbook_laplace
 from sfumato.audit import epsilon_bound
+from sfumato.laws.sampling import round_to_lattice
 from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.mechanisms.tangent import TangentPlan
-from sfumato.sampling import round_to_lattice
 
 ATTACKED = [
     (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 3.0),

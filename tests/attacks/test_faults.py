@@ -12,7 +12,7 @@ import pytest
 
 import sfumato as sf
 from attacks import Broken, broken, faults, fuzz, randomness
-from sfumato.release.atomic import check_writable, write_atomically
+from sfumato.atomic import check_writable, write_atomically
 
 # -- files ---------------------------------------------------------------------------------------------------------------
 FILES = {"mat73": 100, "r": 150}

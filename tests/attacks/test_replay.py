@@ -7,8 +7,8 @@ import pytest
 
 from attacks import Broken
 from attacks.replay import CONTROLS, TRIES, Above, Pick, Place, Stop, Tape, Whole, primitives, replaced, worst
+from sfumato.laws.sampling.discrete import discrete_laplace, exponential_choice
 from sfumato.mechanisms import composed
-from sfumato.sampling.discrete import discrete_laplace, exponential_choice
 
 ROUNDS = 3  # one for each ε; `python -m attacks --only replay` does more
 

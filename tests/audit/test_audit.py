@@ -21,7 +21,8 @@ from sfumato.audit import (
     timing_audit,
 )
 from sfumato.audit import trial as court
-from sfumato.frechet import solve
+from sfumato.laws.sampling import Target
+from sfumato.means.frechet import solve
 from sfumato.records import Records
 
 SPHERE = sf.Sphere(dim=2)
@@ -277,7 +278,7 @@ def test_work_tells_only_where_it_stops_at_the_first_acceptance(rng):
     def batches(points):
         counted = []
 
-        class Counting(sf.sampling.Target):
+        class Counting(Target):
             def propose(self, size, rng):
                 counted.append(size)
                 return super().propose(size, rng)

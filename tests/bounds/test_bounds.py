@@ -6,9 +6,9 @@ import pytest
 
 import sfumato as sf
 from attacks import adversary
-from sfumato.bounds import bounds_of, constant
+from sfumato.laws.bounds import bounds_of, constant
+from sfumato.numerics import curvature as curvature
 from sfumato.records import Records
-from sfumato.spaces import _curvature as curvature
 
 CURVED = [
     (sf.Sphere(dim=2), 0.2, 0.4),
@@ -74,8 +74,8 @@ def test_no_divergence_near_the_mean_exceeds_the_localised_bound(space, r, R, rn
 
 @pytest.mark.parametrize(("space", "r", "R"), CURVED, ids=str)
 def test_gradient_norm_rises_along_rays_as_fast_as_claimed(space, r, R, rng):
-    from sfumato.calibration.error import public_hessian
-    from sfumato.frechet import solve
+    from sfumato.laws.calibration.error import public_hessian
+    from sfumato.means.frechet import solve
 
     p0 = space.origin()
     for _ in range(40):

@@ -7,7 +7,7 @@ import sfumato as sf
 from attacks import adversary
 from sfumato.audit import audit
 from sfumato.audit.pairs import Pair
-from sfumato.bounds import bounds_of
+from sfumato.laws.bounds import bounds_of
 
 PLANE = sf.Hyperbolic(dim=2)
 

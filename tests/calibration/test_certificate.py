@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.bounds import bounds_of
-from sfumato.calibration import certificate, kng_scale
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.calibration import certificate, kng_scale
 
 
 def ratio(space, r, n, calibration="certified", epsilon=1.0):

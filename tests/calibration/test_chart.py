@@ -5,7 +5,7 @@ import pytest
 from scipy.stats import chi, gamma
 
 import sfumato as sf
-from sfumato.calibration.chart import chart_bias, chart_error
+from sfumato.laws.calibration.chart import chart_bias, chart_error
 
 AXES = {
     "one": np.array([2.0]),

@@ -9,10 +9,10 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud
+from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms import find as finding
 from sfumato.mechanisms.find import MARGIN, RATIO, Finder, FindPlan, Shares
-from sfumato.privacy import PureDP
 from sfumato.records import Records
 
 SPHERE, PLANE = sf.Sphere(dim=2), sf.Euclidean(dim=2)

@@ -7,10 +7,10 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud
-from sfumato.calibration.population import noise_quantile, sum_probability, sum_quantile, variance_bound
+from sfumato.laws.calibration.population import noise_quantile, sum_probability, sum_quantile, variance_bound
+from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.inference import InferencePlan
-from sfumato.privacy import PureDP
 from sfumato.records import Records
 
 SPHERE = sf.Sphere(dim=2)

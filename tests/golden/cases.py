@@ -17,9 +17,9 @@ import numpy as np
 
 import sfumato as sf
 from conftest import EXAMPLES, cloud, typical_radius
-from sfumato import cli
+from sfumato.app import cli
+from sfumato.laws.sampling import replaying
 from sfumato.mechanisms.choice import MECHANISMS
-from sfumato.sampling import replaying
 from sfumato.spaces.base import Space
 
 GOLDEN = Path(__file__).with_name("golden.json")

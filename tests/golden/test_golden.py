@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from golden.cases import GOLDEN, by_mechanism, commands, compound
-from sfumato.sampling import replaying
+from sfumato.laws.sampling import replaying
 
 EXPECTED = json.loads(GOLDEN.read_text(encoding="utf-8"))
 

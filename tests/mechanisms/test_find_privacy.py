@@ -9,13 +9,13 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from sfumato.laws.privacy import PureDP
+from sfumato.laws.sampling.discrete import discrete_laplace
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.composed import ComposedPlan
 from sfumato.mechanisms.find import MARGIN, Finder, FindPlan
 from sfumato.mechanisms.steps import StepsPlan
-from sfumato.privacy import PureDP
 from sfumato.records import Records
-from sfumato.sampling.discrete import discrete_laplace
 
 LINE = sf.Euclidean(dim=1)
 

@@ -6,10 +6,10 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.bounds import bounds_of
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.sampling import lattice_spacing
 from sfumato.mechanisms import MECHANISMS, Problem, choose, forecast
 from sfumato.records import Records
-from sfumato.sampling import lattice_spacing
 
 TINY = 1e-6
 SPHERE, SPD, SHAPES = sf.Sphere(dim=2), sf.SPD(size=2), sf.PlanarShapes(landmarks=5)

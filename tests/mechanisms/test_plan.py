@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud
-from sfumato.calibration import certificate, scale
+from sfumato.laws.calibration import certificate, scale
 from sfumato.mechanisms import INTRINSIC, MECHANISMS, Problem, choose, plans
 from sfumato.records import Records
 

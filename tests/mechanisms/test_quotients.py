@@ -7,8 +7,8 @@ import sfumato as sf
 from attacks import adversary
 from conftest import cloud, typical_radius
 from sfumato.audit import Pair, audit, exact_loss, neighbours
-from sfumato.bounds import bounds_of
-from sfumato.calibration.rounding import crossing, stretch_at_cut_locus
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.calibration.rounding import crossing, stretch_at_cut_locus
 from sfumato.records import Records
 
 TURNS, AXES, PLANE = sf.Rotations(), sf.Axes(dim=2), sf.Hyperbolic(dim=2)

@@ -13,11 +13,11 @@ from scipy import stats
 import sfumato as sf
 from sfumato.audit import neighbours
 from sfumato.audit.exact import center_loss, exact_loss
-from sfumato.bounds import bounds_of
-from sfumato.calibration.rounding import UNIT
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.calibration.rounding import UNIT
+from sfumato.laws.radial import RadialLaw
 from sfumato.mechanisms import Problem, choose, plan_from
 from sfumato.mechanisms.staircase import MOST_STEPS, best_gamma, roughness, staircase_law
-from sfumato.radial import RadialLaw
 
 TINY = 1e-6
 PLACES = [sf.Euclidean(dim=2), sf.Sphere(dim=2), sf.SPD(size=2)]

@@ -10,9 +10,9 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud, typical_radius
+from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import LookPlan, Problem, choose
 from sfumato.mechanisms.tangent import BITS, whole_sums
-from sfumato.privacy import PureDP
 from sfumato.records import Records
 from sfumato.regions import Look
 from sfumato.regions.ellipsoid import point_or_center

@@ -20,7 +20,7 @@ import zarr
 import sfumato as sf
 from benchmarks.cases import Case
 from benchmarks.peers import space_of
-from sfumato import cli
+from sfumato.app import cli
 from sfumato.mechanisms import base
 from sfumato.records import Records, add_moments, delayed_parts, lazy, on_dask
 from sfumato.records.parts import memory_bytes

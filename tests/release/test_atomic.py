@@ -7,8 +7,9 @@ import os
 
 import pytest
 
-from sfumato.release import atomic, write_atomically
-from sfumato.release.atomic import check_writable
+from sfumato import atomic
+from sfumato.atomic import check_writable
+from sfumato.release import write_atomically
 
 
 @pytest.mark.parametrize("overwrite", [True, False])

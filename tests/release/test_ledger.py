@@ -20,8 +20,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sfumato.ledger import BudgetExceeded, Entry, Ledger, LedgerError
+from sfumato.errors import BudgetExceeded, LedgerError
 from sfumato.release import chain, ledger
+from sfumato.release.ledger import Entry, Ledger
 
 RECORD = {"statistic": "Fréchet mean", "mechanism": {"name": "laplace", "options": {}}, "n": 126}
 COLUMNS = [field.name for field in fields(Entry)]
@@ -602,7 +603,7 @@ def test_writes_that_fail_leave_the_ledger_as_it_was(large):
 
 CHARGE_ONCE = """
 import sys
-from sfumato.ledger import BudgetExceeded, Ledger
+from sfumato.release.ledger import BudgetExceeded, Ledger
 budget = Ledger(sys.argv[1])
 print("ready", flush=True)
 sys.stdin.readline()
@@ -615,7 +616,7 @@ except BudgetExceeded:
 
 CHARGE_FOREVER = """
 import sys
-from sfumato.ledger import Ledger
+from sfumato.release.ledger import Ledger
 budget = Ledger(sys.argv[1])
 while True:
     print(budget.charge("0.001", {"n": 1, "center": [0.5] * 500}).sequence, flush=True)

@@ -9,10 +9,10 @@ import pytest
 
 import sfumato as sf
 from conftest import CASES, cloud, typical_radius
-from sfumato import bounds
+from sfumato.laws import bounds
+from sfumato.laws.sampling import secure
 from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.release import record
-from sfumato.sampling import secure
 
 
 @pytest.fixture(params=CASES, ids=lambda c: f"{c[0].__name__}-{c[1]}")
@@ -449,10 +449,10 @@ def test_a_session_hands_back_what_it_cannot_write(tmp_path):
 def test_every_error_of_ours_has_one_root():
     """And is still the built-in one that it was."""
     from sfumato import errors
-    from sfumato.calibration import PrecisionError, RadiusError
+    from sfumato.errors import BudgetExceeded, LedgerError
     from sfumato.files.base import AmbiguousError
-    from sfumato.ledger import BudgetExceeded, LedgerError
-    from sfumato.sampling.rejection import EnvelopeError
+    from sfumato.laws.calibration import PrecisionError, RadiusError
+    from sfumato.laws.sampling.rejection import EnvelopeError
 
     ours = [kind for kind in vars(errors).values() if isinstance(kind, type) and issubclass(kind, Exception)]
     assert all(issubclass(kind, sf.SfumatoError) for kind in ours)

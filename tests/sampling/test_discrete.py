@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 from scipy import stats
 
-from sfumato.sampling.discrete import TAIL, _digit_chances, _weights, discrete_laplace, exponential_choice
+from sfumato.laws.sampling.discrete import TAIL, _digit_chances, _weights, discrete_laplace, exponential_choice
 
 
 def masses(scale, reach):

@@ -9,14 +9,14 @@ from threadpoolctl import threadpool_limits
 
 import sfumato as sf
 from conftest import cloud
-from sfumato.calibration.error import FAIL
-from sfumato.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
+from sfumato.laws.calibration.error import FAIL
+from sfumato.laws.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
+from sfumato.laws.sampling.lattice import add_exactly, whole_numbers
+from sfumato.laws.sampling.precise import coarse, product
+from sfumato.laws.sampling.rejection import Target
+from sfumato.numerics.fixed import ONE, fixed, matrix_exp, matrix_log
 from sfumato.records import Records
-from sfumato.sampling.lattice import add_exactly, whole_numbers
-from sfumato.sampling.precise import coarse, product
-from sfumato.sampling.rejection import Target
 from sfumato.spaces.exact import EXACT, WIDEST
-from sfumato.spaces.fixed import ONE, fixed, matrix_exp, matrix_log
 
 SMALL = [
     (sf.Sphere(dim=1), 0.5),

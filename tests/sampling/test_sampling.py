@@ -8,12 +8,12 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud, column
-from sfumato.bounds import bounds_of
-from sfumato.calibration.error import exponential_error_law
-from sfumato.calibration.scale import Scale
-from sfumato.radial import RadialLaw
+from sfumato.laws.bounds import bounds_of
+from sfumato.laws.calibration.error import exponential_error_law
+from sfumato.laws.calibration.scale import Scale
+from sfumato.laws.radial import RadialLaw
+from sfumato.laws.sampling import EnvelopeError, Target, metropolis
 from sfumato.records import Records
-from sfumato.sampling import EnvelopeError, Target, metropolis
 
 TINY = 1e-6
 DRAWS = 50_000

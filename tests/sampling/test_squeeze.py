@@ -8,8 +8,8 @@ import pytest
 import sfumato as sf
 from attacks.adversary import transport_back
 from conftest import cloud, column
-from sfumato.bounds import bounds_of
-from sfumato.frechet import solve
+from sfumato.laws.bounds import bounds_of
+from sfumato.means.frechet import solve
 from sfumato.records import Records
 
 SQUEEZED = [

@@ -15,7 +15,7 @@ import numba
 import pytest
 
 import sfumato
-from sfumato.spaces._compiling import compiling, private_folder
+from sfumato.numerics.compiling import compiling, private_folder
 
 NOBODY = 65534
 RELEASE = """
@@ -23,7 +23,7 @@ import sys, numpy as np, sfumato as sf
 points = np.random.default_rng(0).normal(size=(6000, 3)) * 0.1 + [0, 0, 1]
 points /= np.linalg.norm(points, axis=1)[:, None]
 release = sf.private_mean(points, sf.Ball(sf.Sphere(2), [0, 0, 1], 0.5), 1.0)
-kernels = sys.modules.get("sfumato.spaces._kernels")
+kernels = sys.modules.get("sfumato.numerics.kernels")
 print(release.record["n"], kernels and kernels.sphere_moments.stats.cache_path)
 """
 
@@ -85,7 +85,7 @@ def test_a_private_folder_is_of_one_user_alone(tmp_path, monkeypatch):
 
 
 LOOP = """
-from sfumato.spaces._compiling import compiling
+from sfumato.numerics.compiling import compiling
 @compiling()
 def plus(x):
     return x + 1.0

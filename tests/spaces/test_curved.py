@@ -12,7 +12,7 @@ from scipy.spatial.transform import Rotation
 
 import sfumato as sf
 from conftest import cloud
-from sfumato import cli
+from sfumato.app import cli
 from sfumato.spaces.exact import EXACT
 from sfumato.spaces.hyperbolic import FARTHEST
 from sfumato.views import view_of

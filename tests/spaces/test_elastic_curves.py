@@ -8,10 +8,11 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud
-from sfumato import cli
-from sfumato.bounds import has_bounds
+from sfumato.app import cli
+from sfumato.laws.bounds import has_bounds
+from sfumato.numerics import warps as _warps
 from sfumato.regions.ellipsoid import as_chart
-from sfumato.spaces import _warps, space_typed
+from sfumato.spaces import space_typed
 from sfumato.views.base import noise_of
 from sfumato.views.curves import _widths
 
@@ -203,10 +204,10 @@ def test_an_aligned_row_depends_on_its_record_alone_to_the_bit(space, rng):
 
 @pytest.mark.parametrize("closed", [False, True])
 def test_without_numba_the_same_alignment_is_found_to_the_bit(closed, rng, monkeypatch):
-    spec = importlib.util.spec_from_file_location("sfumato.spaces._plain_warps", _warps.__file__)
+    spec = importlib.util.spec_from_file_location("sfumato.numerics._plain_warps", _warps.__file__)
     plain = importlib.util.module_from_spec(spec)
     with monkeypatch.context() as without:
-        without.setattr("sfumato.spaces.base.compiled", lambda _: None)
+        without.setattr("sfumato.numerics.arrays.compiled", lambda _: None)
         spec.loader.exec_module(plain)
     assert plain._numba is None
     assert _warps._numba is not None

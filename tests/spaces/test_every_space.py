@@ -10,7 +10,7 @@ import pytest
 
 import sfumato as sf
 from conftest import EXAMPLES, cloud, typical_radius
-from sfumato import cli
+from sfumato.app import cli
 from sfumato.mechanisms import Problem, choose
 from sfumato.records import Records
 from sfumato.regions.ellipsoid import as_chart

@@ -6,7 +6,7 @@ from geomstats.geometry.grassmannian import Grassmannian
 from geomstats.geometry.stiefel import Stiefel
 
 import sfumato as sf
-from sfumato.calibration.chart import chart_bias
+from sfumato.laws.calibration.chart import chart_bias
 from sfumato.spaces._frames import in_gauge
 
 

@@ -10,9 +10,9 @@ from geomstats.geometry.full_rank_correlation_matrices import FullRankCorrelatio
 from geomstats.geometry.spd_matrices import SPDBuresWassersteinMetric, SPDLogEuclideanMetric, SPDMatrices
 
 import sfumato as sf
-from sfumato.bounds import bounds_of, has_bounds
-from sfumato.planning import instead
-from sfumato.sampling.lattice import is_precise
+from sfumato.laws.bounds import bounds_of, has_bounds
+from sfumato.laws.sampling.lattice import is_precise
+from sfumato.mechanisms.planning import instead
 from sfumato.spaces import BuresWasserstein, LogCholesky, LogEuclidean, space_typed
 from sfumato.views import VIEWS
 

@@ -9,8 +9,8 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud
-from sfumato import cli
-from sfumato.bounds import has_bounds
+from sfumato.app import cli
+from sfumato.laws.bounds import has_bounds
 from sfumato.spaces import SPACES, space_from, space_typed
 
 SHAPES = sf.Product(sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=1), weights=[1, 0.5])

@@ -11,7 +11,7 @@ import threadpoolctl
 import sfumato as sf
 from conftest import EXAMPLES, cloud, typical_radius
 from conftest import SPACES as TESTED
-from sfumato.bounds import bounds_of, has_bounds
+from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.regions import ellipsoid
 from sfumato.regions.ellipsoid import Ellipsoid
 from sfumato.spaces import SPACES, base, rays, spd, sphere

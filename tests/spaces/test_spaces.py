@@ -5,7 +5,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, column, typical_radius
-from sfumato.bounds import bounds_of, spd
+from sfumato.laws.bounds import bounds_of, spd
 
 # log ∘ exp cannot be better than the doubles in between: a point moved by t keeps about eps/t of a short step, and one
 # that stops short of the cut locus by c keeps about eps/c of its direction
@@ -163,7 +163,7 @@ def test_mean_log_is_the_mean_of_logs(space, rng):
 def test_mean_log_does_not_depend_on_blocks(space, rng, monkeypatch):
     points, bases = (cloud(space, space.origin(), typical_radius(space), k, rng) for k in (60, 7))
     whole = space.mean_log(bases, points)
-    monkeypatch.setattr("sfumato.spaces.base.BLOCK", 64)
+    monkeypatch.setattr("sfumato.numerics.arrays.BLOCK", 64)
     assert np.allclose(space.mean_log(bases, points), whole, atol=1e-14)
 
 

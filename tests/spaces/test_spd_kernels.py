@@ -152,8 +152,8 @@ def test_rounding_is_within_what_is_allowed_for_it(k, rng, eager):
 def test_rounding_is_that_of_one_condition_number_not_of_its_square(k, rng, eager):
     """Where several eigenvalues are small no pivot, cofactor or inverse of a part may lose more digits than the whole does; and
     a spectrum too wide, or not positive, is told from the others."""
-    from sfumato.spaces import _spd_kernels
-    from sfumato.spaces._curvature import log_rules
+    from sfumato.numerics import spd_kernels as _spd_kernels
+    from sfumato.numerics.curvature import log_rules
 
     space = sf.SPD(k)
     for small in range(1, k):
@@ -192,7 +192,7 @@ def test_pivots_that_overflow_are_noticed(k, rng, eager):
 
 @pytest.mark.parametrize("accuracy", [1e-2, 1e-5, 1e-8, 1e-11, 1e-12])
 def test_rules_keep_their_accuracy_in_all_of_their_width(accuracy):
-    from sfumato.spaces._curvature import HALF_WIDTHS, log_rule
+    from sfumato.numerics.curvature import HALF_WIDTHS, log_rule
 
     for half in HALF_WIDTHS:
         nodes, weights = log_rule(half, accuracy)
@@ -204,7 +204,7 @@ def test_rules_keep_their_accuracy_in_all_of_their_width(accuracy):
 def test_powers_of_two_of_eight_numbers_at_once(rng):
     """What a number is divided by, and what is added to its logarithm, are of the same whole number, whatever it is."""
     numba = pytest.importorskip("numba")
-    from sfumato.spaces._lanes import half_exponent, place_of, power_of_two
+    from sfumato.numerics.lanes import half_exponent, place_of, power_of_two
 
     @numba.njit
     def split(numbers, powers, scales):

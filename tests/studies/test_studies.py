@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from sfumato.cli import app
+from sfumato.app.cli import app
 from sfumato.studies import callosa, curves, rates, structure
 from sfumato.studies.reproduce import reproduce
 from sfumato.studies.store import Row, Store, summary

@@ -21,8 +21,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.ui import server
-from sfumato.ui.studio import Studio
+from sfumato.app.studio import server
+from sfumato.app.studio.studio import Studio
 
 webdriver = pytest.importorskip("selenium.webdriver", reason="selenium is not installed: make test-browser installs it")
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -139,7 +139,7 @@ def each_driver(started, request):
 PATCHED = """
 import sys, time
 from sfumato.release import Release
-from sfumato.cli import main
+from sfumato.app.cli import main
 def stuck(*_, **__):
     print("stuck", flush=True)
     time.sleep(600)

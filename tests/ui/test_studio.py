@@ -20,12 +20,12 @@ import pytest
 from typer.testing import CliRunner
 
 import sfumato as sf
-from sfumato import cli
-from sfumato.ui import server
-from sfumato.ui.choices import Choices, in_the_page
-from sfumato.ui.foreseen import of_groups
-from sfumato.ui.previews import Looks, _errors, of_region, of_release
-from sfumato.ui.studio import Studio
+from sfumato.app import cli
+from sfumato.app.studio import server
+from sfumato.app.studio.choices import Choices, in_the_page
+from sfumato.app.studio.foreseen import of_groups
+from sfumato.app.studio.previews import Looks, _errors, of_region, of_release
+from sfumato.app.studio.studio import Studio
 
 PORT = 8765
 HOME = f"http://127.0.0.1:{PORT}"
@@ -487,7 +487,7 @@ def test_a_large_parquet_file_is_never_read_whole(studio_folder, monkeypatch):
     plan = {"file": "big.parquet", "space": "euclidean", "center": "origin", "radius": "1", "n": "5000", "epsilon": "1"}
     plan |= {"unit": "one place", "read_as": "euclidean(dim=3)"}
     assert Page().ask("inspect", plan)["records"] == 5000
-    monkeypatch.setattr("sfumato.ui.studio.MEMORY", 20_000)
+    monkeypatch.setattr("sfumato.app.studio.studio.MEMORY", 20_000)
     monkeypatch.setattr("sfumato.files.reading.read", None)
     monkeypatch.setattr("sfumato.files.read", None)
     seen = Page().ask("inspect", plan)
@@ -713,7 +713,7 @@ def _env():
 
 
 MOMENTS = {  # what is killed there: how often it was charged, whether the record is written
-    "sfumato.cli.load": (0, False),
+    "sfumato.app.cli.load": (0, False),
     "sfumato.release.ledger.Ledger.charge": (0, False),
     "sfumato.mechanisms.tangent.TangentPlan.draw": (1, False),
     "sfumato.release.Release.save": (1, False),
@@ -725,8 +725,8 @@ MOMENTS = {  # what is killed there: how often it was charged, whether the recor
 def test_a_studio_killed_at_any_moment_spends_once_at_most_and_loses_no_record(studio_folder, moment):
     code = """
 import os, pkgutil, sys
-from sfumato.ui.choices import Choices
-from sfumato.ui.studio import Studio
+from sfumato.app.studio.choices import Choices
+from sfumato.app.studio.studio import Studio
 place, name = sys.argv[2].rsplit(".", 1)
 setattr(pkgutil.resolve_name(place), name, lambda *a, **b: os._exit(9))
 studio = Studio()
@@ -838,7 +838,7 @@ REFUSALS = {
 @pytest.mark.parametrize("name", REFUSALS)
 def test_what_is_refused_before_a_record_is_read(studio_folder, name, monkeypatch):
     change, words = REFUSALS[name]
-    monkeypatch.setattr("sfumato.cli.load", None)  # reading would fail
+    monkeypatch.setattr("sfumato.app.cli.load", None)  # reading would fail
     Path("nowhere.json").symlink_to("gone/nowhere.json")
     page = Page()
     said = page.refused("release", PLAN | change, confirm="" if name == "no confirmation" else "release", seen=0)
@@ -1112,7 +1112,7 @@ def test_words_of_the_command_line_become_those_of_the_page():
 def test_the_first_page_needs_no_numerical_library():
     """It comes at once: what is slow to load is loaded meanwhile."""
     code = (
-        "import sys, sfumato.ui.server as s; s.make_app(s.Studio(), print, 1, print); "
+        "import sys, sfumato.app.studio.server as s; s.make_app(s.Studio(), print, 1, print); "
         "print([m for m in ('scipy', 'matplotlib', 'numba', 'sfumato.spaces') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_env())

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato import demo
+from sfumato.app import demo
 from sfumato.regions.look import with_look
 from sfumato.views import directions, matrices, shapes
 from sfumato.views.base import noise_of

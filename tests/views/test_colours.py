@@ -34,7 +34,7 @@ def distance(one, two, eyes):
     return float(np.linalg.norm(lab(one, eyes) - lab(two, eyes)))
 
 
-STYLE = files("sfumato.ui").joinpath("page.css").read_text(encoding="utf-8")
+STYLE = files("sfumato.app.studio").joinpath("page.css").read_text(encoding="utf-8")
 PAGE = dict(re.findall(r"--(\w+): (#[0-9a-f]{6})", STYLE))
 TOGETHER = {
     "a release": (SHARP, QUIET, SOFT, REGION["color"]),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.cli import main
+from sfumato.app.cli import main
 from sfumato.files.lines import number
 from sfumato.views.check import against
 from sfumato.views.compared import write_comparison_report

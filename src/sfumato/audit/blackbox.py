@@ -15,8 +15,8 @@ import numpy as np
 from ..mechanisms import TangentKNorm
 from ..mechanisms.base import Mechanism
 from ..mechanisms.manifold import ManifoldMechanism
+from ..numerics.arrays import Array
 from ..regions import Ball, Ellipsoid, as_chart
-from ..spaces.base import Array
 from .exact import target_of
 from .features import Features, facing
 from .pairs import SIZES, Pair, neighbours

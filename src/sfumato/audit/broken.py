@@ -10,12 +10,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from ..bounds import has_bounds
+from ..laws.bounds import has_bounds
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, TangentKNorm
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import shorten, tangent_coordinates
-from ..spaces.base import Array, Points
 from .blackbox import Draw, region_of
 from .exact import target_of
 from .features import facing

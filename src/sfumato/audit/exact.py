@@ -15,15 +15,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import laplace
 
-from ..bounds import bounds_of
+from ..laws.bounds import bounds_of
+from ..laws.radial import gauss_legendre
+from ..laws.sampling import Target
 from ..mechanisms import LookPlan, ManifoldLaplace, TangentKNorm
 from ..mechanisms.laplace import LaplacePlan
 from ..mechanisms.manifold import ManifoldMechanism
 from ..mechanisms.tangent import TangentPlan
-from ..radial import gauss_legendre
+from ..numerics.arrays import Array, Points
 from ..records import Records
-from ..sampling import Target
-from ..spaces.base import Array, Points
 
 MOST = 3  # the largest dimension that the grid of directions covers
 IGNORED = 1e-12  # outputs farther out than this share of the draws are not looked at: they add no more than that to δ

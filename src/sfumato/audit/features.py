@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ..frechet import solve
+from ..laws.sampling import Target
+from ..means.frechet import solve
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions import Ball, Ellipsoid
-from ..sampling import Target
-from ..spaces.base import Array, Points, Space
+from ..spaces.base import Space
 from .exact import energies
 from .pairs import Pair
 

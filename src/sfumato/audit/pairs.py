@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..bounds import bounds_of
 from ..errors import Refusal
-from ..frechet import solve
+from ..laws.bounds import bounds_of
+from ..means.frechet import solve
+from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Ball, Ellipsoid, as_chart
-from ..spaces.base import Array, Space
+from ..spaces.base import Space
 
 SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
 OUTSIDE = 3.0  # a record outside the region lies this many radii from its centre, where the space is that large

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaincinv, ndtri
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 
 Counts = NDArray[np.int64]
 

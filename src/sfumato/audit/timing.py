@@ -13,7 +13,7 @@ from time import perf_counter_ns, thread_time_ns
 import numpy as np
 
 from ..mechanisms.base import Mechanism
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .blackbox import CONFIDENCE
 from .pairs import Pair
 from .threshold import best_event

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from ..bounds import has_bounds
+from ..laws.bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from ..views.figures import QUIET, SHARP, SOFT
 from .threshold import Event, epsilon_bound
 

@@ -8,7 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Array, Kind, Space
+from ..numerics.arrays import Array
+from ..spaces.base import Kind, Space
 from .base import AmbiguousError, FileError, Found, Labels, Wanted
 
 # layout, kind, and the axes that give records, rows and columns; n records of k landmarks or k rows

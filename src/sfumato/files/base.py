@@ -17,8 +17,9 @@ from numpy.typing import NDArray
 from ..errors import AmbiguousError as AmbiguousError
 from ..errors import FileError as FileError
 from ..errors import printable
+from ..numerics.arrays import Array
 from ..spaces import usual_spaces
-from ..spaces.base import Array, Kind, Space
+from ..spaces.base import Kind, Space
 from ..spaces.family import Family
 
 Labels = dict[str, NDArray[Any]]

@@ -11,8 +11,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..numerics.arrays import Array
 from ..spaces import GLOBE, Space
-from ..spaces.base import Array
 from .arrays import arrange, fits, landmarks, layout_named, needs, shapes_of, widths
 from .base import AmbiguousError, FileError, Found, Wanted, listed, shown
 from .labels import spelled

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Choice, FileError, Found, Labels
 from .missing import REMEDY, doubtful
 

@@ -15,7 +15,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Dataset, FileError, Labels, allowed
 
 WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest

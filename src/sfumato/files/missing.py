@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Array, Space, named_entry
+from ..numerics.arrays import Array
+from ..spaces.base import Space, named_entry
 from .base import Dataset
 
 _NINES = [float(f"{'9' * whole}{part}") for whole in (2, 3, 4, 5, 6) for part in ("", ".9", ".99")]

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Contents, FileError, Format, Found, Labels, shown
 from .labels import strings, text_columns, texts
 from .lines import Line, coordinates, count, lines_of

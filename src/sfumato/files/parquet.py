@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Array, Space
+from ..numerics.arrays import Array
+from ..spaces.base import Space
 from .apart import read_apart
 from .base import Contents, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
 from .columns import read_table

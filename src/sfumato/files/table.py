@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Choice, FileError, Labels, listed, shown
 from .labels import texts
 from .lines import number

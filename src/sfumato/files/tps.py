@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Contents, FileError, Format, Labels, shown
 from .curves import Curved, Specimen
 from .labels import text_columns

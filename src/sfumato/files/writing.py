@@ -10,8 +10,9 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..numerics.arrays import Array, as_numbers
 from ..release import write_atomically
-from ..spaces.base import Array, Kind, as_numbers
+from ..spaces.base import Kind
 
 
 def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) -> None:

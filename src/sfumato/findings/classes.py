@@ -12,19 +12,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Refusal
+from ..laws.privacy import PureDP
+from ..laws.sampling import secure_generator
+from ..laws.sampling.discrete import exponential_choice
 from ..mechanisms.plan import Budget, note_release
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
-from ..privacy import PureDP
+from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ball import INSIDE
 from ..regions.ellipsoid import point_or_center, shorten
 from ..release import Guarantee, Release
 from ..release.record import SpaceOf
-from ..sampling import secure_generator
-from ..sampling.discrete import exponential_choice
 from ..spaces import space_from
-from ..spaces.base import Array, Points
 from ..units import number_units, reduce_to_units
 from .saved import Saved
 from .scalar import Named

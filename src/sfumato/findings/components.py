@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
-from ..calibration.scale import Scale
 from ..errors import Refusal, printable
 from ..files import Dataset, as_data
+from ..laws.calibration.scale import Scale
+from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.plan import Budget, note_release
 from ..mechanisms.steps import moved
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
-from ..privacy import PureDP
+from ..numerics.arrays import Array, Points
 from ..records import Mapped
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..release import Release
 from ..release.record import SpaceOf
 from ..spaces import space_from
-from ..spaces.base import Array, Points
 from .saved import Saved
 from .scalar import Named
 

@@ -13,22 +13,22 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..errors import Refusal, printable
 from ..files import Dataset, as_data
 from ..files.labels import UNKNOWN, group_name
+from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
+from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import choose
 from ..mechanisms.composed import ComposedPlan
 from ..mechanisms.inference import SHARE, InferencePlan, check_share
 from ..mechanisms.plan import Budget, Problem, note_release
-from ..privacy import PureDP
+from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region
 from ..release import Release
 from ..release.population import chart_variance, released_coordinates
 from ..release.record import GROUPED
-from ..spaces.base import Array, as_numbers
 from ..units import number_units, reduce_to_units, take_unit
 from .saved import Saved
 

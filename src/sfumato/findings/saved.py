@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
+from ..atomic import write_atomically
 from ..errors import RecordError
-from ..release.atomic import write_atomically
 
 
 class Saved(ABC):

@@ -12,18 +12,19 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidPointError
 from ..files import Dataset, as_data
+from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.inference import SHARE, InferencePlan, check_share
 from ..mechanisms.plan import Budget, Plan, Problem, note_release
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
-from ..privacy import PureDP
+from ..numerics.arrays import Array, Points, as_numbers
 from ..records import Mapped
 from ..regions import Ball
 from ..regions.ellipsoid import for_each
 from ..release import Release
 from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from ..spaces import LINE
-from ..spaces.base import Array, Points, Space, as_numbers
+from ..spaces.base import Space
 from ..units import take_unit
 
 

@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaincinv
 
-from ..calibration.rounding import SELECTION, UNIT, crossing, mean_error, relative_error
-from ..calibration.scale import Scale
-from ..radial import check_probability
+from ..laws.calibration.rounding import SELECTION, UNIT, crossing, mean_error, relative_error
+from ..laws.calibration.scale import Scale
+from ..laws.radial import check_probability
+from ..laws.sampling import add_exactly
+from ..numerics.arrays import Array
 from ..records import Records
-from ..sampling import add_exactly
-from ..spaces.base import Array
-from ..statistics import AmbientMean
 from .base import Mechanism
 from .plan import Drawn, Losses, Plan
+from .statistics import AmbientMean
 
 
 @dataclass(frozen=True)

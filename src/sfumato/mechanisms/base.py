@@ -10,17 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
 from ..errors import Refusal
 from ..files import Dataset, as_data
-from ..privacy import PureDP
+from ..laws.calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
+from ..laws.privacy import PureDP
+from ..numerics.arrays import Array
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
 from ..regions import Ball, Region, check_invalid
 from ..release.record import Release
-from ..spaces.base import Array, Space
-from ..statistics import FRECHET_MEAN, Statistic
+from ..spaces.base import Space
 from ..units import number_units, reduce_to_units, take_unit
 from .plan import Budget, Plan, Problem
+from .statistics import FRECHET_MEAN, Statistic
 
 MOST_EPSILON = 60.0  # e^−60 is far below what a draw's chances can be told apart by
 RESERVE, ATTEMPTS = 2.0**-22, 40  # the share of ε that is set aside for rounding, and how often it may be raised

@@ -9,10 +9,10 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.scale import Scale, check_records
 from ..errors import Refusal
 from ..files import Dataset, as_data
-from ..privacy import PureDP
+from ..laws.calibration.scale import Scale, check_records
+from ..laws.privacy import PureDP
 from ..records import MEMORY, Progress
 from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch, as_chart
 from ..regions.look import MOST_SHARE, SHARE, with_look

@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..laws.sampling import secure_generator
+from ..numerics.arrays import Array
 from ..records import Records, one_thread
 from ..release.record import Record, Release
-from ..sampling import secure_generator
-from ..spaces.base import Array
 from .plan import Budget, Drawn, Plan
 from .tangent import TangentPlan
 

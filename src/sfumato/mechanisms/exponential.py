@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..calibration.error import (
+from ..laws.calibration.error import (
     doubtful,
     exponential_doubt,
     exponential_error_law,
@@ -17,12 +17,13 @@ from ..calibration.error import (
     public_hessian,
     widest_span,
 )
-from ..calibration.rounding import gradient_error
-from ..calibration.scale import Scale, exponential_scale
-from ..radial import RadialLaw
+from ..laws.calibration.rounding import gradient_error
+from ..laws.calibration.scale import Scale, exponential_scale
+from ..laws.radial import RadialLaw
+from ..laws.sampling import Target
+from ..numerics.arrays import Array, Points, blocks, in_pairs, runs
 from ..records import Records
-from ..sampling import Target
-from ..spaces.base import Array, Points, Space, blocks, in_pairs, runs
+from ..spaces.base import Space
 from .kng import mean_envelope, span
 from .manifold import ManifoldMechanism, ManifoldPlan
 

@@ -12,18 +12,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..bounds import bounds_of, has_bounds
 from ..errors import Refusal
 from ..files import as_data
-from ..privacy import PureDP
+from ..laws.bounds import bounds_of, has_bounds
+from ..laws.privacy import PureDP
+from ..laws.sampling import secure_generator
+from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
+from ..numerics.arrays import Array, Points, blocks
 from ..records import Records, one_thread
 from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
 from ..release.record import Record
-from ..sampling import secure_generator
-from ..sampling.discrete import CLOCK_DELTA, discrete_laplace
-from ..spaces.base import Array, Points, blocks
 from ..spaces.embedding import Embedding
 from .base import gather
 from .composed import ComposedPlan

@@ -9,11 +9,11 @@ from functools import cached_property, partial
 
 import numpy as np
 
+from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions import Ellipsoid
 from ..release.record import Record, SpreadOf
-from ..sampling.discrete import CLOCK_DELTA, discrete_laplace
-from ..spaces.base import Array, Points
 from .composed import ComposedPlan
 from .plan import Drawn, Losses, Problem
 from .tangent import BITS, TangentPlan, whole_sums

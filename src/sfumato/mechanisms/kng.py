@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..bounds import bounds_of
-from ..calibration.error import (
+from ..laws.bounds import bounds_of
+from ..laws.calibration.error import (
     Ellipse,
     doubtful,
     kng_acceptance,
@@ -19,17 +19,18 @@ from ..calibration.error import (
     kng_error_quantile,
     public_hessian,
 )
-from ..calibration.mean import MeanBounds
-from ..calibration.rounding import gradient_error
-from ..calibration.scale import Scale, kng_scale
-from ..frechet import mean_in_ball
-from ..radial import RadialLaw
+from ..laws.calibration.mean import MeanBounds
+from ..laws.calibration.rounding import gradient_error
+from ..laws.calibration.scale import Scale, kng_scale
+from ..laws.radial import RadialLaw
+from ..laws.sampling import Target, coarse
+from ..means.frechet import mean_in_ball
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions.ball import Ball
-from ..sampling import Target, coarse
-from ..spaces.base import Array, Moments, Points, Space
-from ..statistics import FRECHET_MEAN, Objective, Statistic
+from ..spaces.base import Moments, Space
 from .manifold import ManifoldMechanism, ManifoldPlan
+from .statistics import FRECHET_MEAN, Objective, Statistic
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
 INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals

@@ -8,14 +8,14 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..calibration.error import laplace_error_law
-from ..calibration.rounding import stretch_at_cut_locus
-from ..calibration.scale import Scale, laplace_scale
-from ..frechet import mean_in_ball
-from ..radial import RadialLaw
+from ..laws.calibration.error import laplace_error_law
+from ..laws.calibration.rounding import stretch_at_cut_locus
+from ..laws.calibration.scale import Scale, laplace_scale
+from ..laws.radial import RadialLaw
+from ..laws.sampling import Target
+from ..means.frechet import mean_in_ball
+from ..numerics.arrays import Points
 from ..records import Records
-from ..sampling import Target
-from ..spaces.base import Points
 from .manifold import ManifoldMechanism, ManifoldPlan
 
 

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from ..calibration.rounding import UNIT
+from ..laws.calibration.rounding import UNIT
+from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Look
 from ..release.record import Record
-from ..spaces.base import Array
 from .composed import ComposedPlan
 from .plan import Drawn, Losses, Problem
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums

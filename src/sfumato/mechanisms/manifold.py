@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..bounds import bounds_of
-from ..bounds.base import Bounds
-from ..calibration.error import FAIL
-from ..calibration.mean import MeanBounds, mean_bounds
-from ..calibration.rounding import (
+from ..errors import Refusal
+from ..laws.bounds import bounds_of
+from ..laws.bounds.base import Bounds
+from ..laws.calibration.error import FAIL
+from ..laws.calibration.mean import MeanBounds, mean_bounds
+from ..laws.calibration.rounding import (
     LEVELS,
     SELECTION,
     UNIT,
@@ -23,12 +24,11 @@ from ..calibration.rounding import (
     relative_error,
     stretch,
 )
-from ..errors import Refusal
-from ..radial import RadialLaw
+from ..laws.radial import RadialLaw
+from ..laws.sampling import Target, is_precise, lattice_spacing, round_to_lattice
+from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
 from ..regions.found import found_how
-from ..sampling import Target, is_precise, lattice_spacing, round_to_lattice
-from ..spaces.base import Array, Points
 from .base import Mechanism
 from .plan import Drawn, Losses, Plan
 

@@ -6,17 +6,17 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..calibration.rounding import LEVELS
-from ..calibration.scale import Scale
 from ..errors import Refusal
-from ..radial import RadialLaw, spread_edges
+from ..laws.calibration.rounding import LEVELS
+from ..laws.calibration.scale import Scale
+from ..laws.radial import RadialLaw, spread_edges
+from ..laws.sampling import Target
+from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions.ball import Ball
-from ..sampling import Target
-from ..spaces.base import Array, Points
-from ..statistics import Objective
 from .kng import span
 from .manifold import ManifoldPlan
+from .statistics import Objective
 
 
 def objective_scale(objective: Objective, ball: Ball, n: int, epsilon: float) -> Scale:

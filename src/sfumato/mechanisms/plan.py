@@ -13,9 +13,11 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from .. import _version
-from ..calibration.scale import Scale
 from ..errors import PrecisionError, Refusal
-from ..privacy import PureDP
+from ..laws.calibration.scale import Scale
+from ..laws.privacy import PureDP
+from ..laws.sampling import HANDED_IN, generator_name, lattice_spacing, secure_generator
+from ..numerics.arrays import Array
 from ..records import Records, one_thread
 from ..regions import Ball, Region
 from ..regions.found import found_how
@@ -31,10 +33,9 @@ from ..release.record import (
     Release,
     SpaceOf,
 )
-from ..sampling import HANDED_IN, generator_name, lattice_spacing, secure_generator
-from ..spaces.base import Array, Space
+from ..spaces.base import Space
 from ..spaces.family import as_typed
-from ..statistics import FRECHET_MEAN, Statistic
+from .statistics import FRECHET_MEAN, Statistic
 
 PREDICTED = 0.95  # the probability at which a record states its error
 MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with

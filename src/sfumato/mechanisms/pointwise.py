@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..calibration.rounding import SELECTION, UNIT, crossing, mean_error
-from ..calibration.scale import Scale
 from ..errors import Refusal
-from ..radial import check_probability
+from ..laws.calibration.rounding import SELECTION, UNIT, crossing, mean_error
+from ..laws.calibration.scale import Scale
+from ..laws.radial import check_probability
+from ..laws.sampling import add_exactly, lattice_spacing
+from ..numerics.arrays import Array
 from ..records import Records
-from ..sampling import add_exactly, lattice_spacing
-from ..spaces.base import Array
-from ..statistics import LandmarkMean
 from .base import Mechanism
 from .plan import Drawn, Losses, Plan
+from .statistics import LandmarkMean
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..bounds import bounds_of
-from ..calibration.error import known_area
-from ..calibration.rounding import UNIT
-from ..calibration.scale import Scale, laplace_scale
-from ..radial import RadialLaw, central_range, gauss_legendre, radial_edges
+from ..laws.bounds import bounds_of
+from ..laws.calibration.error import known_area
+from ..laws.calibration.rounding import UNIT
+from ..laws.calibration.scale import Scale, laplace_scale
+from ..laws.radial import RadialLaw, central_range, gauss_legendre, radial_edges
 from ..spaces.base import Space
 from .laplace import LaplacePlan, ManifoldLaplace
 

@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import Refusal
+from ..numerics.arrays import Points
 from ..records import Records
 from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import shorten
 from ..release.record import Record
-from ..spaces.base import Points
 from .composed import ComposedPlan
 from .plan import Drawn, Losses, Problem
 from .tangent import TangentKNorm, TangentPlan

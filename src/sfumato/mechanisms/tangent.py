@@ -10,20 +10,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ..bounds import bounds_of, has_bounds
-from ..calibration.chart import ChartError, chart_bias, chart_error
-from ..calibration.rounding import SELECTION, UNIT, crossing, relative_error
-from ..calibration.scale import Scale, check_records
 from ..errors import Refusal
+from ..laws.bounds import bounds_of, has_bounds
+from ..laws.calibration.chart import ChartError, chart_bias, chart_error
+from ..laws.calibration.rounding import SELECTION, UNIT, crossing, relative_error
+from ..laws.calibration.scale import Scale, check_records
+from ..numerics.arrays import MANY, RUN, Array, Points, compiled
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.found import found_how
 from ..release.record import ChartOf
-from ..spaces.base import MANY, RUN, Array, Points, compiled
-from ..statistics import ChartMean
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Plan
+from .statistics import ChartMean
 
 BITS = 40  # records are rounded towards zero to whole multiples of 2^−BITS, so that sums of them are exact
 

@@ -16,7 +16,9 @@ from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from ..spaces.base import MANY, Array, InvalidPointError, Moments, Points, Space, in_pairs
+from ..errors import InvalidPointError
+from ..numerics.arrays import MANY, Array, Points, in_pairs
+from ..spaces.base import Moments, Space
 from .memory import SAMPLE, Records, one_thread
 from .on_dask import check_workers, on_dask
 from .sources import COPIES, MEMORY, Part, chunk_rows, parts_of, told

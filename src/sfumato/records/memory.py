@@ -13,7 +13,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ..spaces.base import BLOCK, RUN, Array, Moments, Points, Space, add_each, blocks, in_pairs
+from ..numerics.arrays import BLOCK, RUN, Array, Points, add_each, blocks, in_pairs
+from ..spaces.base import Moments, Space
 
 T = TypeVar("T")
 SAMPLE = 1 << 18  # records that the solver's first guess is made from

@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ..errors import FileError, SfumatoError
-from ..spaces.base import Array, Space
+from ..numerics.arrays import Array
+from ..spaces.base import Space
 from .on_dask import dask_parts
 
 MEMORY = 1 << 28  # bytes, unless told

@@ -8,7 +8,9 @@ from numbers import Real
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..spaces.base import CACHE, Array, InvalidPointError, Points, Space, as_numbers
+from ..errors import InvalidPointError
+from ..numerics.arrays import CACHE, Array, Points, as_numbers
+from ..spaces.base import Space
 
 INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
 

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..spaces.base import CACHE, MANY, Array, InvalidPointError, Points, Space, as_numbers, blocks, compiled
+from ..errors import InvalidPointError
+from ..numerics.arrays import CACHE, MANY, Array, Points, as_numbers, blocks, compiled
+from ..spaces.base import Space
 from .ball import INSIDE, Ball, admit
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spaces.base import Array, Points, Space
+from ..numerics.arrays import Array, Points
+from ..spaces.base import Space
 
 STIFFNESS = 4.0  # of the median principal warp against an affine change
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..spaces.base import Array, Points
+from ..numerics.arrays import Array, Points
 from .ball import Ball
 from .ellipsoid import Ellipsoid, as_chart, shorten, tangent_blocks
 from .sketch import Sketch

@@ -11,7 +11,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..spaces.base import Array, InvalidPointError, Points, Space
+from ..errors import InvalidPointError
+from ..numerics.arrays import Array, Points
+from ..spaces.base import Space
 from .ball import Ball, admit
 from .ellipsoid import Ellipsoid, public_point, tangent_coordinates
 from .landmarks import bending_moment, smooth_moment
@@ -223,7 +225,7 @@ def from_sample(
 
 def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Array]:
     """The Fréchet mean of a public sample, and the points' tangent coordinates there, less their mean."""
-    from ..frechet import frechet_mean  # which knows balls
+    from ..means.frechet import frechet_mean  # which knows balls
 
     try:
         points = space.validate(public_points)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..calibration.population import check_level, sum_quantile, variance_bound
-from ..spaces.base import Array, Points
+from ..laws.calibration.population import check_level, sum_quantile, variance_bound
+from ..numerics.arrays import Array, Points
 from .scalars import scalar_of
 
 if TYPE_CHECKING:

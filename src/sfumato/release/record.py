@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 import numpy as np
 
+from ..atomic import write_atomically
 from ..errors import RecordError, UnknownSpaceError, printable
+from ..numerics.arrays import Array
 from ..spaces import Space, recorded_name, space_from
-from ..spaces.base import Array
-from .atomic import write_atomically
 from .scalars import scalar_of
 
 if TYPE_CHECKING:
@@ -245,7 +245,7 @@ class Release(Record):
         probabilities above 0.999 are not stored: there the mechanism is asked.  ``predicted_error`` says in which distance,
         and from which statistic.
         """
-        from ..radial import check_probability
+        from ..laws.radial import check_probability
 
         check_probability(p)
         stored = {} if self.predicted_error is None else self.predicted_error.quantiles

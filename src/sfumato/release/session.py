@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from ..errors import BudgetExceeded, UnsavedError
-from ..interruption import Interruption
-from ..privacy import PureDP
+from ..laws.privacy import PureDP
 from ..regions import Region
+from .interruption import Interruption
 from .ledger import Entry, Ledger
 from .record import Release
 

@@ -3,9 +3,10 @@
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, get_args
 
-from ..errors import UnknownSpaceError
+from ..errors import InvalidPointError, UnknownSpaceError
+from ..numerics.arrays import Points
 from .axes import Axes
-from .base import InvalidPointError, Kind, Points, Space
+from .base import Kind, Space
 from .chart import Chart
 from .correlation import Correlation
 from .curves import ElasticCurves

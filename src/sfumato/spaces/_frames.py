@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import Array, Kind, Points, Space, whole_number
+from ..numerics.arrays import Array, Points
+from .base import Kind, Space, whole_number
 
 TIE = 1e-6  # rows whose lengths differ by less than this share count as equally long, and the first of them is taken
 

@@ -10,8 +10,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._curvature import angle_over_sine
-from .base import CACHE, Array, Moments, Points, Space, in_runs, not_finite, uniform_weights, whole_number
+from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
+from ..numerics.curvature import angle_over_sine
+from .base import Moments, Space, not_finite, whole_number
 from .sphere import DRIFT, Sphere, degrees_of, norm_error
 
 

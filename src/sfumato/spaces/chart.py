@@ -12,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import InvalidPointError
-from .base import Array, Points, as_numbers, not_finite, whole_number
+from ..numerics.arrays import Array, Points, as_numbers
+from .base import not_finite, whole_number
 from .euclidean import Euclidean
 
 CENTRED = 1e-6  # how far the coordinates of the chart's own centre may be from 0

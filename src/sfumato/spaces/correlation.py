@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import Array, Kind, Points, Space, whole_number
+from ..numerics.arrays import Array, Points
+from .base import Kind, Space, whole_number
 from .flat import Flat
 from .spd import ASYMMETRY, SPD, _symmetric, _t, fewer_channels
 from .spd_metrics import _log

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Kind, Points, as_numbers, not_finite, whole_number
+from ..numerics.arrays import Array, Points, as_numbers
+from .base import Kind, not_finite, whole_number
 from .rays import Rays
 
 COINCIDENT = 1e-12  # length over the largest coordinate below which all points of a curve are one
@@ -138,7 +139,7 @@ class ElasticCurves(Rays):
         """Curves reparametrized to ``base``, where that is asked for."""
         if not self.reparametrize:
             return points
-        from ._warps import warped  # which loads Numba
+        from ..numerics.warps import warped  # which loads Numba
 
         m, base, points = self.point_shape[0], self._complex(base), self._complex(points)
         shape = np.broadcast_shapes(np.shape(base), np.shape(points))

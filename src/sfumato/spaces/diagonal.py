@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .base import Array, Points, Space, not_finite, whole_number
+from ..numerics.arrays import Array, Points
+from .base import Space, not_finite, whole_number
 from .flat import Flat
 from .spd import SPD, fewer_channels
 

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .base import Array, Points, Space
+from ..numerics.arrays import Array, Points
+from .base import Space
 
 
 @dataclass(frozen=True)

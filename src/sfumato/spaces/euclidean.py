@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, in_pairs, not_finite, runs, uniform_weights, whole_number
+from ..numerics.arrays import Array, Points, in_pairs, runs, uniform_weights
+from .base import Space, not_finite, whole_number
 from .embedding import Embedding
 
 

@@ -15,12 +15,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from . import fixed as long
+from ..numerics import fixed as long
+from ..numerics.arrays import Array, Points
+from ..numerics.fixed import ONE, Fixed, fixed, unit
 from .axes import Axes, UpToSign
-from .base import Array, Points, Space
+from .base import Space
 from .curves import ElasticCurves
 from .euclidean import Euclidean
-from .fixed import ONE, Fixed, fixed, unit
 from .flat import Flat
 from .hyperbolic import Hyperbolic
 from .rotations import Rotations

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, as_numbers
+from ..numerics.arrays import Array, Points, as_numbers
 from .euclidean import Euclidean
 
 

@@ -8,8 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..numerics.arrays import Array, Points, as_numbers
 from ._frames import Frames, in_gauge, swap
-from .base import Array, Points, as_numbers, not_finite
+from .base import not_finite
 
 SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
 PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, and its entries from symmetry

@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._curvature import coth_excess
-from .base import Array, Points, Space, as_numbers, in_runs, not_finite, uniform_weights, whole_number
+from ..numerics.arrays import Array, Points, as_numbers, in_runs, uniform_weights
+from ..numerics.curvature import coth_excess
+from .base import Space, not_finite, whole_number
 
 DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
 FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1e-6 apart there

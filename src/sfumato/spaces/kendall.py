@@ -16,7 +16,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import Array, Kind, Points, Space, not_finite, whole_number
+from ..numerics.arrays import Array, Points
+from .base import Kind, Space, not_finite, whole_number
 from .shapes import COINCIDENT, PlanarShapes
 from .sphere import EXACT, norm_error
 

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, as_numbers
+from ..numerics.arrays import Array, Points, as_numbers
+from .base import Space
 
 
 @dataclass(frozen=True, init=False)

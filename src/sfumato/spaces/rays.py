@@ -8,20 +8,9 @@ from types import ModuleType
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
-from .base import (
-    CACHE,
-    MANY,
-    Array,
-    Moments,
-    Points,
-    Space,
-    add_each,
-    compiled,
-    in_pairs,
-    runs,
-    uniform_weights,
-)
+from ..numerics.arrays import CACHE, MANY, Array, Points, add_each, compiled, in_pairs, runs, uniform_weights
+from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
+from .base import Moments, Space
 
 
 class Rays(Space):

@@ -8,8 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..numerics.arrays import Array, Points, as_numbers
 from .axes import UpToSign, normalised
-from .base import Array, Kind, Points, as_numbers, not_finite
+from .base import Kind, not_finite
 from .sphere import DRIFT
 
 ROUNDED = 2 * DRIFT  # of a right angle or a length in a matrix: three decimals; each matrix is put right

@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import Array, Kind, Points, as_numbers, not_finite, whole_number
+from ..numerics.arrays import Array, Points, as_numbers
+from .base import Kind, not_finite, whole_number
 from .rays import Rays, householder, length, unit_vector
 from .sphere import EXACT, norm_error
 

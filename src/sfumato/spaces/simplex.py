@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, not_finite, whole_number
+from ..numerics.arrays import Array, Points
+from .base import not_finite, whole_number
 from .flat import Flat
 from .sphere import Sphere
 

@@ -15,24 +15,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from ._curvature import coth_excess, log_rules
-from .base import (
-    MANY,
-    RUN,
-    Array,
-    Kind,
-    Moments,
-    Points,
-    Space,
-    add_each,
-    blocks,
-    compiled,
-    in_pairs,
-    not_finite,
-    runs,
-    uniform_weights,
-    whole_number,
-)
+from ..numerics.arrays import MANY, RUN, Array, Points, add_each, blocks, compiled, in_pairs, runs, uniform_weights
+from ..numerics.curvature import coth_excess, log_rules
+from .base import Kind, Moments, Space, not_finite, whole_number
 from .embedding import Embedding, TriangleEmbedding
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
@@ -99,7 +84,7 @@ class SPD(Space):
     def _faults(self, array: Array) -> NDArray[np.bool_]:
         """Which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the median
         variances of the first, clearly positive definite."""
-        if self.size == 1 or array.size < MANY or compiled("_spd_kernels") is None:
+        if self.size == 1 or array.size < MANY or compiled("spd_kernels") is None:
             return np.ones(len(array), dtype=bool)
         variances = np.diagonal(array[:99], axis1=1, axis2=2)
         typical = np.median(np.where((variances > 0) & (variances < np.inf), variances, 1.0), axis=0)
@@ -235,7 +220,7 @@ class SPD(Space):
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         factor = np.linalg.cholesky(base)
         inverse = _inverse(factor)
-        many = self.size > 1 and points.size >= MANY and compiled("_spd_kernels") is not None
+        many = self.size > 1 and points.size >= MANY and compiled("spd_kernels") is not None
         total = self._fast_sums(points, inverse, weights, accuracy) if many else self._sums(points, inverse, weights)
         weight, logs, hessian, square, error = total
         return Moments(weight, _symmetric(factor @ logs @ factor.T), hessian, square, error)
@@ -368,7 +353,7 @@ def smaller_matrices(space: Space, size: int) -> dict[str, list[Space]]:
 
 def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: Any) -> Any:
     """Compiled loops read addresses: numbers have to be side by side, and weights come in eights."""
-    kernels: Any = compiled("_spd_kernels")
+    kernels: Any = compiled("spd_kernels")
     w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
     w[: len(points)] = 1.0 if weights is None else weights
     points = np.ascontiguousarray(points, dtype=np.float64)

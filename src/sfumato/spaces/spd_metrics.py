@@ -8,19 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .base import Array, Kind, Points, Space, whole_number
+from ..numerics.arrays import Array, Points
+from .base import Kind, Space, whole_number
 from .flat import Flat
-from .spd import (
-    METRICS,
-    SPD,
-    _inverse,
-    _matrix_log,
-    _positive,
-    _rebuild,
-    _symmetric,
-    _t,
-    smaller_matrices,
-)
+from .spd import METRICS, SPD, _inverse, _matrix_log, _positive, _rebuild, _symmetric, _t, smaller_matrices
 
 LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows
 FLOOR = 64 * np.finfo(float).eps  # times the size: what is added to a diagonal where a matrix is nearly singular

@@ -11,26 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ._curvature import (
-    NEAR,
-    angle_condition,
-    angle_over_sine,
-    angle_series,
-    t_cot_t,
-)
-from .base import (
-    CACHE,
-    MANY,
-    Array,
-    Moments,
-    Points,
-    Space,
-    compiled,
-    in_runs,
-    not_finite,
-    uniform_weights,
-    whole_number,
-)
+from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs, uniform_weights
+from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
+from .base import Moments, Space, not_finite, whole_number
 from .embedding import Embedding, RoundEmbedding
 
 DRIFT = 1e-3  # of the right norm: a vector rounded to three decimals; each is put right

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ._curvature import angle_over_sine
+from ..numerics.arrays import Array, Points
+from ..numerics.curvature import angle_over_sine
 from ._frames import Frames, swap
-from .base import Array, Points, not_finite
+from .base import not_finite
 
 DRIFT = 0.01  # how far the products of the columns may be from 0 and 1; each frame is put right
 STEPS = 30  # of the logarithm's iteration, for every record: it then stands still up to a distance of 2.5

@@ -8,7 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, Points, Space, as_numbers, not_finite, whole_number
+from ..numerics.arrays import Array, Points, as_numbers
+from .base import Space, not_finite, whole_number
 
 TURN = 2 * np.pi
 

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from ..frechet import frechet_mean
+from ..landmarks.outlines import crosses_itself, outline_bandwidth, smooth_outline
+from ..means.frechet import frechet_mean
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, PointwiseLaplace
-from ..outlines import crosses_itself, outline_bandwidth, smooth_outline
+from ..numerics.arrays import Array
 from ..regions.ball import Ball
 from ..spaces import Space, space_from
-from ..spaces.base import Array
 from ..views.figures import figure
 from .store import Row, Store, markdown_table, save_figure
 from .synthetic import corpus_callosa, corpus_callosum_template

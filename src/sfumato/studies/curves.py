@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ..frechet import solve
+from ..means.frechet import solve
 from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace, Mechanism
+from ..numerics.arrays import Points
 from ..records import Records
 from ..regions.ball import Ball
 from ..spaces import space_from
-from ..spaces.base import Points
 from ..views.figures import figure
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 

@@ -11,15 +11,16 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import fdtr
 
-from ..calibration.population import sum_quantile, variance_bound
-from ..frechet import frechet_mean
+from ..laws.calibration.population import sum_quantile, variance_bound
+from ..laws.privacy import PureDP
+from ..means.frechet import frechet_mean
 from ..mechanisms import Problem, choose
 from ..mechanisms.inference import SHARE, InferencePlan
-from ..privacy import PureDP
+from ..numerics.arrays import Array, blocks
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region
 from ..spaces import space_from
-from ..spaces.base import Array, Space, blocks
+from ..spaces.base import Space
 from ..views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 from .synthetic import corpus_callosa, corpus_callosum_template

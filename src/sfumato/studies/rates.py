@@ -6,7 +6,7 @@ from functools import partial
 
 import numpy as np
 
-from ..frechet import solve
+from ..means.frechet import solve
 from ..mechanisms import KNG
 from ..records import Records
 from ..regions.ball import Ball

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..numerics.arrays import Array
 from ..release import write_atomically
-from ..spaces.base import Array
 
 
 @dataclass(frozen=True)

@@ -9,14 +9,15 @@ from typing import Any
 
 import numpy as np
 
-from ..frechet import frechet_mean
+from ..laws.privacy import PureDP
+from ..means.frechet import frechet_mean
 from ..mechanisms import Problem, choose
-from ..privacy import PureDP
+from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region
 from ..regions.ellipsoid import tangent_coordinates
 from ..spaces import space_from
-from ..spaces.base import Array, Space
+from ..spaces.base import Space
 from ..views.figures import QUIET, SHARP, figure, plain, shared_legend
 from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
 from .synthetic import corpus_callosa

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 
 # Hand-drawn after the midsagittal corpus callosum of anatomy books, front to the left: from the tip of the rostrum under
 # the genu, along the upper side of the body to the splenium, and back along the lower side.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Links, Table, View, chart_of, error_or_none
 from .figures import (
     FAINT,

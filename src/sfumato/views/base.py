@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from ..calibration.chart import chart_error
-from ..calibration.population import LEAST
+from ..laws.calibration.chart import chart_error
+from ..laws.calibration.population import LEAST
+from ..numerics.arrays import Array
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..release.population import chart_coordinates
-from ..spaces.base import Array
 from .figures import grid
 from .page import Block
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 
 TIMES = (50, 20, 10, 5, 2)  # a bending too small to see is drawn so many times as large
 MOST = 0.1  # of the size of the shape: how far a landmark may go so

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from ..errors import printable
 from ..files import Dataset
+from ..numerics.arrays import Array, Points
 from ..regions import Ball, Ellipsoid
-from ..spaces.base import Array, Points, Space
+from ..spaces.base import Space
 from .curator import beyond, called, some
 
 CLOSER = 0.6  # of its distance from the centre, within which another reading of a specimen is taken for the right one

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..spaces.base import Array, Points, Space
+from ..numerics.arrays import Array, Points
+from ..spaces.base import Space
 from ..spaces.simplex import Aitchison, Simplex
 from .base import Links, View, error_or_none, public_ball
 from .figures import (

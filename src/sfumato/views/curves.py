@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..numerics.arrays import Array
 from ..spaces import ElasticCurves
-from ..spaces.base import Array
 from .base import Links, Noise, View, noise_of, numbered, public_ball
 from .figures import figure, name_of, top_legend
 from .shapes import draw_curves, soft_band

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import (
     Links,
     View,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 
 COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
 STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)

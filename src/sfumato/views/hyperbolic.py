@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
 from .base import Links, View, ball_name, chart_of, error_or_none, public_ball
 from .figures import LAYER, LAYERS, QUIET, RIM, SHARP, close_up, figure, name_of, shared_legend

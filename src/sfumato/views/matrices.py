@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Links, View, error_or_none, is_geodesic, numbered, population_label, population_of, public_ball
 from .figures import (
     LAYER,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Links, View, chart_of, error_or_none, noise_of, numbered, population_of
 from .figures import Range, intervals
 from .matrices import WIDEST, Matrices, Spectra, log_scale, spectrum

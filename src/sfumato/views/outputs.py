@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..atomic import check_writable
 from ..release import Release
-from ..release.atomic import check_writable
 from .base import Links
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ..bounds import bounds_of
+from ..laws.bounds import bounds_of
 from ..release import FORMAT, Release, write_atomically
 from ..release.scalars import scalar_of
 from . import view_of

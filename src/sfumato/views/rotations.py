@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import Links, View, error_or_none, numbered
 from .figures import FAINT, LAYER, LAYERS, QUIET, RIM, SHARP, SOFT, figure, marker, name_of, shared_legend
 

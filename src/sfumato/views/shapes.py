@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..outlines import crosses_itself
+from ..landmarks.outlines import crosses_itself
+from ..numerics.arrays import Array, Points
 from ..regions.ball import Ball
 from ..spaces import PlanarShapes
-from ..spaces.base import Array, Points
 from .base import Links, Noise, View, error_or_none, is_geodesic, noise_of, numbered, population_label, population_of
 from .bending import bent_grid, can_bend, magnified
 from .figures import (

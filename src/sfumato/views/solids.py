@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..spaces.base import Array
+from ..numerics.arrays import Array
 from .base import (
     Links,
     Noise,

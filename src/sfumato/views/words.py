@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..bounds import bounds_of, has_bounds
 from ..errors import printable
+from ..laws.bounds import bounds_of, has_bounds
 from ..release.record import GROUPED
 from ..release.scalars import VARIANCE, scalar_of
 

@@ -1,0 +1,327 @@
+"""The server of the page: this machine alone, by a secret address, and nothing from anywhere else."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import socket
+import sys
+import webbrowser
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from threading import Thread
+from time import sleep
+from typing import Any
+from urllib.parse import parse_qs
+
+from .choices import Choices
+from .studio import PLAIN, Studio, refusal
+
+try:
+    import uvicorn
+    from starlette.applications import Starlette
+    from starlette.concurrency import run_in_threadpool
+    from starlette.requests import ClientDisconnect, Request
+    from starlette.responses import Response
+    from starlette.routing import Route
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+except ImportError as error:
+    raise ValueError(f"the studio needs the package {error.name}: pip install starlette uvicorn") from None
+
+HOST = "127.0.0.1"
+MOST_JSON = 1 << 20  # bytes
+MOST_CODE = 1000
+MOST_DROPPED = 256 << 20  # of one file
+MOST_HELD = 1 << 30  # of all that is dropped: it may fill the memory, where temporary files are kept there
+GRACE = 3  # seconds: a request that is still under way when the studio ends is cut off then
+PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
+DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
+TYPES = {
+    ".html": "text/html",
+    ".css": "text/css",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".png": "image/png",
+}
+TYPES |= {".svg": "image/svg+xml", ".csv": "text/csv", ".tps": "text/plain"}
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
+    "frame-ancestors 'none'; base-uri 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "Cache-Control": "no-store",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "same-origin",  # with none at all some browsers hide where a POST comes from
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+}
+# The browser is told the name of this file alone: others see the commands that run on a machine, but cannot read the file.
+OPENER = """<!doctype html><meta charset="utf-8"><title>sfumato studio</title>
+<form method="post" action="{door}"><input type="hidden" name="code" value="{code}"><button>Open the studio</button></form>
+<script>document.forms[0].submit()</script>
+"""
+STOLEN = (
+    "SOMEONE ELSE MAY HAVE OPENED THIS STUDIO: the code that opens it was used a second time, so the studio ends now. Close "
+    "its page. If it was you, in another window, start the studio again. If not, someone who can read your screen or your "
+    "files may have seen your records: tell whoever looks after this machine"
+)
+
+
+class Guard:
+    """Lets through what comes from the page itself, at its secret address, and puts the strict headers on every answer.
+
+    The secret is the first part of the path.  (A cookie would go to every other port of this machine too.)  ``code`` opens the
+    door at ``/`` and leads to the page a single time; when it comes again, the page is shut and the studio ends.  ``opener`` is
+    the file that brings it.
+    """
+
+    def __init__(self, app: ASGIApp, port: int, stop: Callable[[], None], tell: Callable[[str], None]) -> None:
+        self.app, self.token, self.code = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
+        self.host, self.stop, self.tell = f"{HOST}:{port}", stop, tell
+        self.used, self.opener = 0, Path()
+
+    @property
+    def door(self) -> str:
+        return f"http://{self.host}/"
+
+    @property
+    def address(self) -> str:
+        return f"{self.door}{self.token}/"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        first, _, rest = str(scope["path"]).removeprefix("/").partition("/")
+        answer: Response | None = self.refused(scope)
+        if answer is None and scope["path"] == "/" and scope["method"] == "POST":
+            answer = await self.enter(receive)
+        elif answer is None and scope["path"] in DOOR:
+            answer = _part(DOOR[scope["path"]])
+        elif answer is None and not secrets.compare_digest(first.encode(), self.token.encode()):
+            answer = _no(f"this is not the address of the studio: paste its code at {self.door}", 403)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                own = [(name.lower().encode(), value.encode()) for name, value in HEADERS.items()]
+                message["headers"] = [*message["headers"], *own]
+            await send(message)
+
+        if answer is None:
+            await self.app({**scope, "path": f"/{rest}", "raw_path": f"/{rest}".encode()}, receive, with_headers)
+        else:
+            await answer(scope, receive, with_headers)
+
+    async def enter(self, receive: Receive) -> Response:
+        """Return the way to the page for the code, once."""
+        body, more = b"", True
+        while more and len(body) < MOST_CODE:
+            message = await receive()
+            body, more = body + message.get("body", b""), message.get("more_body", False)
+        given = parse_qs(body.decode("latin-1")).get("code", [""])[0].strip()
+        if not secrets.compare_digest(given.encode(), self.code.encode()):
+            return _sorry("This is not the code that the studio's command printed: go back and paste it")
+        self.used += 1
+        if self.used > 1:
+            self.token = secrets.token_urlsafe(32)  # whoever is in is out
+            self.tell(f"\n{STOLEN}.\n")
+            self.stop()
+            return _sorry(STOLEN)
+        if self.opener.is_file():
+            self.opener.unlink()
+        # A redirect would still count as a request of the file's, and not of the studio's own page.
+        return Response(headers={"Refresh": f"0; url={self.address}"}, media_type="text/html")
+
+    def refused(self, scope: Scope) -> Response | None:
+        """The answer to a request that does not come from the page or the address bar."""
+        headers: dict[bytes, list[str]] = {}
+        for name, value in scope["headers"]:
+            headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
+        host = headers.get(b"host", [])
+        if host != [self.host]:
+            return _no(f"the studio answers to {HOST} alone, not to another name", 421)
+        origin, site = headers.get(b"origin", []), headers.get(b"sec-fetch-site", [])
+        if (scope["method"], scope["path"], origin) == ("POST", "/", ["null"]):
+            return None  # from a file, as the one that opens the browser: the code decides
+        theirs = any(each != f"http://{self.host}" for each in origin) or any(
+            each not in ("same-origin", "none") for each in site
+        )
+        if theirs or (scope["method"] not in ("GET", "HEAD") and not origin):
+            return _no("another page asked for this: the studio answers to its own page alone", 403)
+        return None
+
+
+def _json(found: Any, status: int = 200) -> Response:
+    """As ASCII: names of files may hold what is no text."""
+    return Response(json.dumps(found, allow_nan=False), status, media_type="application/json")
+
+
+def _no(words: str, status: int) -> Response:
+    return _json({"refusal": words}, status)
+
+
+def _sorry(words: str) -> Response:
+    """Return a refusal for a person's eyes."""
+    return Response(f"{words}.", 403, media_type="text/plain")
+
+
+class Answers:
+    """What the page asks, and the files that it is made of."""
+
+    def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
+        self.studio, self.stop, self.held = studio, stop, 0
+        self.work: dict[str, Callable[[Choices, dict[str, Any]], Any]] = {
+            "inspect": lambda choices, _: studio.inspect(choices),
+            "known": lambda choices, _: studio.known(choices),
+            "blur": lambda choices, _: studio.blur(choices),
+            "curve": lambda choices, _: studio.curve(choices),
+            "ledger": lambda choices, _: studio.ledger(choices),
+            "plan": lambda choices, _: studio.plan(choices),
+            "release": lambda choices, more: studio.release(choices, str(more.get("confirm")), more.get("seen")),
+            "open": lambda choices, _: studio.open(choices),
+        }
+
+    @property
+    def routes(self) -> list[Route]:
+        return [
+            Route("/", self.page),
+            Route("/api/state", self.state),
+            Route("/api/job/{id}", self.job),
+            Route("/api/drop", self.drop, methods=["POST"]),
+            Route("/api/stop", self.end, methods=["POST"]),
+            Route("/api/{what}", self.ask, methods=["POST"]),
+            Route("/take/{id}/{name}", self.take),
+            Route("/{name}", self.page),
+        ]
+
+    async def page(self, request: Request) -> Response:
+        name = PAGE.get(request.path_params.get("name", ""))
+        if name is None:
+            return _no("there is no such page", 404)
+        return _part(name)
+
+    async def state(self, request: Request) -> Response:
+        return _json(await run_in_threadpool(self.studio.state))
+
+    async def job(self, request: Request) -> Response:
+        found = self.studio.job(request.path_params["id"])
+        return _no("there is no such release: load the page again", 404) if found is None else _json(found.facts())
+
+    async def ask(self, request: Request) -> Response:
+        body = bytearray()
+        async for chunk in request.stream():
+            body += chunk
+            if len(body) > MOST_JSON:
+                return _no("the page sent too much at once", 413)
+        work = self.work.get(request.path_params["what"])
+        if work is None:
+            return _no("the page asked for what is not here: load it again", 404)
+        try:
+            asked = json.loads(bytes(body))
+            if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
+                raise ValueError("the page sent what is not understood: load it again")
+            choices = Choices.of(asked["choices"])
+            await run_in_threadpool(self.studio.check, choices)
+            return _json(await run_in_threadpool(work, choices, asked))
+        except PLAIN as error:
+            return _no(refusal(error), 422)
+
+    async def drop(self, request: Request) -> Response:
+        try:
+            path, size, fits = self.studio.drop(request.query_params.get("name", "")), 0, True
+            try:
+                with path.open("wb") as file:
+                    async for chunk in request.stream():  # all of it: a browser hears no answer before it has sent all
+                        new = len(chunk)
+                        fits = fits and size + new <= MOST_DROPPED and self.held + new <= MOST_HELD
+                        if fits:
+                            size, self.held = size + new, self.held + new
+                            file.write(chunk)
+                if not fits:
+                    raise ValueError(
+                        f"{path.name}: is too large to be dropped: one file may have {MOST_DROPPED >> 20} MB, and all together "
+                        f"{MOST_HELD >> 20} MB; start the studio in the folder where the file lies, and type its name"
+                    )
+            except BaseException:
+                path.unlink(missing_ok=True)  # half a file is none
+                self.held -= size
+                raise
+            return _json({"path": str(path)})
+        except PLAIN as error:
+            return _no(refusal(error), 422)
+        except ClientDisconnect:
+            return _no("the file did not arrive whole", 400)
+
+    async def take(self, request: Request) -> Response:
+        name = request.path_params["name"]
+        try:
+            content = await run_in_threadpool(self.studio.take, request.path_params["id"], name)
+        except PLAIN as error:
+            return _no(refusal(error), 404)
+        response = _typed(name, content)
+        if request.query_params.get("show") is None:
+            response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
+        return response
+
+    async def end(self, request: Request) -> Response:
+        self.stop()
+        return _json({"stopped": True})
+
+
+def make_app(studio: Studio, stop: Callable[[], None], port: int, tell: Callable[[str], None]) -> Guard:
+    """Return the page and what it asks, behind its guard."""
+    return Guard(Starlette(routes=Answers(studio, stop).routes), port, stop, tell)
+
+
+def _part(name: str) -> Response:
+    """Return a file that the page is made of."""
+    return _typed(name, files(__package__).joinpath(name).read_bytes())
+
+
+def _typed(name: str, content: bytes) -> Response:
+    kind = TYPES.get(Path(name).suffix, "application/octet-stream")
+    return Response(content, media_type=kind)
+
+
+def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
+    """Serve the page until it is told to stop; a release that is being made is finished first."""
+    with socket.socket() as own:
+        if sys.platform != "win32":  # where it would let others listen on the same port
+            own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            own.bind((HOST, port))
+            own.listen()  # from now on a browser waits for the first answer
+        except (OSError, OverflowError):
+            raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave --port out") from None
+        studio = Studio(file, ledger)
+        guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
+        how: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_level": "warning", "access_log": False}
+        how |= {"server_header": False, "timeout_graceful_shutdown": GRACE}
+        server = uvicorn.Server(uvicorn.Config(guard, **how))
+        tell(
+            f"The studio is open at {guard.door}\n"
+            f"If your browser does not show it, open that address and paste this code, which works once: {guard.code}\n"
+            "It runs on this machine alone. Ctrl-C, or the button in the page, ends it."
+        )
+        Thread(target=_warm, daemon=True).start()
+        if browser:
+            guard.opener = studio.drop("open.html")
+            guard.opener.touch(0o600)
+            guard.opener.write_text(OPENER.format(door=guard.door, code=guard.code), encoding="utf-8")
+            Thread(target=webbrowser.open, args=(guard.opener.as_uri(),), daemon=True).start()
+        try:
+            server.run(sockets=[own])
+        finally:
+            studio.wait()
+            tell("The studio has stopped.")
+        if guard.used > 1:
+            sys.exit(1)
+
+
+def _warm() -> None:
+    """Load what the first answers need while the curator reads the page, which comes first."""
+    sleep(0.3)
+    from ... import mechanisms, views  # noqa: F401
+    from .. import cli  # noqa: F401

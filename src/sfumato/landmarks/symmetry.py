@@ -1,0 +1,106 @@
+"""Bilateral symmetry: specimens without their asymmetry, before anything else is done with them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..numerics.arrays import Array, as_numbers
+
+
+def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
+    """The symmetric component of each specimen: its mean with its own mirror image, sides relabelled.
+
+    The mirror image is laid over the specimen by ordinary Procrustes superimposition, that is, reflected in the plane through
+    the centroid (in two dimensions, the line) that brings it closest: the plane across the eigenvector of the smallest
+    eigenvalue of XᵀPX, for centred landmarks X and P the exchange of sides.  The mean of both is exactly symmetric about it
+    (Mardia, Bookstein and Moreton 2000; Klingenberg, Barluenga and Meyer 2002).  Each specimen is treated by itself, so a
+    release from such specimens is as private as any.  It stays where it was, in its unit.
+
+    Parameters
+    ----------
+    points : array_like
+        Landmarks, (n, k, 2) or (n, k, 3), or one specimen, (k, 2) or (k, 3).
+    pairs : sequence of pairs of int
+        The numbers of the landmarks, counted from 1, that are each other's mirror images, as ``[(1, 2), (3, 4)]``.  All other
+        landmarks lie on the midline.
+
+    Returns
+    -------
+    numpy.ndarray
+        The specimens, of the same shape.  One that holds NaN or an infinite value is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        If the points are not landmarks, or the pairs do not fit them.
+
+    Examples
+    --------
+    >>> face = [[-1.0, 0.0], [1.2, 0.1], [0.1, -1.0]]                 # left eye, right eye, chin
+    >>> even = symmetrize(face, [(1, 2)])
+    >>> [round(float(np.linalg.norm(even[i] - even[2])), 3) for i in (0, 1)]
+    [1.521, 1.521]
+    """
+    array = as_numbers(points)
+    if np.iscomplexobj(array) or array.ndim not in (2, 3) or array.shape[-1] not in (2, 3):
+        raise ValueError(
+            f"symmetrize takes landmarks, (n, k, 2) or (n, k, 3), not an array of shape {array.shape}"
+            + " of complex numbers" * np.iscomplexobj(array)
+        )
+    other = _exchange(pairs, array.shape[-2])
+    marks = array.astype(np.float64).reshape(-1, *array.shape[-2:])
+    good = np.isfinite(marks).all(axis=(1, 2), keepdims=True)
+    scale = np.max(np.abs(marks), axis=(1, 2), keepdims=True, initial=0.0, where=good)
+    scale = np.where(scale > 1e-300, scale, 1.0)
+    x = np.where(good, marks, 0.0) / scale  # no overflow, no underflow
+    middle = np.add.reduce(x, axis=1, keepdims=True) / x.shape[1]
+    x = x - middle
+    mirrored = x[:, other]
+    product = np.swapaxes(x, 1, 2) @ mirrored
+    normal = np.linalg.eigh((product + np.swapaxes(product, 1, 2)) / 2)[1][:, :, :1]
+    mirrored = mirrored - 2 * (mirrored @ normal) @ np.swapaxes(normal, 1, 2)
+    found = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
+    return np.asarray(found.reshape(array.shape))
+
+
+def read_pairs(text: str) -> list[tuple[int, int]]:
+    """Pairs as they are typed.
+
+    >>> read_pairs("1-2, 3-4")
+    [(1, 2), (3, 4)]
+    """
+    found = [re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", part) for part in text.split(",")]
+    pairs = [(int(pair[1]), int(pair[2])) for pair in found if pair]
+    if len(pairs) < len(found):
+        raise ValueError(
+            f"{text} is not understood; write pairs of left and right landmarks, counted from 1, as 1-2,3-4"
+        )
+    return pairs
+
+
+def _exchange(pairs: Iterable[Sequence[int]], k: int) -> list[int]:
+    """For each landmark, from 0, its mirror image."""
+    other, known = list(range(k)), set[int]()
+    for pair in pairs:
+        words = "-".join(map(str, pair)) if np.ndim(pair) == 1 else repr(pair)
+        if np.shape(pair) != (2,) or any(isinstance(i, bool) or int(i) != i for i in pair):
+            raise ValueError(f"the pair {words} must be the numbers of two landmarks, as (1, 2)")
+        a, b = (int(i) for i in pair)
+        for i in (a, b):
+            if not 1 <= i <= k:
+                raise ValueError(f"the pair {words}: there are {k} landmarks, counted from 1, so none is number {i}")
+            if i in known:
+                raise ValueError(f"the pair {words}: landmark {i} stands in another pair already")
+        if a == b:
+            raise ValueError(
+                f"the pair {words} is one landmark: leave it out, as landmarks of the midline stand in no pair"
+            )
+        known |= {a, b}
+        other[a - 1], other[b - 1] = b - 1, a - 1
+    if not known:
+        raise ValueError("give at least one pair of landmarks that are each other's mirror images")
+    return other

@@ -1,0 +1,153 @@
+"""Exact draws with no Markov chain (theory, Result 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...errors import EnvelopeError as EnvelopeError
+from ...numerics.arrays import Array, Points
+from ...spaces.base import Space
+from ..bounds import bounds_of
+from ..radial import RadialLaw
+from .precise import product
+
+MOST_BATCHES = 2000  # batches of proposals before the sampler gives up
+
+
+@dataclass(frozen=True)
+class Proposals:
+    """The vectors that were drawn, the proposed points and their coordinates at the base, and the log of J/V and the envelope
+    at these points."""
+
+    drawn: Array
+    coordinates: Array
+    x: Points
+    log_ratio: Array
+    envelope: Array
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Exact draws, and how often the energy was evaluated for them."""
+
+    points: Points
+    evaluations: int
+
+
+@dataclass(frozen=True)
+class Target:
+    """The density exp(−energy(x)) on B_region(public centre), with a radial lower envelope about ``base``:
+    energy(x) ≥ law.energy(distance(base, x)) − offset.  Without an ``energy`` the target is the envelope itself.
+
+    Propose a radius from V·exp(−envelope) and a uniform direction; accept with probability
+    exp(−(energy − envelope))·J/V, and only inside the region.  Accepted points follow the target exactly.
+
+    With a ``shape`` H⁻¹, a matrix in the coordinates at the base, the law is that of ‖w‖ for proposals H⁻¹w.  ``squeeze``
+    gives a lower and an upper bound on the energy from the coordinates of a proposal alone.  If they decide whether it is
+    accepted, the data are not asked; the draw is the same.
+
+    With ``doubted`` the envelope is not proven, and one above the energy raises an error.  Otherwise only rounding could
+    cause it, and an exception would reveal something about the data, so the energy is then taken to be the envelope.
+    """
+
+    space: Space
+    base: Points
+    law: RadialLaw
+    energy: Callable[[Points], Array] | None = None
+    offset: float = 0.0
+    center: Points | None = None
+    region: float = np.inf
+    shape: Array | None = None
+    squeeze: Callable[[Array], tuple[Array, Array]] | None = None
+    doubted: bool = False
+
+    def propose(self, size: int, rng: np.random.Generator) -> Proposals:
+        """Coordinates at the base, points, the log of J/V (−∞ outside the region), and the envelope at them."""
+        space = self.space
+        radius = self.law.sample(size, rng)
+        gaussian = rng.standard_normal((size, space.dim))
+        drawn = radius[:, None] * (gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
+        coordinates = drawn if self.shape is None else drawn @ self.shape
+        vectors = space.from_coordinates(self.base, coordinates)
+        x = space.exp(self.base, vectors)
+        with np.errstate(divide="ignore"):
+            log_radius = (space.dim - 1) * np.log(radius) if space.dim > 1 else 0.0
+        log_ratio = bounds_of(space).log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
+        if self.center is not None and np.isfinite(self.region):
+            log_ratio = np.where(space.distance(self.center, x) <= self.region, log_ratio, -np.inf)
+        return Proposals(drawn, coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
+
+    def log_acceptance(self, x: Points, envelope: Array) -> Array:
+        """−(energy − envelope), which is at most zero."""
+        if self.energy is None:
+            return np.zeros(len(x))
+        excess = self.energy(x) - envelope
+        if self.doubted and not (excess >= -1e-6).all():
+            raise EnvelopeError(
+                "the lower envelope of your objective exceeds the norm of its gradient at a proposal; nothing was released. "
+                "Check that envelope(radius) never exceeds the norm of the gradient"
+            )
+        return -np.maximum(excess, 0.0)
+
+    def _settle(self, proposals: Proposals, slack: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+        """Which proposals the squeeze accepts, and which it cannot decide; ``slack`` is log u − log J/V."""
+        open_ = slack <= 0
+        if self.energy is None:
+            return open_, np.zeros_like(open_)
+        if self.squeeze is None:
+            return np.zeros_like(open_), open_
+        low, high = self.squeeze(proposals.coordinates)
+        accepted = slack <= -np.maximum(high - proposals.envelope, 0.0)
+        return accepted, ~accepted & (slack <= -np.maximum(low - proposals.envelope, 0.0))
+
+    def draw(self, size: int, rng: np.random.Generator) -> Draws:
+        """Many draws.  The energy is evaluated only where the volume, the region and the squeeze do not decide."""
+        kept: list[Points] = []
+        missing, evaluations, proposed = size, 0, 0
+        for _ in range(MOST_BATCHES):
+            if missing == 0:
+                return Draws(np.concatenate(kept), evaluations)
+            # first as many as are missing, then as many as the acceptance rate so far suggests
+            rate = (size - missing + 1) / (proposed + 1)
+            count = min(1 << 18, int(np.ceil(missing / max(rate, 1e-3))))
+            proposed += count
+            proposals = self.propose(count, rng)
+            slack = -rng.standard_exponential(count) - proposals.log_ratio  # log of a uniform number, less log J/V
+            accepted, unsettled = self._settle(proposals, slack)
+            asked = np.flatnonzero(unsettled)
+            evaluations += len(asked)
+            if len(asked):
+                accepted[asked] = slack[asked] <= self.log_acceptance(proposals.x[asked], proposals.envelope[asked])
+            kept.append(proposals.x[np.flatnonzero(accepted)[:missing]])
+            missing -= len(kept[-1])
+        raise RuntimeError(
+            f"only {size - missing} of {proposed} proposals were accepted: the noise is wider than the ball. Use more records "
+            "or a larger epsilon"
+        )
+
+    def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array | None:
+        """The coordinates at the base of one draw, with a fixed amount of work.
+
+        A whole batch is proposed, the data are always asked about ``asks`` of the proposals (all by default), and the first
+        accepted one is kept.  It is rare that the data must be asked about more, or that a second batch is needed; see
+        ``clock_delta`` in a record.  None if none of very many proposals is accepted.
+        """
+        asks = batch if asks is None else asks
+        for _ in range(MOST_BATCHES):
+            proposals = self.propose(batch, rng)
+            slack = -rng.standard_exponential(batch) - proposals.log_ratio
+            accepted, unsettled = self._settle(proposals, slack)
+            if self.energy is not None:
+                first = np.argsort(~unsettled, kind="stable")  # the undecided ones, then others to make up the number
+                for some in np.split(first, range(asks, batch, max(1, asks)))[: 1 if asks >= unsettled.sum() else None]:
+                    exact = slack[some] <= self.log_acceptance(proposals.x[some], proposals.envelope[some])
+                    accepted[some] = np.where(unsettled[some], exact, accepted[some])
+            kept = np.flatnonzero(accepted)
+            if len(kept):
+                drawn = proposals.drawn[kept[0]]
+                return drawn if self.shape is None else product(drawn, self.shape)
+        return None

@@ -1,0 +1,199 @@
+"""Plan before spending: the error to expect, and the ε or n that a given error needs.  Touches no data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import Refusal
+from ..laws.privacy import PureDP
+from ..regions import Ball, Region
+from ..regions.look import SHARE
+from ..spaces.family import as_typed
+from .choice import Forecast, forecast, plans
+from .plan import Problem, smaller_questions
+from .tangent import TangentKNorm, TangentPlan
+
+
+def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
+    """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
+    best = forecast(region, n, epsilon, check, **how)[0]
+    return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
+
+
+def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool, **how: Any) -> float:
+    """The same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at once."""
+    if any_useful and isinstance(region, Ball) and not any(how.values()):
+        try:
+            chart = TangentKNorm(region, epsilon).plan(n)
+            if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
+                return chart.likely_error
+        except Refusal:
+            pass
+    return best_error(region, n, epsilon, check, any_useful, **how)
+
+
+def needed_epsilon(
+    region: Region, n: int, error: float | None = None, check: float = SHARE, **how: Any
+) -> float | None:
+    """The smallest ε at which n records give this 95% error.  Touches no data.
+
+    Parameters
+    ----------
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        The public region.
+    n : int
+        The number of records.
+    error : float, optional
+        The 95% error that you want, as a distance; any that is below the size of the region unless given.
+    check : float
+        The share of ε for a look, as of :func:`sfumato.private_mean`.
+    **how
+        ``inference`` and ``find``, likewise; with ``find`` the region is a prior.
+
+    Returns
+    -------
+    float or None
+        ε to within 1%; None if no ε up to 100 is enough.
+
+    Examples
+    --------
+    >>> from sfumato import Sphere
+    >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
+    >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
+    1.0
+    """
+    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0, 3e-3)
+    return None if found is None else 10.0**found
+
+
+def needed_n(
+    region: Region, epsilon: float, error: float | None = None, check: float = SHARE, **how: Any
+) -> int | None:
+    """The smallest number of records that gives this 95% error.  Touches no data.
+
+    Parameters
+    ----------
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        The public region.
+    epsilon : float
+        The privacy loss.
+    error, check, **how
+        As of :func:`needed_epsilon`.
+
+    Returns
+    -------
+    int or None
+        The number of records to within 1%; None if 10⁹ are not enough.
+
+    Examples
+    --------
+    >>> from sfumato import Sphere
+    >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
+    >>> needed_n(ball, epsilon=1.0, error=0.004) > 900
+    True
+    """
+    found = _least(
+        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, 9.0, 3e-3
+    )
+    return None if found is None else round(10.0**found)
+
+
+def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[dict[str, Any]]:
+    """What else could be asked of the same records, in balls of the same radius: with the error at this n and ε, if it is of
+    use, else with the number of records from which on it is; and what else would make the noise smaller.  Touches no data.
+
+    >>> from sfumato import SPD
+    >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
+    >>> [(way["question"], way["n"]) for way in ways[:2]]
+    [('the variance of each channel alone', 60), ('the correlations alone', 278)]
+    >>> ways[3]["question"]
+    'only the 21 directions in which a public sample of such records differs most (--public FILE --modes 21)'
+    """
+    useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
+    found = {words: (space, n, error) for words, space, error in useful}
+    rows = []
+    for words, spaces in region.space.smaller().items():
+        space, records, error = found.get(words, (spaces[0], None, None))
+        if error is None:
+            records = needed_n(Ball(space, space.present(space.origin()), region.radius), epsilon, check=check)
+        rows.append({"question": words, "space": as_typed(space), "n": records, "error_95": error})
+    for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
+        more = [] if isinstance(plan, Refusal) else plan.remedies
+        rows += [{"question": words, "space": None, "n": n, "error_95": None} for words in more]
+    return rows
+
+
+def aim(
+    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE, **how: Any
+) -> dict[str, float | None]:
+    """What an error needs: the one that is wanted, or half of the best; where that is of no use, any that is."""
+    if error is None and best.error_95 is not None and not best.useless:
+        error = best.error_95 / 2
+    enough = {
+        "epsilon_at_n": needed_epsilon(region, n, error, check, **how),
+        "n_at_epsilon": needed_n(region, epsilon, error, check, **how),
+    }
+    return {"error_95": error, **enough}
+
+
+def _least(
+    function: Callable[[float], float], wanted: float | None, low: float, high: float, tolerance: float
+) -> float | None:
+    """The smallest argument from which on a function stays at ``wanted`` or below, or finite.
+
+    It falls but for steps up, where more directions of a chart become worth their noise; and a mechanism may be refused again
+    at the large end, where rounding matters: that does not count.
+    """
+    wanted = np.finfo(float).max if wanted is None else wanted
+    grid = np.linspace(low, high, round(high - low) + 1)
+    values = [function(float(x)) for x in grid]
+    while values and np.isinf(values[-1]):
+        values.pop()
+    above = [i for i, value in enumerate(values) if value > wanted]
+    reached = above[-1] + 1 if above else 0
+    if reached == len(values):
+        return None
+    low, high = float(grid[max(reached - 1, 0)]), float(grid[reached])
+    while high - low > tolerance:
+        middle = (low + high) / 2
+        low, high = (low, middle) if function(middle) <= wanted else (middle, high)
+    return high
+
+
+def plot_plan(region: Region, n: int, epsilon: float, path: Path, check: float = SHARE, **how: Any) -> None:
+    """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
+    from ..views.figures import LINES, QUIET, figure, plain, top_legend
+    from ..views.plots import captioned, write_picture
+
+    sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
+    curves: dict[str, list[tuple[int, float]]] = {}
+    directions = set[int | None]()
+    for size in sizes:
+        for row in forecast(region, int(size), epsilon, check, **how):
+            if row.error_95 is not None:
+                curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
+                directions.add(row.directions)
+    drawn = figure(7, 4.8)
+    axes = drawn.add_subplot()
+    for (name, points), (color, style) in zip(sorted(curves.items()), LINES, strict=False):
+        axes.loglog(*zip(*points, strict=True), color=color, ls=style, label=name)
+    axes.axvline(n, color=QUIET, lw=0.8, ls=":", label=f"n = {n}")
+    limit = region.radius if isinstance(region, Ball) else forecast(region, n, epsilon, check)[0].to_beat
+    if limit is not None:
+        words = "radius of the ball" if isinstance(region, Ball) else "known beforehand: distance of the mean"
+        axes.axhline(limit, color=QUIET, lw=0.8, ls="--", label=words)
+    axes.set(xlabel="records n", ylabel="error at 95%")
+    plain(axes)
+    top_legend(axes, 3)
+    said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
+    if len(directions) > 1 and not isinstance(region, Ball):
+        said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
+    told = "; ".join(
+        f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
+    )
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {told}."
+    write_picture(captioned(drawn, said), path, seen)

@@ -1,0 +1,543 @@
+"""Compiled loops for data that are many and small: directions and shapes; those for matrices are in ``_spd_kernels.py``.
+
+Each is one pass over the records.  Numba compiles a loop when it is first called and keeps it on disk, where it can;
+the spaces come here only for so many records that this pays, and do the same in NumPy where Numba does not load.  Sums are kept
+per block of records, so that rounding stays that of a block.
+Reordering of sums and fused multiplication are allowed (``FAST``); assumptions on NaN and infinity are not.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba.core import types
+from numba.extending import intrinsic
+
+from .arrays import RUN, Array
+from .compiling import compiling
+
+FAST = {"reassoc", "contract", "arcp", "nsz"}
+FEW = 32  # records that stay in the processor's first cache while they are read twice
+SOME = 64  # of R³, likewise
+MORE = 256  # likewise, where so little is done with each that the start of a block is felt
+AHEAD = 256  # records of R³ between those that are read and those that the memory is asked for
+TINY = 1e-12
+FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
+
+
+_compile = compiling(fastmath=FAST)
+
+
+def _inside(function: Any) -> Any:
+    """A piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices."""
+    return numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)(function)
+
+
+def _instructions(function: Any) -> Any:
+    """A piece of a loop that is written in the processor's own vectors."""
+    return intrinsic(function)
+
+
+@_compile
+def _sum(series: Any, z: float) -> Any:
+    """The polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
+    s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
+    z2 = z * z
+    z4 = z2 * z2
+    return (
+        ((s0 + s1 * z) + (s2 + s3 * z) * z2)
+        + ((s4 + s5 * z) + (s6 + s7 * z) * z2) * z4
+        + ((s8 + s9 * z) + (s10 + s11 * z) * z2) * z4 * z4
+    )
+
+
+@_compile
+def _angle_over_sine(series: Any, c: float) -> Any:
+    """θ/sin θ at cos θ = c, where the series does not hold, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
+    half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
+    quarter = math.sqrt(0.5 + 0.5 * half)
+    return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
+
+
+@_compile
+def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
+    """f = θ/sin θ for a few cosines: by the series for all, then again for those below ``least``; the rest of f is zero."""
+    f[:] = 0.0
+    far = 0.0
+    for i in range(count):
+        f[i] = _sum(series, 1.0 - c[i])
+        far += 1.0 if c[i] < least else 0.0
+    if far > 0.0:
+        for i in range(count):
+            other = _angle_over_sine(series, c[i])
+            f[i] = f[i] if c[i] >= least else other
+
+
+@_instructions
+def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
+    """Rows first to first + 7 of R³ to columns i to i + 7 of y, by shuffles, which LLVM does not find by itself; and the memory
+    is asked for rows ``AHEAD`` of them, of which there may be none: asking for too much does no harm."""
+
+    def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
+        whole, index = ir.IntType(32), ir.IntType(64)
+        four, twelve = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 12)
+        rows, lanes = (context.make_array(signature.args[k])(context, builder, values[k]) for k in (0, 2))
+        start = builder.gep(rows.data, [builder.mul(values[1], index(3))])
+        width = builder.extract_value(lanes.shape, 1)
+        byte = ir.IntType(8).as_pointer()
+        ask = builder.module.declare_intrinsic(
+            "llvm.prefetch", [byte], ir.FunctionType(ir.VoidType(), [byte, *3 * [whole]])
+        )
+        for line in range(3):  # of 64 bytes
+            there = builder.bitcast(builder.gep(start, [index(3 * AHEAD + 8 * line)]), byte)
+            builder.call(ask, [there, whole(0), whole(3), whole(1)])  # to be read, often, and as data
+        for half in (0, 1):
+            source = builder.bitcast(builder.gep(start, [index(12 * half)]), twelve.as_pointer())
+            read = builder.load(source, align=8)
+            for j in range(3):
+                chosen = ir.Constant(ir.VectorType(whole, 4), [whole(j + 3 * k) for k in range(4)])
+                place = builder.add(builder.mul(width, index(j)), builder.add(values[3], index(4 * half)))
+                target = builder.bitcast(builder.gep(lanes.data, [place]), four.as_pointer())
+                builder.store(builder.shuffle_vector(read, read, chosen), target, align=8)
+        return context.get_dummy_value()
+
+    return types.none(points, types.int64, y, types.int64), code
+
+
+@_compile
+def _apart(points: Array, first: int, y: Array) -> Any:
+    """Up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
+    count = min(y.shape[1], len(points) - first)
+    if count == y.shape[1] and points.flags.c_contiguous and points.dtype == y.dtype:  # of others less memory is theirs
+        for i in range(0, count, 8):
+            _eight(points, first + i, y, i)
+    else:
+        for i in range(count):
+            y[0, i], y[1, i], y[2, i] = points[first + i, 0], points[first + i, 1], points[first + i, 2]
+    return count
+
+
+@_compile
+def _four(points: Array, i: int) -> Any:
+    """Rows i to i + 3; past the end, the last one again."""
+    last = len(points) - 1
+    return points[i], points[min(i + 1, last)], points[min(i + 2, last)], points[min(i + 3, last)]
+
+
+@_compile
+def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
+    """Which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad, y = np.zeros(len(points), dtype=np.bool_), np.empty((3, SOME))
+    for first in range(0, len(points), SOME):
+        count, some = _apart(points, first, y), 0.0
+        for i in range(count):
+            square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
+            some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+        if some > 0.0:
+            for i in range(count):
+                square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
+                bad[first + i] = not abs(square / norm2 - 1.0) <= exact
+    return bad
+
+
+@_compile
+def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
+    """The sum of rows of R³, and whether :func:`sphere_faults` finds none of them; it ends soon after one that it finds."""
+    total, y = np.zeros(3), np.empty((3, MORE))
+    for first in range(0, len(points), MORE):
+        y0 = y1 = y2 = some = 0.0
+        for i in range(_apart(points, first, y)):
+            square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
+            some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+            y0 += y[0, i]
+            y1 += y[1, i]
+            y2 += y[2, i]
+        if some > 0.0:
+            return total, False
+        total[0] += y0
+        total[1] += y1
+        total[2] += y2
+    return total, True
+
+
+@_compile
+def direction_faults(points: Array, norm2: float, exact: float) -> Any:
+    """Which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad = np.empty(len(points), dtype=np.bool_)
+    for i in range(len(points)):
+        square = 0.0
+        for j in range(points.shape[1]):
+            square += points[i, j] * points[i, j]
+        bad[i] = not abs(square / norm2 - 1.0) <= exact
+    return bad
+
+
+@_compile
+def sphere_below(points: Array, x: Array, least: float) -> Any:
+    """Which rows of R³ have ⟨x, y⟩ below ``least``."""
+    x0, x1, x2 = x[0], x[1], x[2]
+    found, y = np.empty(len(points), dtype=np.bool_), np.empty((3, SOME))
+    for first in range(0, len(points), SOME):
+        for i in range(_apart(points, first, y)):
+            found[first + i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i] < least
+    return found
+
+
+@_compile
+def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+    """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of the
+    logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of e₀
+    to ∓x takes from e₁, e₂."""
+    x0, x1, x2 = x[0], x[1], x[2]
+    m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
+    scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
+    a0, a1, a2 = -scale * x1 * m0, 1.0 - scale * x1 * x1, -scale * x1 * x2
+    b0, b1, b2 = -scale * x2 * m0, -scale * x1 * x2, 1.0 - scale * x2 * x2
+    y, cosines, f = np.empty((3, SOME)), np.empty(SOME), np.empty(SOME)
+    total = np.zeros(6)
+    for start in range(0, len(points), RUN):
+        ga = gb = square = cosine = haa = hab = 0.0
+        for first in range(start, min(start + RUN, len(points)), SOME):
+            count = _apart(points, first, y)
+            for i in range(count):
+                cosines[i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i]
+            _stretches(series, least, cosines, f, count)
+            for i in range(count):
+                c = cosines[i]
+                a = a0 * y[0, i] + a1 * y[1, i] + a2 * y[2, i]
+                b = b0 * y[0, i] + b1 * y[1, i] + b2 * y[2, i]
+                sine2 = (1.0 - c) * (1.0 + c)
+                h = (1.0 - f[i] * c) / max(sine2, TINY) * a
+                ga += f[i] * a
+                gb += f[i] * b
+                square += f[i] * f[i] * sine2
+                cosine += f[i] * c
+                haa += h * a
+                hab += h * b
+        for k, value in enumerate((ga, gb, square, cosine, haa, hab)):
+            total[k] += value
+    ga, gb, square, cosine, haa, hab = total
+    logs = np.array([ga * a0 + gb * b0, ga * a1 + gb * b1, ga * a2 + gb * b2])
+    return logs, np.array([[haa + cosine, hab], [hab, len(points) - haa]]), square
+
+
+@_compile
+def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c and θ²; f is a series where c is at least ``least``.
+
+    A few records at a time, in three loops that the processor does in lanes: c, what follows from it, and the sum.  Sums of
+    sums, as records that coincide are all rounded the same way.
+    """
+    n, p = points.shape
+    toward, block, part = np.zeros(p), np.empty(p), np.empty(p)
+    c, f = np.empty(FEW), np.empty(FEW)
+    along = square = 0.0
+    for start in range(0, n, RUN):
+        block[:] = 0.0
+        for first in range(start, min(start + RUN, n), FEW):
+            count = min(FEW, n - first)
+            part[:] = 0.0
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                c0 = c1 = c2 = c3 = 0.0
+                for j in range(p):
+                    c0 += x[j] * y0[j]
+                    c1 += x[j] * y1[j]
+                    c2 += x[j] * y2[j]
+                    c3 += x[j] * y3[j]
+                c[i], c[i + 1], c[i + 2], c[i + 3] = c0, c1, c2, c3
+            _stretches(series, least, c, f, count)
+            for i in range(count):
+                along += f[i] * c[i]
+                square += f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                f0, f1, f2, f3 = f[i], f[i + 1], f[i + 2], f[i + 3]
+                for j in range(p):
+                    part[j] += (f0 * y0[j] + f1 * y1[j]) + (f2 * y2[j] + f3 * y3[j])
+            block += part
+        toward += block
+    return toward, along, square
+
+
+@_compile
+def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
+    """θ/sin θ at cos θ = c from sin θ = q·‖y − c·x‖, which is accurate near the antipode too; 0 there."""
+    square = 0.0
+    for j in range(len(y)):
+        u = y[j] - c * x[j]
+        square += u * u
+    sine = q * math.sqrt(square)
+    return math.atan2(sine, c) / sine if sine > 0.0 else 0.0
+
+
+@_compile
+def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any, least: float) -> Any:
+    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.
+
+    θ/sin θ is a series in 1 − c; where c = cos θ is below ``least`` it is put right afterwards, record by record."""
+    x0, x1, x2 = q * q * x[0], q * q * x[1], q * q * x[2]
+    (a0, b0), (a1, b1), (a2, b2) = columns[0], columns[1], columns[2]
+    made, y, c, f = np.empty((len(points), 2)), np.empty((3, SOME)), np.empty(SOME), np.empty(SOME)
+    for first in range(0, len(points), SOME):
+        count, far = _apart(points, first, y), 0.0
+        for i in range(count):
+            c[i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i]
+            f[i] = _sum(series, 1.0 - c[i])
+            far += 1.0 if c[i] < least else 0.0
+        if far > 0.0:
+            for i in range(count):
+                if c[i] < least:
+                    f[i] = _far_stretch(points[first + i], c[i], x, q)
+        for i in range(count):
+            made[first + i, 0] = f[i] * (a0 * y[0, i] + a1 * y[1, i] + a2 * y[2, i])
+            made[first + i, 1] = f[i] * (b0 * y[0, i] + b1 * y[1, i] + b2 * y[2, i])
+    return made
+
+
+@_compile
+def stretch(rows: Array, points: Array, x: Array, q: float, series: Any, least: float) -> None:
+    """Each row times θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series where cos θ is at least ``least``."""
+    for i in range(len(points)):
+        c = 0.0
+        for j in range(points.shape[1]):
+            c += x[j] * points[i, j]
+        c *= q * q
+        f = _far_stretch(points[i], c, x, q) if c < least else _sum(series, 1.0 - c)
+        for j in range(rows.shape[1]):
+            rows[i, j] *= f
+
+
+@_compile
+def shorten(rows: Array, longest: float) -> None:
+    """Rows made no longer than ``longest``, in place; 0 in place of those that have no finite length."""
+    p = rows.shape[1]
+    for i in range(len(rows)):
+        square = 0.0
+        for j in range(p):
+            square += rows[i, j] * rows[i, j]
+        length = math.sqrt(square)
+        if length < math.inf:
+            shrink = longest / max(length, longest)
+            for j in range(p):
+                rows[i, j] *= shrink
+        else:
+            rows[i] = 0.0
+
+
+@_compile
+def whole_sums(rows: Array, unit: float) -> Any:
+    """Sums of rows, each number rounded towards zero to a multiple of 1/unit, in these: exact, as sums of RUN such numbers are
+    whole numbers below 2^53.  Short rows are added several at a time."""
+    n, p = rows.shape
+    flat, wide = rows.reshape(-1), p * max(1, SOME // p)
+    total, part = np.zeros(p, dtype=np.int64), np.empty(wide)
+    for start in range(0, n * p, RUN * wide):
+        part[:] = 0.0
+        for first in range(start, min(start + RUN * wide, n * p), wide):
+            some = flat[first : first + wide]
+            for j in range(len(some)):
+                part[j] += np.trunc(some[j] * unit)
+        for j in range(wide):
+            total[j % p] += np.int64(part[j])
+    return total
+
+
+@_compile
+def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
+    """Which shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above mean2."""
+    bad = np.empty(len(points), dtype=np.bool_)
+    alternate = np.ones(points.shape[1])
+    alternate[1::2] = -1.0
+    for i in range(len(points)):
+        # Σ|z|², Σ(re + im), Σ(re − im): sums along the row, which the processor adds in lanes
+        square = both = apart = 0.0
+        for j in range(points.shape[1]):
+            square += points[i, j] * points[i, j]
+            both += points[i, j]
+            apart += points[i, j] * alternate[j]
+        bad[i] = not (abs(square - 1.0) <= norm2) & (both * both + apart * apart <= 2.0 * mean2)
+    return bad
+
+
+@_compile
+def shape_canonical(points: Array, some: Array, made: Array) -> Any:
+    """Some shapes, centred and of norm one, into ``made``; which have numbers too large, too small or too alike for that."""
+    k = points.shape[1] // 2
+    bad = np.zeros(len(points), dtype=np.bool_)
+    for i in range(len(points)):
+        if not some[i]:
+            made[i] = points[i]
+            continue
+        re = im = square = 0.0
+        for j in range(k):
+            re += points[i, 2 * j]
+            im += points[i, 2 * j + 1]
+        re /= k
+        im /= k
+        for j in range(k):
+            a, b = points[i, 2 * j] - re, points[i, 2 * j + 1] - im
+            square += a * a + b * b
+            made[i, 2 * j], made[i, 2 * j + 1] = a, b
+        shift = square + k * (re * re + im * im)
+        bad[i] = not (square > 1e-200) & (shift < 1e200) & (square > 1e-20 * shift)
+        scale = 1.0 / math.sqrt(square)
+        for j in range(2 * k):
+            made[i, j] *= scale
+    return bad
+
+
+@_compile
+def _turned(z: Array) -> Any:
+    """i·z, for real and imaginary parts in turn."""
+    turned = np.empty_like(z)
+    turned[::2], turned[1::2] = -z[1::2], z[::2]
+    return turned
+
+
+@_compile
+def _inner(points: Array, first: int, count: int, x: Array, ix: Array, re: Array, im: Array) -> None:
+    """⟨x, z⟩ for a few shapes, rows of real and imaginary parts in turn, by products of real rows: Re⟨x, z⟩ is theirs, and
+    Im⟨x, z⟩ = Re⟨i·x, z⟩."""
+    for i in range(0, count, 4):
+        y0, y1, y2, y3 = _four(points, first + i)
+        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
+        for j in range(len(x)):
+            a0 += x[j] * y0[j]
+            a1 += x[j] * y1[j]
+            a2 += x[j] * y2[j]
+            a3 += x[j] * y3[j]
+            b0 += ix[j] * y0[j]
+            b1 += ix[j] * y1[j]
+            b2 += ix[j] * y2[j]
+            b3 += ix[j] * y3[j]
+        re[i], re[i + 1], re[i + 2], re[i + 3] = a0, a1, a2, a3
+        im[i], im[i + 1], im[i + 2], im[i + 3] = b0, b1, b2, b3
+
+
+@_compile
+def shape_below(points: Array, x: Array, least: float) -> Any:
+    """Which shapes z have |⟨x, z⟩| below ``least``."""
+    found, ix, re, im = np.empty(len(points), dtype=np.bool_), _turned(x), np.empty(FEW), np.empty(FEW)
+    for first in range(0, len(points), FEW):
+        count = min(FEW, len(points) - first)
+        _inner(points, first, count, x, ix, re, im)
+        for i in range(count):
+            found[first + i] = re[i] * re[i] + im[i] * im[i] < least * least
+    return found
+
+
+@_compile
+def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
+    """Sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
+    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
+
+    As for directions, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z.
+    """
+    n, p = points.shape
+    ix = _turned(x)
+    plain, quarter, block, across = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
+    part, other = np.empty(p), np.empty(p)
+    re, im, c, f = np.empty(FEW), np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    along = square = turning = 0.0
+    for start in range(0, n, RUN):
+        block[:] = 0.0
+        across[:] = 0.0
+        for first in range(start, min(start + RUN, n), FEW):
+            count = min(FEW, n - first)
+            part[:] = 0.0
+            other[:] = 0.0
+            _inner(points, first, count, x, ix, re, im)
+            for i in range(count):
+                c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
+            _stretches(series, least, c, f, count)
+            for i in range(count):
+                theta2 = f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
+                along += f[i] * c[i]
+                square += theta2
+                turning += theta2 / max(f[i] * c[i], FLAT)
+                f[i] /= max(c[i], TINY)
+            for i in range(0, count, 4):
+                y0, y1, y2, y3 = _four(points, first + i)
+                w0, w1, w2, w3 = f[i], f[i + 1], f[i + 2], f[i + 3]
+                a0, a1, a2, a3 = w0 * re[i], w1 * re[i + 1], w2 * re[i + 2], w3 * re[i + 3]
+                b0, b1, b2, b3 = w0 * im[i], w1 * im[i + 1], w2 * im[i + 2], w3 * im[i + 3]
+                for j in range(p):
+                    part[j] += (a0 * y0[j] + a1 * y1[j]) + (a2 * y2[j] + a3 * y3[j])
+                    other[j] -= (b0 * y0[j] + b1 * y1[j]) + (b2 * y2[j] + b3 * y3[j])
+            block += part
+            across += other
+        plain += block
+        quarter += across
+    logs = plain + _turned(quarter) - along * x
+    a0 = b0 = 0.0
+    for j in range(p):  # what rounding left along x and i·x
+        a0 += x[j] * logs[j]
+        b0 += ix[j] * logs[j]
+    return logs - a0 * x - b0 * ix, along, square, turning
+
+
+@_compile
+def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
+    """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
+    total, part = np.zeros_like(bases), np.empty_like(bases)
+    for run in range(0, len(points), 32 * RUN):
+        part[:] = 0.0
+        for start in range(run, min(run + 32 * RUN, len(points)), 256):
+            for m in range(len(bases)):
+                part[m] += shape_moments(points[start : start + 256], bases[m], series, least)[0]
+        total += part
+    return total
+
+
+@_compile
+def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
+    """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
+    n, p = points.shape
+    ix, re, im, c, f = _turned(x), np.empty(FEW), np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    for first in range(0, n, FEW):
+        count = min(FEW, n - first)
+        _inner(points, first, count, x, ix, re, im)
+        for i in range(count):
+            c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
+        _stretches(series, least, c, f, count)
+        for i in range(count):
+            scale = f[i] / c[i] if c[i] > 0.0 else c[i]
+            a, b, y, row = scale * re[i], scale * im[i], points[first + i], made[first + i]
+            for j in range(p // 2):
+                row[2 * j] = a * y[2 * j] + b * y[2 * j + 1]
+                row[2 * j + 1] = a * y[2 * j + 1] - b * y[2 * j]
+
+
+@_compile
+def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
+    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
+    whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
+    n, p = points.shape
+    ix, back, res, ims = _turned(x), np.empty(p), np.empty(FEW), np.empty(FEW)
+    along = 0.0
+    for start in range(0, n, FEW):
+        _inner(points, start, min(FEW, n - start), x, ix, res, ims)
+        for i in range(start, min(start + FEW, n)):
+            y, re, im = points[i], res[i - start], ims[i - start]
+            c = math.sqrt(re * re + im * im)
+            z = 1.0 - c
+            f = _sum(series, z) if c >= least else _angle_over_sine(series, c)
+            along += f * c
+            c = max(c, TINY)
+            one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
+            two = f / math.sqrt(f * c)
+            re /= c
+            im /= c
+            for j in range(p // 2):
+                back[2 * j] = y[2 * j + 1]
+                back[2 * j + 1] = -y[2 * j]
+            for j in range(p):
+                across = re * y[j] + im * back[j] - c * x[j]
+                first[i, j] = one * across
+                second[i, j] = two * across
+    return along

@@ -1,0 +1,203 @@
+"""Compiled loops for covariance matrices; see ``_kernels.py``.
+
+Eight matrices at a time, each of their entries being one vector of eight numbers: code reads as if it were for one matrix.
+Lower triangles are kept by rows, with one more row than the matrix has.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import register_jitable
+
+from .arrays import RUN, Array
+from .kernels import _compile, _inside, _instructions
+from .lanes import EIGHT, LANES, PLACE, Made, all_of, half_exponent, place_of, power_of_two, root, where_positive
+
+SMALL = 8  # rows up to which code is made for each size alone, without loops
+
+
+def room(k: int) -> tuple[Array, Any]:
+    """Room for two vectors, eight matrices, four triangles and two rows, which begins where the processor likes it to; and k
+    numbers, a tuple if k is small."""
+    rows = 2 + k * k + 2 * (k + 1) * (k + 2) + 2 * (k + 1)
+    numbers = np.zeros(LANES * (rows + 1))
+    begin = -numbers.ctypes.data // 8 % LANES
+    return numbers[begin : begin + LANES * rows].reshape(rows, LANES), (0.0,) * k if k <= SMALL else np.zeros(k)
+
+
+@register_jitable(forceinline=True)
+def _at(i: int, j: int) -> int:
+    """Where entry (i, j) of a symmetric matrix is in its triangle."""
+    return max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
+
+
+@_inside
+def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
+    """L⁻¹yL⁻ᵀ, from the inverse of L; 1 where y is symmetric, or holds no numbers, 0 elsewhere."""
+    skew = all_of(0.0)
+    for i in range(k):
+        for j in range(i):
+            skew = skew + (y[i * k + j] > y[j * k + i]) + (y[j * k + i] > y[i * k + j])
+        for j in range(i + 1):
+            s = all_of(0.0)
+            for q in range(i + 1):
+                s = s + inverse[i, q] * y[j * k + q]
+            half[j] = s
+        for j in range(i + 1):
+            s = all_of(0.0)
+            for q in range(j + 1):
+                s = s + inverse[j, q] * half[q]
+            w[_at(i, j)] = s
+    return 1.0 - (skew > 0.0)
+
+
+@register_jitable
+def _cofactors(w: Any, x: Any, m: Any) -> Any:
+    """The same of 3×3 matrices, with one division."""
+    a, b, c = x * w[0] + (1.0 - x), x * w[1], x * w[2] + (1.0 - x)
+    d, e, f = x * w[3], x * w[4], x * w[5] + (1.0 - x)
+    p, q, r = d * d - a * f, a * e - b * d, b * b - a * c
+    t = p * r - q * q  # a times the determinant: summed along a row, that would square the condition number
+    one = a / t
+    m[0], m[1], m[2] = one * (e * e - c * f), one * (b * f - d * e), one * p
+    m[3], m[4], m[5] = one * (c * d - b * e), one * q, one * r
+    return (a > 0.0) * (0.0 - r > 0.0) * (t > 1e-290) * (one > 1e-290)
+
+
+@register_jitable
+def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
+    """−(x·w + 1 − x)⁻¹ into m, by sweeping out two rows and columns after the other (Gauss and Jordan), the last with one of
+    the identity if k is odd; 1 where that is positive definite, 0 elsewhere."""
+    fine = 1.0
+    for i in range(k):
+        for j in range(i):
+            m[_at(i, j)] = x * w[_at(i, j)]
+        m[_at(i, i)] = x * w[_at(i, i)] + (1.0 - x)
+        m[_at(k, i)] = 0.0
+    m[_at(k, k)] = 1.0
+    for p in range(0, k, 2):
+        a, b, c = m[_at(p, p)], m[_at(p + 1, p)], m[_at(p + 1, p + 1)]
+        both = a * c - b * b
+        one = 1.0 / (a * both)  # for both pivots, as divisions are dear
+        fine = fine * (a > 0.0) * (a * both > 1e-290) * (one > 1e-290)  # beyond, digits are lost, or all
+        q, r = both * one, a * a * one
+        b = b * q
+        for n in range(k):
+            u[2 * n] = m[_at(n, p)]
+            u[2 * n + 1] = m[_at(n, p + 1)] - b * m[_at(n, p)]
+        for n in range(k):
+            if n != p and n != p + 1:
+                first, second = q * u[2 * n], r * u[2 * n + 1]
+                for j in range(n + 1):
+                    m[_at(n, 0) + j] = m[_at(n, 0) + j] - (first * u[2 * j] + second * u[2 * j + 1])
+                m[_at(n, p)] = first - b * second
+                m[_at(n, p + 1)] = second
+        m[_at(p, p)] = 0.0 - (q + b * b * r)
+        m[_at(p + 1, p)] = b * r
+        m[_at(p + 1, p + 1)] = 0.0 - r
+    return fine
+
+
+def _inverted(numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: Any) -> Any:
+    fine = _cofactors(w, x, m) if len(numbers) == 3 else _sweep(w, x, len(numbers), m, u)
+    for at in range(_at(len(numbers), 0)):
+        sums[at] = sums[at] + factor * m[at]
+    return fine
+
+
+@_instructions
+def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: Any) -> Any:
+    """−factor·(x·w + 1 − x)⁻¹, added to ``sums``; 1 where that is positive definite, 0 elsewhere.  If there is a tuple of k
+    numbers, Python runs through the loops and makes code that keeps m and u in registers."""
+
+    def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        if not isinstance(numbers, types.UniTuple):
+            return context.compile_internal(builder, _inverted, signature, args)
+        count, (x, factor) = numbers.count, (Made(builder, all_of(builder, args[i])) for i in (2, 3))
+        old, new = ([builder.gep(args[i], [ir.IntType(64)(at)]) for at in range(_at(count, 0))] for i in (1, 4))
+        w, sums = ([Made(builder, builder.load(place, align=8)) for place in places] for places in (old, new))
+        fine = _inverted(range(count), w, x, factor, sums, {}, {})
+        for place, vector in zip(new, sums, strict=True):
+            builder.store(vector.value, place, align=8)
+        return fine.value
+
+    return EIGHT(numbers, PLACE, types.float64, types.float64, PLACE, PLACE, PLACE), code
+
+
+@_inside
+def _largest(sign: float, a: Any, k: int) -> Any:
+    """A bound on the largest |eigenvalue| of matrices of one sign: the mean of all, and √(k − 1) times their root mean square
+    distance from it (Samuelson 1968); a millionth more for rounding."""
+    mean, square = all_of(0.0), all_of(0.0)
+    for i in range(k):
+        mean = mean + (1.0 / k) * a[_at(i, i)]
+    for i in range(k):
+        square = square + (a[_at(i, i)] - mean) * (a[_at(i, i)] - mean)
+        for j in range(i):
+            square = square + 2.0 * a[_at(i, j)] * a[_at(i, j)]
+    return (1 + 1e-6) * (sign * mean + root(((k - 1) / k) * square))
+
+
+@_compile
+def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, room: Any) -> Any:
+    """Weighted sums over matrices w = L⁻¹yL⁻ᵀ of the triangle of Log w, its squared length, its squared trace, and one; and
+    which were left out, as they are not symmetric, or wider than all rules.  Zeros make the weights a multiple of eight.
+
+    Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of the first of the ``rules`` whose width
+    is not below λ₁/c and c/λₖ of any of eight records, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹; c is a
+    power of two near √(λ₁λₖ).
+    """
+    widths, counts, nodes = rules
+    n, k, numbers = len(points), len(room[1]), room[0]
+    flat, two, size = points.reshape(n, k * k), place_of(numbers), _at(k, 0)
+    w = two + 2 + k * k
+    m, logs, sums, u = w + _at(k + 1, 0), w + 2 * _at(k + 1, 0), w + 3 * _at(k + 1, 0), w + 4 * _at(k + 1, 0)
+    total, wide, row = np.zeros(size + 3), np.zeros(n, dtype=np.bool_), 0
+    for start in range(0, n, RUN):
+        for at in range(size + 3):
+            sums[at] = 0.0
+        for first in range(start, min(start + RUN, n), LANES):
+            last = min(LANES - 1, n - 1 - first)  # it is there again, without a weight, where there are no more
+            for at in range(k * k):
+                for z in range(LANES):
+                    numbers[2 + at, z] = flat[first + min(z, last), at]
+            fine = _whiten(two + 2, inverse, k, m, w)
+            fine = fine * _add_inverse(room[1], w, 1.0, 1.0, logs, m, u)
+            high, low = _largest(1.0, w, k), _largest(-1.0, logs, k)
+            power = half_exponent(high / low)
+            scale, width = power_of_two(0.0 - power), low * power_of_two(power)
+            width = width + where_positive(high * scale - width, high * scale - width)
+            fine = fine * (widths[-1] > width)
+            two[0], two[1] = where_positive(fine, width), fine
+            widest = count = 0.0
+            for z in range(LANES):
+                widest, count = max(widest, numbers[0, z]), count + numbers[1, z]
+            if count < LANES:
+                for z in range(LANES):
+                    wide[min(first + z, n - 1)] |= numbers[1, z] == 0.0
+            while row > 0 and widths[row - 1] >= widest:  # records are much alike
+                row -= 1
+            while widths[row] < widest:
+                row += 1
+            for at in range(size):
+                w[at], logs[at] = where_positive(fine, w[at] * scale), 0.0
+            level, length, trace = where_positive(fine, np.log(2.0) * power), all_of(0.0), all_of(0.0)
+            for j in range(counts[row]):
+                _add_inverse(room[1], w, nodes[row, 0, j], nodes[row, 1, j], logs, m, u)
+                level = level + nodes[row, 1, j]
+            for i in range(k):
+                logs[_at(i, i)] = logs[_at(i, i)] + level
+                trace, length = trace + logs[_at(i, i)], length - logs[_at(i, i)] * logs[_at(i, i)]
+            for at in range(size):
+                length = length + 2.0 * logs[at] * logs[at]
+            logs[size], logs[size + 1], logs[size + 2] = length, trace * trace, 1.0
+            share = where_positive(fine, place_of(weights)[first // LANES])
+            for at in range(size + 3):
+                sums[at], logs[at] = sums[at] + share * logs[at], 0.0
+        for at in range(size + 3):
+            total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at].sum()
+    return total, wide

@@ -1,0 +1,375 @@
+"""Private means as scikit-learn estimators, which can be cloned, configured and used in pipelines like any other.
+
+Every ``fit`` is a release and spends ε.  Cross-validation and parameter searches fit many times on the same people: k folds
+put each record into k − 1 training sets, so together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is
+charged by every fit, k·ε for k folds, as it does not know who is in them; so clones of an estimator that has one fit only
+with ``charge_clones=True``.
+
+Whom a row belongs to is told to ``fit``, as ``unit``, and so can be split into folds.  With scikit-learn's metadata routing it
+is requested unless told otherwise; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a
+splitter alone are no unit**: without ``unit`` the promise is for one record, and each release says so.  Nor is a bootstrap
+(bagging) private by record: it repeats records, and ε counts each time.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.validation import check_array, check_is_fitted
+
+try:
+    from sklearn.utils.validation import validate_data
+except ImportError:  # scikit-learn 1.5
+
+    def validate_data(estimator: Any, X: ArrayLike, *, ensure_all_finite: bool, **options: Any) -> Array:
+        return np.asarray(estimator._validate_data(X, force_all_finite=ensure_all_finite, **options))
+
+
+from ..adapters import from_mne
+from ..errors import Refusal
+from ..mechanisms.choice import private_mean
+from ..mechanisms.plan import Budget
+from ..numerics.arrays import Array
+from ..regions import Ball, Region
+from ..release import Release
+from ..spaces import Space, space_from
+from ..units import take_unit
+
+if TYPE_CHECKING:
+    from sklearn.utils import Tags
+
+# pyRiemann's names of the metrics of positive definite matrices, and the spaces that have them
+METRICS = {
+    "riemann": "spd",
+    "affine": "spd",
+    "logeuclid": "log-euclidean",
+    "logchol": "log-cholesky",
+    "wasserstein": "bures-wasserstein",
+}
+
+
+class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
+    """What the estimators share: required parameters, data in several layouts, and the release."""
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"unit": True}
+    release_: Any
+    n_features_in_: int
+    space: Space | None = None
+    region: Region | None = None
+    metric: str | None
+    mechanism: str
+    budget: Budget | None
+    charge_clones: bool
+    _is_clone = False
+    _space: Space
+
+    def __sklearn_clone__(self) -> Self:
+        copy: Self = super().__sklearn_clone__()
+        copy._is_clone = True
+        return copy
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.non_deterministic = True  # a release takes no seed
+        tags.input_tags.three_d_array = True
+        return tags
+
+    def _more_tags(self) -> dict[str, Any]:  # the same, for scikit-learn 1.5
+        return {"non_deterministic": True, "X_types": ["2darray", "3darray"]}
+
+    def _require(self, *names: str) -> list[Any]:
+        """The values of required parameters.  scikit-learn constructs estimators without any, so ``fit`` checks for them."""
+        values = [getattr(self, name) for name in names]
+        missing = [name for name, value in zip(names, values, strict=True) if value is None]
+        if missing:
+            raise ValueError(
+                f"{type(self).__name__} needs {' and '.join(missing)}: give public knowledge, chosen before the data are seen "
+                "and never computed from them"
+            )
+        return values
+
+    def _known(self, shape: tuple[int, ...]) -> tuple[Region, float]:
+        """Return the region and ε; without a space it is of positive definite matrices, their size that of records."""
+        name = type(self).__name__
+        if self._is_clone and self.budget is not None and not self.charge_clones:
+            raise Refusal(
+                f"this {name} is a clone of one with a budget: cross-validation and searches fit many clones to the same "
+                "people, and each fit is charged. Give charge_clones=True to pay for every one, or leave out budget. Nothing "
+                "was spent"
+            )
+        if self.region is not None:
+            if not isinstance(self.region, Region):
+                raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
+            self._leave_out("space", "metric", "center", "radius")
+            return self.region, self._require("epsilon")[0]
+        center, radius, epsilon = self._require("center", "radius", "epsilon")
+        if self.space is not None:
+            self._leave_out("metric")
+            return Ball(self.space, center, radius), epsilon
+        metric = "riemann" if self.metric is None else self.metric
+        if metric not in (*METRICS, *METRICS.values()):
+            raise ValueError(f"{name}: no metric is called {metric!r}; there are {', '.join(METRICS)}")
+        if np.ndim(center) == 0:
+            center = center * np.eye(max(1, math.isqrt(math.prod(shape))))
+        return Ball(space_from(METRICS.get(metric, metric), {"size": len(center)}), center, radius), epsilon
+
+    def _leave_out(self, *names: str) -> None:
+        """Raise an error if one of these parameters is given."""
+        for name in names:
+            if getattr(self, name) is not None:
+                takes = "a region, or center and radius with a space or a metric"
+                raise ValueError(f"{type(self).__name__} takes {takes}: leave out {name}")
+
+    def _take(self, X: Any, unit: str | ArrayLike | None) -> tuple[Region, float, Array, str | ArrayLike]:
+        """Return the region, ε, the records and their unit, which a Dataset's labels may ask for."""
+        X, unit = take_unit(X, unit)
+        X = _array(X)
+        region, epsilon = self._known(X.shape[1:])
+        return region, epsilon, self._records(X, region.space, reset=True), unit
+
+    def _release(self, X: Any, unit: str | ArrayLike | None, **options: Any) -> Array:
+        region, epsilon, records, unit = self._take(X, unit)
+        options |= {"unit": unit, "budget": self.budget, "allow_useless": self.allow_useless}
+        self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
+        self._space = region.space
+        return np.asarray(self.release_.value)
+
+    def _records(self, X: Any, space: Space, *, reset: bool) -> Array:
+        """Records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
+
+        NaN is let through here: the space then names the row.
+        """
+        shape = space.present(space.origin()).shape
+        X = _array(X)
+        if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
+            X = np.stack([np.real(X), np.imag(X)], axis=-1)
+        given, width = np.shape(X), math.prod(shape)
+        usual = [(), shape, (width,)]  # scikit-learn reports empty and one-dimensional input below
+        if 0 not in given and given[1:] not in usual and (reset or len(given) != 2):  # else scikit-learn says it
+            layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
+            raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
+        if len(given) > 2:
+            X = np.reshape(X, (given[0], width))
+        flat = validate_data(self, X, reset=reset, dtype=np.float64, ensure_all_finite=False)
+        return np.asarray(flat.reshape(-1, *shape))
+
+
+class PrivateFrechetMean(_PrivateEstimator):
+    """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
+
+    Parameters
+    ----------
+    space, center, radius
+        The space of the records, and the public centre and radius of a ball in it.  Required, unless a region is given.
+        Without a space the records are positive definite matrices, and the centre may be a number c for c times the identity.
+    metric : {"riemann", "logeuclid", "logchol", "wasserstein"}
+        The metric of these matrices by pyRiemann's names, or by those of :class:`SPD`; the first unless given.
+    region : Ball, Ellipsoid, or what the makers of ellipsoids give
+        The public region, in place of all these.
+    epsilon : float
+        The privacy loss of each ``fit``.  Required.
+    mechanism : str
+        ``"auto"``, or the name of a mechanism.
+    invalid : {"raise", "center"}
+        What to do with a row that is not a point of the space: raise an error, or replace it by the public centre.
+    budget : Ledger, optional
+        Charged before the data are used.
+    charge_clones : bool
+        Let clones of an estimator that has a budget fit, and charge it, as cross-validation does: five folds charge five times.
+    allow_useless : bool
+        Release also if the noise is as large as what is known beforehand.
+
+    Attributes
+    ----------
+    mean_ : numpy.ndarray
+        The released value.
+    release_ : Release
+        Its record.
+    n_features_in_ : int
+        The length of a flattened record.
+
+    Examples
+    --------
+    >>> from sfumato import SPD
+    >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
+    >>> estimator = PrivateFrechetMean(space=SPD(size=2), center=np.eye(2), radius=1.5, epsilon=1.0).fit(matrices)
+    >>> estimator.mean_.shape, estimator.n_features_in_, round(estimator.release_.error(0.95), 2)
+    ((2, 2), 4, 0.19)
+    >>> from sfumato import Ellipsoid
+    >>> atlas = np.array([np.diag([1.0 + 0.05 * i, 1.0]) for i in range(20)])  # public
+    >>> fitted = PrivateFrechetMean(region=Ellipsoid.from_sample(SPD(size=2), atlas), epsilon=1.0).fit(matrices)
+    >>> fitted.release_.error(0.95) < estimator.release_.error(0.95)
+    True
+    """
+
+    mean_: Array
+    release_: Release
+
+    def __init__(
+        self,
+        *,
+        space: Space | None = None,
+        center: ArrayLike | None = None,
+        radius: float | None = None,
+        metric: str | None = None,
+        region: Region | None = None,
+        epsilon: float | None = None,
+        mechanism: str = "auto",
+        invalid: str = "raise",
+        budget: Budget | None = None,
+        charge_clones: bool = False,
+        allow_useless: bool = False,
+    ) -> None:
+        self.space = space
+        self.center = center
+        self.radius = radius
+        self.metric = metric
+        self.region = region
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.invalid = invalid
+        self.budget = budget
+        self.charge_clones = charge_clones
+        self.allow_useless = allow_useless
+
+    def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
+        """Release the mean of records; y is ignored.
+
+        Parameters
+        ----------
+        X : array_like, Epochs or list of Covariance
+            Records, (n, ...) in the layout of the space or flattened to (n, features); or MNE's epochs, by the covariance of
+            the data channels in each; or a list of MNE's covariances.
+        unit : str or array_like, optional
+            A label for each row, which says whom it belongs to: then the promise is for people.  Or what one row stands for,
+            in words; ``"one record"`` unless given.
+
+        Returns
+        -------
+        self
+        """
+        self.mean_ = self._release(X, unit, invalid=self.invalid)
+        return self
+
+
+class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
+    """Positive definite matrices as vectors, in the tangent space at a private mean M.
+
+    A replacement for pyRiemann's ``TangentSpace``: the vector of a matrix X is the upper triangle, row by row, of
+    log(M^(−1/2)·X·M^(−1/2)) with the entries off the diagonal times √2.  With another metric, it is the coordinates of log_M X
+    in an orthonormal basis, so that here too a vector is as long as X is far from M; pyRiemann's are other coordinates.
+
+    **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
+    one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
+
+    Parameters
+    ----------
+    center : array_like or float
+        The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
+    radius, metric, epsilon, mechanism, budget, charge_clones, allow_useless
+        As of :class:`PrivateFrechetMean`.
+
+    Attributes
+    ----------
+    reference_ : numpy.ndarray
+        The released reference M.
+    release_, n_features_in_
+        As of :class:`PrivateFrechetMean`.
+
+    Examples
+    --------
+    >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
+    >>> tangent = PrivateTangentSpace(center=1.0, radius=1.5, epsilon=1.0).fit(matrices)
+    >>> vectors = tangent.transform(matrices)
+    >>> vectors.shape, bool(np.allclose(tangent.inverse_transform(vectors), matrices))
+    ((100, 3), True)
+    """
+
+    reference_: Array
+    release_: Release
+
+    def __init__(
+        self,
+        *,
+        center: ArrayLike | None = None,
+        radius: float | None = None,
+        metric: str | None = None,
+        epsilon: float | None = None,
+        mechanism: str = "auto",
+        budget: Budget | None = None,
+        charge_clones: bool = False,
+        allow_useless: bool = False,
+    ) -> None:
+        self.center = center
+        self.radius = radius
+        self.metric = metric
+        self.epsilon = epsilon
+        self.mechanism = mechanism
+        self.budget = budget
+        self.charge_clones = charge_clones
+        self.allow_useless = allow_useless
+
+    def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
+        """Release the reference of matrices, (n, k, k) or flattened to (n, k·k), or of MNE's epochs or covariances.
+
+        ``unit`` is as of :meth:`PrivateFrechetMean.fit`; y is ignored.
+        """
+        self.reference_ = self._release(X, unit)
+        self._affine = self.metric is None or METRICS.get(self.metric, self.metric) == "spd"
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Map matrices, in any form that ``fit`` takes, to tangent vectors, (n, k(k+1)/2).  The result is not private."""
+        check_is_fitted(self)
+        space, at = self._space, self._reference
+        vectors = space.log(at, space.validate(self._records(X, space, reset=False)))
+        if not self._affine:
+            return space.coordinates(at, vectors)
+        white = _power(at, -0.5)
+        rows, columns, weights = self._triangle
+        return np.asarray((white @ vectors @ white)[:, rows, columns] * weights)
+
+    def inverse_transform(self, X: ArrayLike) -> Array:
+        """Map tangent vectors, (n, k(k+1)/2), back to matrices, (n, k, k)."""
+        check_is_fitted(self)
+        vectors, space, at = check_array(X, dtype=np.float64), self._space, self._reference
+        if vectors.shape[1] != space.dim:
+            raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
+        if not self._affine:
+            return space.present(space.exp(at, space.from_coordinates(at, vectors)))
+        rows, columns, weights = self._triangle
+        white = np.empty((len(vectors), *space.point_shape))
+        white[:, rows, columns] = white[:, columns, rows] = vectors / weights
+        color = _power(at, 0.5)
+        return space.present(space.exp(at, color @ white @ color))
+
+    @property
+    def _reference(self) -> Array:
+        """The reference as the space computes with it."""
+        return np.asarray(self._space.validate(self.reference_[None])[0])
+
+    @property
+    def _triangle(self) -> tuple[Any, Any, Array]:
+        """Rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
+        rows, columns = np.triu_indices(len(self.reference_))
+        return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._space.dim
+
+
+def _array(X: Any) -> Any:
+    """Return what has a shape: records as they are, or MNE's as matrices."""
+    X = from_mne(X)
+    return X if hasattr(X, "shape") else np.asarray(X)
+
+
+def _power(matrix: Array, exponent: float) -> Array:
+    """A power of a positive definite matrix, symmetric."""
+    eigenvalues, vectors = np.linalg.eigh(matrix)
+    return np.asarray((vectors * eigenvalues**exponent) @ vectors.T)
