@@ -18,7 +18,7 @@ from sfumato.findings import classes as classes_module
 from sfumato.findings.classes import ClassMeans, Design, helmert, private_median
 from sfumato.laws.sampling.discrete import exponential_choice
 from sfumato.regions import as_chart
-from sfumato.units import reduce_to_units
+from sfumato.regions.units import reduce_to_units
 
 SIZE = 8
 

@@ -14,7 +14,9 @@ import pytest
 import sfumato as sf
 from conftest import Placed, cloud, typical_radius
 from sfumato.files import Dataset
-from sfumato.units import number_units, reduce_to_units, repeated_labels
+from sfumato.files.people import repeated_labels
+from sfumato.records.units import number_units
+from sfumato.regions.units import reduce_to_units
 
 
 class Notebook:

@@ -327,7 +327,7 @@ def tell_source(data: Dataset, space: Space, value: Path | None, streamed: bool,
 
 def unit_of(data: Dataset, column: str | None, unit: str | None, head: bool) -> dict[str, Any]:
     """The unit in words, or the labels of a column and what they stand for."""
-    from ..units import RECORD, check_words, named_labels, repeated_labels
+    from ..files.people import RECORD, check_words, named_labels, repeated_labels
 
     if column is None:
         repeated = {**(named_labels(data.labels) if head else {}), **repeated_labels(data.labels)}

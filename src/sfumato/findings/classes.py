@@ -19,13 +19,14 @@ from ..mechanisms.plan import Budget, note_release
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
+from ..records.units import number_units
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ball import INSIDE
 from ..regions.ellipsoid import point_or_center, shorten
+from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
 from ..release.record import SpaceOf
 from ..spaces import space_from
-from ..units import number_units, reduce_to_units
 from .saved import Saved
 from .scalar import Named
 

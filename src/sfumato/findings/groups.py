@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import Refusal, printable
 from ..files import Dataset, as_data
 from ..files.labels import UNKNOWN, group_name
+from ..files.people import take_unit
 from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON
@@ -25,11 +26,12 @@ from ..mechanisms.inference import SHARE, InferencePlan, check_share
 from ..mechanisms.plan import Budget, Problem, note_release
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
+from ..records.units import number_units
 from ..regions import Ball, Ellipsoid, Region
+from ..regions.units import reduce_to_units
 from ..release import Release
 from ..release.population import chart_variance, released_coordinates
 from ..release.record import GROUPED
-from ..units import number_units, reduce_to_units, take_unit
 from .saved import Saved
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidPointError
 from ..files import Dataset, as_data
+from ..files.people import take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.inference import SHARE, InferencePlan, check_share
@@ -25,7 +26,6 @@ from ..release import Release
 from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from ..spaces import LINE
 from ..spaces.base import Space
-from ..units import take_unit
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,16 @@ from numpy.typing import ArrayLike
 
 from ..errors import Refusal
 from ..files import Dataset, as_data
+from ..files.people import take_unit
 from ..laws.calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
 from ..laws.privacy import PureDP
 from ..numerics.arrays import Array
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
+from ..records.units import number_units
 from ..regions import Ball, Region, check_invalid
+from ..regions.units import reduce_to_units
 from ..release.record import Release
 from ..spaces.base import Space
-from ..units import number_units, reduce_to_units, take_unit
 from .plan import Budget, Plan, Problem
 from .statistics import FRECHET_MEAN, Statistic
 

@@ -31,13 +31,13 @@ except ImportError:  # scikit-learn 1.5
 
 from ..adapters import from_mne
 from ..errors import Refusal
+from ..files.people import take_unit
 from ..mechanisms.choice import private_mean
 from ..mechanisms.plan import Budget
 from ..numerics.arrays import Array
 from ..regions import Ball, Region
 from ..release import Release
 from ..spaces import Space, space_from
-from ..units import take_unit
 
 if TYPE_CHECKING:
     from sklearn.utils import Tags

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from ..errors import printable
 from ..files import Dataset
 from ..files.missing import remarks
+from ..files.people import RECORD, repeated_labels
 from ..numerics.arrays import Points
 from ..regions import Ball, Ellipsoid, Region
 from ..regions.ball import INSIDE
@@ -17,7 +18,6 @@ from ..regions.ellipsoid import tangent_coordinates
 from ..regions.found import FoundBall
 from ..release import Release
 from ..spaces.base import Space
-from ..units import RECORD, repeated_labels
 
 NEARLY_ALL = 0.9  # share of records outside the ball that the curator should hear of loudly
 MARK = "For the curator only, not part of the release"

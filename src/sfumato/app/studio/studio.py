@@ -261,8 +261,8 @@ class Studio:
 
     def inspect(self, choices: Choices) -> dict[str, Any]:
         """What the file of the records holds: for the curator's eyes."""
+        from ...files.people import named_labels, repeated_labels
         from ...spaces.family import as_typed
-        from ...units import named_labels, repeated_labels
         from ...views.curator import inspection
         from ..cli import first_space, load
 

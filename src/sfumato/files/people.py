@@ -1,23 +1,17 @@
-"""Units of privacy: the records of one person become one point, so that the promise covers the person."""
+"""Columns that may say whose record it is, and the unit of privacy in words."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from .errors import InvalidPointError
-from .files import Dataset
-from .files.labels import people, spelled
-from .means.frechet import solve
-from .numerics.arrays import Array, Points, as_numbers
-from .records import Records
-from .regions import Ball, Region
-from .regions.ellipsoid import tangent_coordinates
+from .base import Dataset
+from .labels import spelled
 
 RECORD = "one record"
 LEVELS = 10  # a column of at least so many values,
@@ -27,57 +21,6 @@ WHOSE = frozenset((
     "respondent", "user", "student", "pupil", "child", "mother", "family", "household", "twin", "case", "who", "file", "id",
     "ids", "pid", "sid", "uid", "ptid", "rid", "specimen", "animal", "monkey", "mouse", "rat", "bird",
 ))  # fmt: skip
-
-
-def reduce_to_units(
-    region: Region, points: ArrayLike, unit_of: NDArray[np.intp], admit: Callable[[Array], Points] | None = None
-) -> Points:
-    """Return one canonical point for each unit, by its number: the mean of its records, in the region.
-
-    A unit's records are checked, clipped and averaged by themselves: its point depends on them alone, to the bit, however
-    many records other units have (proofs, Units).
-    """
-    admit = admit or region.admit
-    array = as_numbers(points)
-    order = np.argsort(unit_of, kind="stable")
-    groups = np.split(order, np.flatnonzero(np.diff(unit_of[order])) + 1) if len(order) else []
-    reduce, reasons, means = _mean_in_ball if isinstance(region, Ball) else _mean_in_chart, {}, []
-    for rows in groups:
-        try:
-            means.append(reduce(region, admit(array[rows])))
-        except InvalidPointError as error:
-            reasons.update({int(rows[i]): reason for i, reason in error.reasons.items()})
-    if reasons:
-        raise InvalidPointError(reasons)
-    if not groups:
-        return admit(array)
-    if isinstance(region, Ball):
-        return region.clip(region.space.present(np.stack(means)))
-    with np.errstate(all="ignore"):  # a mean without a point has no place in a chart and counts as its centre
-        return region.space.exp(region.center, region.space.from_coordinates(region.center, np.stack(means)))
-
-
-def _mean_in_ball(ball: Region, own: Points) -> Points:
-    """Return the Fréchet mean of one unit's clipped records."""
-    return own[0] if len(own) == 1 else solve(Records(ball.space, own)).point
-
-
-def _mean_in_chart(region: Region, own: Points) -> Array:
-    """Return the mean of one unit's logarithms at the public centre, in which those that do not exist count as 0."""
-    tangents = np.nan_to_num(tangent_coordinates(region.space, region.center, own), nan=0.0, posinf=0.0, neginf=0.0)
-    return np.asarray(np.sum(tangents / len(own), axis=0))
-
-
-def number_units(labels: ArrayLike, count: int) -> NDArray[np.intp]:
-    """Return the number, from 0, of the unit of each of so many records, in the order of their labels."""
-    names = people(labels)
-    if names.ndim != 1:
-        raise ValueError(
-            f"there are {count} records but an array of labels of shape {names.shape}: give one for each record"
-        )
-    if len(names) != count:
-        raise ValueError(f"there are {count} records but {len(names)} labels: give one for each record")
-    return np.asarray(np.unique(names, return_inverse=True)[1])
 
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
