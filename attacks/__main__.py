@@ -22,7 +22,7 @@ from typing import Any, cast
 
 from attacks.checks import ROWS, Case, Row, Settings, judged, kept
 from attacks.report import written
-from sfumato.release import write_atomically
+from sfumato.atomic import write_atomically
 
 Section = Callable[[Settings], list[Case]]
 

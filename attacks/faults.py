@@ -39,7 +39,7 @@ import sfumato as sf
 from attacks import Broken, broken, require
 from attacks.checks import Case, Found, Settings
 from sfumato.app import cli, demo
-from sfumato.release import write_atomically
+from sfumato.atomic import write_atomically
 from sfumato.studies.store import Row, Store
 from sfumato.views.outputs import write_outputs
 

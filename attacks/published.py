@@ -19,6 +19,7 @@ from scipy.special import ndtr
 from attacks import broken
 from attacks.checks import Case, Found, Row, Settings, by_verdict, kept
 from attacks.walks import suspicious
+from sfumato.atomic import write_atomically
 from sfumato.audit import Pair, audit, neighbours
 from sfumato.audit.blackbox import Draw, sampler
 from sfumato.audit.features import facing
@@ -28,7 +29,6 @@ from sfumato.mechanisms import ManifoldLaplace
 from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions import Ball
-from sfumato.release import write_atomically
 from sfumato.spaces import GLOBE
 
 N = 10

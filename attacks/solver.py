@@ -196,7 +196,7 @@ def attacked(
     one = mechanism()
     with ExitStack() as stack:
         stack.enter_context(
-            patch("sfumato.means.frechet.STEADY", 1)
+            patch("sfumato.regions.mean.STEADY", 1)
         )  # the steps of a release, but none that only hide the time
         for module in (rays, spd, sphere) if compiled else ():
             stack.enter_context(patch.object(module, "MANY", 1))

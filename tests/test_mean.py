@@ -8,8 +8,9 @@ from sfumato.laws.bounds import bounds_of, register
 from sfumato.laws.bounds.projective import ProjectiveSpace
 from sfumato.laws.calibration.mean import mean_bounds
 from sfumato.means import frechet
-from sfumato.means.frechet import mean_in_ball
 from sfumato.records import Records
+from sfumato.regions import mean
+from sfumato.regions.mean import mean_in_ball
 
 POSITIVE = [sf.Sphere(2), sf.Sphere(3, 2.5), sf.Sphere(9), sf.PlanarShapes(3), sf.PlanarShapes(4), sf.PlanarShapes(7)]
 HADAMARD = [sf.SPD(1), sf.SPD(2), sf.SPD(3), sf.Euclidean(2)]
@@ -132,7 +133,7 @@ def test_steps_that_are_certain_find_it_alone_within_their_public_number(space, 
         quick = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
         with monkeypatch.context() as patch:
             astray = frechet.Solution(quick.point, np.nan, 0, 0.0, quick.moments)
-            patch.setattr(frechet, "solve", lambda *_, astray=astray, **__: astray)
+            patch.setattr(mean, "solve", lambda *_, astray=astray, **__: astray)
             slow = mean_in_ball(ball, Records(space, points), bounds, bounds.tolerance)
         assert slow.gradient_norm <= bounds.tolerance
         assert slow.iterations < bounds.passes

@@ -8,8 +8,7 @@ import os
 import pytest
 
 from sfumato import atomic
-from sfumato.atomic import check_writable
-from sfumato.release import write_atomically
+from sfumato.atomic import check_writable, write_atomically
 
 
 @pytest.mark.parametrize("overwrite", [True, False])

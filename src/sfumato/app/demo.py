@@ -16,8 +16,8 @@ from pathlib import Path
 import numpy as np
 
 from .. import Ellipsoid, Release, private_mean
+from ..atomic import write_atomically
 from ..numerics.arrays import Array
-from ..release import write_atomically
 from ..spaces import space_from
 
 REFERENCE_ROW = 43

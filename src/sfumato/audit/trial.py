@@ -7,11 +7,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from ..atomic import write_atomically
 from ..laws.bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
-from ..release import write_atomically
 from .blackbox import Draw, admitted, audit, releases
 from .broken import broken_variants
 from .exact import MOST, center_loss, chart_loss, exact_loss

@@ -59,13 +59,11 @@ def read_head(batch: Any, space: Wanted) -> tuple[Found, list[str]]:
 
 def read_first(path: Path, space: Wanted = None) -> Dataset:
     """Return the first records of a Parquet file, to learn from them what the file holds."""
-    from ..records.sources import table_head
-
     parquet = package("pyarrow.parquet", "reading Parquet")
     try:
         with damaged("the Parquet file is damaged or cut"):
             with parquet.ParquetFile(path) as file:
-                head = table_head(file, 1000)
+                head = next((batch for batch in file.iter_batches(batch_size=1000) if batch.num_rows), None)
             if head is None:
                 raise FileError("holds no records")
             return read_head(head, space)[0].dataset("Parquet", path)

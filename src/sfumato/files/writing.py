@@ -10,8 +10,8 @@ from typing import get_args
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ..atomic import write_atomically
 from ..numerics.arrays import Array, as_numbers
-from ..release import write_atomically
 from ..spaces.base import Kind
 
 

@@ -10,16 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..files import as_data
-from ..laws.bounds import bounds_of
-from ..laws.calibration.mean import MeanBounds
 from ..numerics.arrays import Array, Points, uniform_weights
 from ..records import MEMORY, Progress, Records, is_lazy, one_thread, stream
-from ..regions.ball import Ball
 from ..spaces.base import Moments, Space
 
 MAX_ITERATIONS = 500
 ENOUGH = 1e-8  # times the spread: warn if the final gradient is larger
-STEADY, CHEAP = 10, 1 << 16  # a release makes at least STEADY passes over data of at most CHEAP numbers
 
 
 class ConvergenceWarning(UserWarning):
@@ -164,7 +160,7 @@ def solve(records: Records, start: Points | None = None, tolerance: float | None
     Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, with what past
     steps told of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as accurately as
     the next step needs.  Every loop ends after a fixed number of passes, and not before ``least`` of them: steps of length zero
-    follow the answer, which cost the same.  Where privacy depends on the answer use :func:`mean_in_ball`.
+    follow the answer, which cost the same.  Where privacy depends on the answer use ``mean_in_ball``.
     """
     with one_thread():
         return _solve(records, start, tolerance, least)
@@ -233,48 +229,3 @@ def _step(space: Space, x: Points, here: Moments, past: list[tuple[Array, Array]
     share = np.linalg.lstsq(drops, gradient, rcond=1e-8)[0]
     rest = replace(here, logs=space.from_coordinates(x, gradient - drops @ share))
     return np.asarray(space.newton(x, rest) + space.from_coordinates(x, moves @ share))
-
-
-def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
-    """The Fréchet mean of clipped records: a point of the ball where the gradient is at most ``tolerance``, which is at least
-    that of the bounds.  In the ball only points near the mean have so small a gradient (proofs, Result 2b).
-
-    A quick search comes first.  Its answer counts only if it lies in the ball with such a gradient; otherwise steps that are
-    proven to lead to the mean are taken.  If even these fail, which only rounding beyond the stated bounds could cause, the
-    answer is the point with the smallest gradient among them.  A least number of passes is always made, so that the running
-    time does not reveal that records coincide.
-    """
-    space = ball.space
-    least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
-    try:
-        quick = solve(records, tolerance=tolerance, least=least)
-        inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
-        found = quick if inside and quick.gradient_norm <= tolerance else None
-    except (ArithmeticError, np.linalg.LinAlgError):  # the quick search may leave the ball
-        found = None
-    if found is None:
-        found = _certain(ball, records, bounds, tolerance)
-    return found
-
-
-def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
-    """Karcher steps from the centre, each as long as possible without leaving the ball."""
-    space, x = ball.space, ball.center
-    first = 1.0 if bounds_of(space).curvature[1] > 0 else bounds.step
-    best: Solution | None = None
-    with one_thread():
-        for iteration in range(bounds.passes):
-            here = records.moments(x, tolerance / 10)
-            norm = float(space.norm(x, here.logs)) + here.error
-            if best is None or norm < best.gradient_norm:
-                best = Solution(x, norm, iteration, tolerance, here)
-            if norm <= tolerance:
-                break
-            step = first
-            candidate = space.exp(x, step * here.logs)
-            while step > bounds.step and not space.distance(ball.center, candidate) <= ball.radius:
-                step = max(bounds.step, step / 2)
-                candidate = space.exp(x, step * here.logs)
-            x = candidate
-    assert best is not None
-    return best

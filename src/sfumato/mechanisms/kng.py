@@ -24,10 +24,10 @@ from ..laws.calibration.rounding import gradient_error
 from ..laws.calibration.scale import Scale, kng_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target, coarse
-from ..means.frechet import mean_in_ball
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions.ball import Ball
+from ..regions.mean import mean_in_ball
 from ..spaces.base import Moments, Space
 from .manifold import ManifoldMechanism, ManifoldPlan
 from .statistics import FRECHET_MEAN, Objective, Statistic

@@ -13,9 +13,9 @@ from ..laws.calibration.rounding import stretch_at_cut_locus
 from ..laws.calibration.scale import Scale, laplace_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target
-from ..means.frechet import mean_in_ball
 from ..numerics.arrays import Points
 from ..records import Records
+from ..regions.mean import mean_in_ball
 from .manifold import ManifoldMechanism, ManifoldPlan
 
 

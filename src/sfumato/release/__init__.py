@@ -1,6 +1,5 @@
 """What leaves the curator's room, and what it costs: records, the ledger, and the session that writes both."""
 
-from ..atomic import write_atomically
 from .record import FORMAT, Guarantee, Release
 
-__all__ = ["FORMAT", "Guarantee", "Release", "write_atomically"]
+__all__ = ["FORMAT", "Guarantee", "Release"]

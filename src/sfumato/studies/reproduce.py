@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from .. import __version__
+from ..atomic import write_atomically
 from ..numerics.arrays import Array
-from ..release import write_atomically
 from . import callosa, rates
 from .curves import spd_curves, sphere_curves
 from .findings import Findings

@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from ..atomic import write_atomically
 from ..numerics.arrays import Array
-from ..release import write_atomically
 
 
 @dataclass(frozen=True)

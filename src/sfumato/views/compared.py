@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ..atomic import write_atomically
 from ..errors import printable
-from ..release import write_atomically
 from . import view_of
 from .base import Links
 from .page import Block, Grid, Paragraph, Picture, Points, Section, to_html, to_markdown

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..release import Release, write_atomically
+from ..atomic import write_atomically
+from ..release import Release
 from . import view_of
 from .base import Links, error_or_none, public_ball
 from .figures import balanced, name_of

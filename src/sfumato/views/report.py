@@ -12,8 +12,9 @@ from pathlib import Path
 
 import numpy as np
 
+from ..atomic import write_atomically
 from ..laws.bounds import bounds_of
-from ..release import FORMAT, Release, write_atomically
+from ..release import FORMAT, Release
 from ..release.scalars import scalar_of
 from . import view_of
 from .base import Links

@@ -5,13 +5,27 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
+from typing import Protocol
 
 import numpy as np
 
 from ...errors import PrecisionError, Refusal
-from ...regions.ball import Ball
+from ...numerics.arrays import Points
+from ...spaces.base import Space
 from ..bounds import bounds_of
 from .rounding import gradient_error
+
+
+class PublicBall(Protocol):
+    """What calibration needs to know of a ball."""
+
+    @property
+    def space(self) -> Space: ...
+    @property
+    def center(self) -> Points: ...
+    @property
+    def radius(self) -> float: ...
+    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True)
@@ -38,13 +52,13 @@ class MeanBounds:
 
 
 @lru_cache(maxsize=64)
-def mean_bounds(ball: Ball, n: int) -> MeanBounds:
+def mean_bounds(ball: PublicBall, n: int) -> MeanBounds:
     """With curvature between 0 and κ, q = √κ and r < π/(2q): step cos(qr), λ = ½·cos(qr), near = ½·cot(qr)/q, and at most
     (qr)²/2 / ((step − step²/2)·(q·near)²) steps until ‖∇F‖ ≤ near, then log(near/tolerance)/(step·λ).  With no positive
     curvature: step 1/Λ with Λ ≥ Hess F within 3r of the records, λ = 1, and Λ·log(Λ²r²/tolerance²) steps at most.  Rounding at
     most doubles their number.
 
-    >>> from sfumato import Sphere
+    >>> from sfumato import Ball, Sphere
     >>> bounds = mean_bounds(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=1.0), n=100)
     >>> round(bounds.step, 3), round(bounds.hessian, 3), bounds.passes < 2000, bounds.distance < 1e-10
     (0.54, 0.27, True, True)

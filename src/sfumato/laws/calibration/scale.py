@@ -9,11 +9,10 @@ import numpy as np
 
 from ...errors import PrecisionError, Refusal
 from ...errors import RadiusError as RadiusError
-from ...regions.ball import Ball
 from ...spaces.base import Space
 from ..bounds import bounds_of
 from .certificate import certify
-from .mean import mean_bounds
+from .mean import PublicBall, mean_bounds
 
 Calibration = Literal["certified", "tight", "theorem", "as run"]
 WIDEST = 0.95  # of the radius below which means are unique: so close to it the steps that surely find one are too many
@@ -92,7 +91,7 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
     return Scale(tight, "2·A(r,r)/(n·ε) (theorem 1 with result 1)", {"A": A, "R": r}, r)
 
 
-def laplace_scale(ball: Ball, n: int, epsilon: float, calibration: Calibration, name: str = "Laplace") -> Scale:
+def laplace_scale(ball: PublicBall, n: int, epsilon: float, calibration: Calibration, name: str = "Laplace") -> Scale:
     """σ of the manifold Laplace, or another law of its kind, centred at the Fréchet mean.
 
     "theorem" and "as run" are the paper's Remark 1, the others Result 2.  Twice the distance of a computed mean from the mean
