@@ -645,7 +645,6 @@ def inspect(
 
     Example: sfumato inspect wings.tps --center reference.tps --radius 0.15
     """
-    from ..regions import Ball
     from ..views.check import against
     from ..views.curator import MARK, inspection, inspection_in_words
 
@@ -657,7 +656,7 @@ def inspect(
     if known != Known():
         known.complete()
         region = region_beside(known, data, manifold, [file], kind, sizes, **choice)
-        lines = against(region if isinstance(region, Ball) else region.settle(max(2, len(data)), 1.0), data)
+        lines = against(region.settle(max(2, len(data)), 1.0), data)
     if as_json:
         show_json(facts | ({"beside_the_region": lines} if lines else {}))
     else:

@@ -220,7 +220,7 @@ def private_class_means(
             f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"
         ) from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
-    shape = as_chart(region if isinstance(region, Ball) else region.settle(count, DIRECTIONS * privacy.epsilon))
+    shape = as_chart(region.settle(count, DIRECTIONS * privacy.epsilon))
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     paid = None

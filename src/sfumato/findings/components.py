@@ -305,7 +305,7 @@ def private_components(
         raise ValueError(f"the number of components must be a whole number of at least 1, not {components!r}")
     region = _about(mean)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
-    whole = as_chart(region if isinstance(region, Ball) else region.settle(records.n, privacy.epsilon))
+    whole = as_chart(region.settle(records.n, privacy.epsilon))
     fixed = isinstance(region, Ball)
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)
     paid = None

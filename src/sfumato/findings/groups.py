@@ -318,7 +318,7 @@ def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
 
 def one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
     """The region as all groups use it: settled for the smallest of them."""
-    return region if isinstance(region, Ball) else region.settle(n, epsilon)
+    return region.settle(n, epsilon)
 
 
 def plan_group(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:

@@ -34,7 +34,6 @@ from ..release.record import (
     SpaceOf,
 )
 from ..spaces.base import Space
-from ..spaces.family import as_typed
 from .statistics import FRECHET_MEAN, Statistic
 
 PREDICTED = 0.95  # the probability at which a record states its error
@@ -263,7 +262,7 @@ class Plan(ABC):
         more = next((x for x in (_two_digits(n * f) for f in steps) if helps(x, epsilon)), None)
         ways = [*([f"an epsilon of {larger}"] if larger else []), *([f"{more} records"] if more else [])]
         for words, space, then in smaller_questions(self.problem.region, lambda region: error(region, n, epsilon)):
-            ways.append(f"{words} ({as_typed(space)}, with an error up to {then:.3g})")
+            ways.append(f"{words} ({space.typed}, with an error up to {then:.3g})")
         raise Refusal(
             f"this release would be useless: its error would be up to {self.likely_error:.3g} (with a probability of 95%), and "
             f"{radius:.3g}, the size of the public region, is known beforehand. What helps: "

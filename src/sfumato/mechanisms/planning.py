@@ -12,7 +12,6 @@ from ..errors import Refusal
 from ..laws.privacy import PureDP
 from ..regions import Ball, Region
 from ..regions.look import SHARE
-from ..spaces.family import as_typed
 from .choice import Forecast, forecast, plans
 from .plan import Problem, smaller_questions
 from .tangent import TangentKNorm, TangentPlan
@@ -120,7 +119,7 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
         space, records, error = found.get(words, (spaces[0], None, None))
         if error is None:
             records = needed_n(Ball(space, space.present(space.origin()), region.radius), epsilon, check=check)
-        rows.append({"question": words, "space": as_typed(space), "n": records, "error_95": error})
+        rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
     for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
         rows += [{"question": words, "space": None, "n": n, "error_95": None} for words in more]

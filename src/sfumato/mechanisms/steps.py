@@ -33,7 +33,7 @@ class StepsPlan(ComposedPlan):
     def of(cls, problem: Problem) -> StepsPlan:
         """The plans of both steps; the second's centre is not known yet."""
         region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
-        settled = region if isinstance(region, Ball) else region.settle(n, (1 - FIRST) * epsilon)
+        settled = region.settle(n, (1 - FIRST) * epsilon)
         first, second = (TangentKNorm(settled, share * epsilon).plan(n) for share in (FIRST, 1 - FIRST))
         assert isinstance(first, TangentPlan)
         assert isinstance(second, TangentPlan)

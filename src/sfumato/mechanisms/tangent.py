@@ -64,7 +64,7 @@ class TangentKNorm(Mechanism):
     def at(self, n: int) -> Plan:
         """With the axes settled for so many records."""
         check_records(n)
-        settled = self.region if isinstance(self.region, Ball) else self.region.settle(n, self.privacy.epsilon)
+        settled = self.region.settle(n, self.privacy.epsilon)
         return super().at(n) if settled is self.region else replace(self, region=settled).at(n)
 
     def noise(self, n: int, epsilon: float) -> Scale:

@@ -123,6 +123,10 @@ class Ball:
         vectors[lost] = 0.0
         return self.space.exp(self.center, vectors)
 
+    def settle(self, n: int, epsilon: float) -> Ball:
+        """Return itself: a ball is the same for any number of records and any ε (a sketch's axes depend on both)."""
+        return self
+
     def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
         """Records as mechanisms take them: clipped."""
         return self.clip(points, invalid)

@@ -66,16 +66,6 @@ class Family:
             raise ValueError(words) from None
 
 
-def as_typed(space: Space) -> str:
-    """What a person would type for a space.
-
-    >>> from .spd import SPD
-    >>> as_typed(SPD(size=3))
-    'spd(size=3)'
-    """
-    return f"{space.name}({', '.join(f'{name}={value}' for name, value in space.parameters().items())})"
-
-
 def in_words(kind: type[Space]) -> tuple[str, str]:
     """What may be typed for a kind of space, with its arguments, and what it is.
 

@@ -248,9 +248,8 @@ def _text(value: Any) -> str:
 
 
 def _typed(space: Space) -> str:
-    from ...spaces.family import as_typed
 
-    return as_typed(space)
+    return space.typed
 
 
 # -- words ----------------------------------------------------------------------------------------------------------------

@@ -87,7 +87,6 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     >>> found["space"], found["radius"], found["dim"]
     ('sphere(dim=2, curvature=1.0)', 0.4, 2)
     """
-    from ...spaces.family import as_typed
 
     space, center, rng = region.space, region.center, np.random.default_rng(0)
     view = VIEWS.get(space.name) or View()
@@ -108,7 +107,7 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     told = (" (grey)", " (thin)") if drawn["as"] == "points" else ("", "")
     return {
         **drawn,
-        "space": as_typed(space),
+        "space": space.typed,
         "radius": region.radius,
         "dim": space.dim,
         "landmarks": space.kind == "landmarks",

@@ -262,7 +262,6 @@ class Studio:
     def inspect(self, choices: Choices) -> dict[str, Any]:
         """What the file of the records holds: for the curator's eyes."""
         from ...files.people import named_labels, repeated_labels
-        from ...spaces.family import as_typed
         from ...views.curator import inspection
         from ..cli import first_space, load
 
@@ -282,7 +281,7 @@ class Studio:
             **facts,
             "bad": [f"{data.where(row)}: {reason}" for row, reason in facts["bad"].items()],
             "contents": data.contents if data.degrees is None else f"{len(data)} places or directions, in degrees",
-            "space": as_typed(space),
+            "space": space.typed,
             "may_be": [kind.name for kind in kinds] if not choices.space and len(kinds) > 1 else [],
             "columns": list(data.labels),
             "repeats": {**(named_labels(labels) if parts else {}), **repeated_labels(labels)},
@@ -361,14 +360,13 @@ class Studio:
         from ...files.labels import groups_of
         from ...mechanisms.inference import SHARE
         from ...records.parts import open_parts
-        from ...spaces.family import as_typed
         from ...views.curator import MARK, of_clipping, region_used
         from ..cli import load, region_beside, rows_named, unit_of
 
         c, file, job.stage = job.choices, _file(job.choices), "reading the records"
         parts = bool(_in_parts(c))
         data, space, kind = load([file], c.space, {}, head=parts, **c.reading)
-        if c.read_as and c.read_as != as_typed(space):
+        if c.read_as and c.read_as != space.typed:
             raise ValueError(
                 f"{file}: has changed since you looked into it: look again, and at the blur. Nothing was spent"
             )
