@@ -81,7 +81,7 @@ def test_import_is_light():
 
 
 PACKAGE = Path(sf.__file__).parent
-MAY_KNOW_SPACES = ("spaces/", "laws/bounds/", "views/", "adapters.py")
+MAY_KNOW_SPACES = ("spaces/", "laws/bounds/", "views/", "adapters/")
 
 
 def switches(source):

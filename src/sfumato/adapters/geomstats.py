@@ -1,25 +1,22 @@
-"""Adapters for geomstats, MNE and OpenDP.  None of these packages is needed to import this module."""
+"""Spaces of geomstats, which is not needed to import this module."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from fractions import Fraction
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .numerics.arrays import Array, Points
-from .spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
-from .spaces.base import not_finite
-from .spaces.chart import one_by_one, same_start
+from ..numerics.arrays import Array, Points
+from ..spaces import SPD, Euclidean, PlanarShapes, Space, Sphere
+from ..spaces.base import not_finite
+from ..spaces.chart import one_by_one, same_start
 
 if TYPE_CHECKING:
-    from opendp.mod import Measurement
-
-    from .mechanisms import Mechanism
+    pass
 
 # by the names of the class and of its metric, because another metric has another mean
 _TWINS: dict[tuple[str, str], Callable[[Any], Space]] = {
@@ -189,102 +186,3 @@ def _public_point(manifold: Any) -> Points:
     if np.iscomplexobj(point):
         raise ValueError("its points are complex numbers")
     return point.astype(np.float64).reshape(manifold.shape)
-
-
-def from_mne(data: Any) -> Any:
-    """Return MNE's epochs, or a list of epochs or of MNE's covariances, as matrices, (n, k, k); all else as it is.
-
-    Of epochs these are the covariances of the data channels that are not marked as bad, each about its mean and divided by the
-    number of samples, as pyRiemann's ``Covariances("scm")``.  Units are MNE's: V² for EEG.
-    """
-    parts = data if isinstance(data, list | tuple) else [data]
-    if not parts or not all(hasattr(part, "ch_names") for part in parts):
-        return data
-    if len({tuple(part.ch_names) for part in parts}) > 1:
-        raise ValueError("the channels of the recordings differ: pick the same ones, in the same order, for all")
-    return np.concatenate([_covariances(part) for part in parts])
-
-
-def _covariances(part: Any) -> Array:
-    """Return the matrix of a covariance of MNE, or those of its epochs, (n, k, k)."""
-    if not hasattr(part, "get_data"):
-        return np.asarray(np.diag(part.data) if part["diag"] else part.data)[None]
-    signals = part.get_data(picks="data")
-    if signals.ndim != 3:
-        raise ValueError(f"{type(part).__name__} of MNE has no epochs: cut the recording first, with mne.Epochs")
-    centred = signals - signals.mean(axis=2, keepdims=True)
-    return np.asarray(centred @ centred.transpose(0, 2, 1) / signals.shape[2])
-
-
-def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
-    """The mechanism as an OpenDP measurement, to be composed and accounted for there.
-
-    The measurement takes an array of records and returns the released value.  Its input metric is OpenDP's Hamming distance:
-    the number of rows in which two data sets of the same size differ.  It is not the change-one distance, which also ignores
-    the order of rows, because floating-point sums depend slightly on the order.  The output measure is max-divergence:
-    d_in rows cost d_in·ε (group privacy).  It has no place for the small δ of a release (``numerical_delta``).
-
-    Parameters
-    ----------
-    mechanism : Mechanism
-        A mechanism such as :class:`~sfumato.KNG`.
-    size : int, optional
-        The public number of records.  Data sets of another size are then outside the domain.  Without it, nothing is
-        promised about data sets of different sizes.
-
-    Returns
-    -------
-    opendp.mod.Measurement
-        The measurement.
-
-    Raises
-    ------
-    ImportError
-        If OpenDP is not installed.
-    ValueError
-        If the mechanism's calibration is ``"as run"``, which is not proven.
-
-    Notes
-    -----
-    OpenDP cannot check measurements that it did not make, so you have to declare that you trust this one, as below.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import opendp.prelude as dp
-    >>> from sfumato import KNG, SPD, Ball
-    >>> dp.enable_features("contrib", "honest-but-curious")
-    >>> measurement = as_opendp(KNG(Ball(SPD(size=2), center=np.eye(2), radius=1.5), epsilon=0.5))
-    >>> measurement(np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])).shape
-    (2, 2)
-    >>> measurement.map(1), measurement.map(3)
-    (0.5, 1.5)
-    """
-    try:
-        import opendp.prelude as dp
-    except ImportError:
-        raise ImportError("as_opendp needs the package opendp: pip install opendp") from None
-    if mechanism.calibration == "as run":
-        raise ValueError("as_opendp: the privacy of calibration='as run' is not proven, so it has no privacy map")
-    space, epsilon = mechanism.space, float(mechanism.epsilon)
-
-    def is_member(points: ArrayLike) -> bool:
-        try:
-            canonical, reasons = space.diagnose(points)
-        except (TypeError, ValueError):
-            return False
-        return not reasons and len(canonical) > 0 and size in (None, len(canonical))
-
-    def release(points: ArrayLike) -> Array:
-        n = len(np.asarray(points))
-        if size not in (None, n):
-            raise ValueError(f"as_opendp: there are {n} records, but the public size is {size}")
-        return mechanism.release(points).value
-
-    def privacy_map(rows: int) -> float:
-        """rows·ε, rounded up."""
-        product = rows * epsilon
-        return product if Fraction(product) >= rows * Fraction(epsilon) else math.nextafter(product, math.inf)
-
-    domain = dp.user_domain(f"{'n' if size is None else size} records of {space}", is_member)
-    return dp.m.make_user_measurement(domain, dp.hamming_distance(), dp.max_divergence(), release, privacy_map)
