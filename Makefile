@@ -72,8 +72,8 @@ bench: $(VENV)/installed
 audit: $(VENV)/installed
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable '.[fuzz]' \
 	  || echo "atheris cannot be installed here: the random engine goes on alone"
-	$(BIN)/python -m attacks --out audit-report --report docs/audit/REPORT.md
-	$(BIN)/python -m attacks.published --rows audit-report --out docs/audit
+	$(BIN)/python -m attacks
+	$(BIN)/python -m attacks.published
 
 # a small part of every attack, into audit-quick
 audit-quick: $(VENV)/installed

@@ -104,7 +104,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
         description="Attack the package, go on where an earlier run was stopped, and write a report.",
     )
     add = parser.add_argument
-    add("--out", type=Path, default=Path("audit-report"), help="folder for rows and pictures (default: audit-report)")
+    add("--out", type=Path, default=Path("docs/audit"), help="folder for rows and pictures (default: docs/audit)")
     add("--report", type=Path, help="where the report goes (default: REPORT.md in that folder)")
     add("--only", default=",".join(SECTIONS), help=f"sections, by commas (default: {','.join(SECTIONS)})")
     add("--cases", default="", help="only cases whose name has this pattern")
@@ -127,7 +127,7 @@ def main(arguments: Iterable[str] | None = None) -> int:
     print(f"{len(every)} cases, {len(set(every) & set(done))} of them done before; {len(todo)} to run.", flush=True)
 
     def note() -> None:
-        write_atomically(path, written([done[one] for one in every if one in done], list(every), settings))
+        write_atomically(path, written([done[one] for one in every if one in done], list(every), settings, code))
 
     note()
     for row in ran(todo, options.jobs):

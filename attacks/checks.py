@@ -20,7 +20,7 @@ class Settings:
 
     quick: bool = False
     seed: int = 0
-    out: Path = Path("audit-report")
+    out: Path = Path("docs/audit")
 
 
 @dataclass(frozen=True)

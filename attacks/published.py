@@ -286,7 +286,7 @@ def picture(rows: dict[str, Row]) -> bytes:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m attacks.published", description="The page, from rows of an audit.")
     parser.add_argument(
-        "--rows", type=Path, default=Path("audit-report"), help="folder of the audit (default: audit-report)"
+        "--rows", type=Path, default=Path("docs/audit"), help="folder of the audit (default: docs/audit)"
     )
     parser.add_argument("--out", type=Path, default=Path("docs/audit"), help="folder of the page (default: docs/audit)")
     options = parser.parse_args()

@@ -14,8 +14,9 @@ from attacks.checks import Row, Settings
 PACKAGES = ("sfumato", "numpy", "scipy", "numba", "randomgen", "pyarrow", "h5py", "rdata", "matplotlib", "atheris")
 
 
-def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: Settings) -> str:
-    """The report of the rows so far; ``expected`` names the section and the case of all that there should be."""
+def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: Settings, code: str) -> str:
+    """Return the report of the rows so far; ``expected`` names the section and the case of all that there should be, ``code``
+    the code as it is."""
     sections = list(dict.fromkeys(section for section, _ in expected))
     missing = Counter(section for section, _ in expected)
     missing.subtract(row.section for row in rows)
@@ -29,7 +30,8 @@ def written(rows: Sequence[Row], expected: Sequence[tuple[str, str]], settings: 
         "# Audit",
         "",
         f"**{f'Not complete: {to_come} to come' if to_come else 'Complete'}.** {len(rows)} of {len(expected)} cases, "
-        f"{_failed(rows)} failed; {sum(row.seconds for row in rows) / 60:.0f} minutes of a processor"
+        f"{_failed(rows)} failed; {commits[code]} of them by the code as it is, `{code}`; "
+        f"{sum(row.seconds for row in rows) / 60:.0f} minutes of a processor"
         + (f", {' to '.join(dict.fromkeys([days[0], days[-1]]))}." if days else "."),
         "",
         f"Seed {settings.seed}, {'quick' if settings.quick else 'full strength'}. Code: "
