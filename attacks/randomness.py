@@ -120,7 +120,7 @@ def apart(draw: Callable[[], bytes], processes: int, threads: int) -> Found:
 
 def with_generator(make: Callable[[], np.random.Generator], attack: Callable[[], Found]) -> Found:
     """The same attack on releases that draw from another generator."""
-    with patch("sfumato.mechanisms.plan.secure_generator", make):
+    with patch("sfumato.mechanisms.paying.secure_generator", make):
         return attack()
 
 

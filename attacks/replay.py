@@ -30,7 +30,7 @@ from attacks import Broken, require
 from attacks.arenas import SPACES, ball_on
 from attacks.checks import Case, Found, Settings, seed_of
 from sfumato.findings import classes
-from sfumato.mechanisms import composed, find, inference, plan
+from sfumato.mechanisms import find, inference, paying
 from sfumato.mechanisms.find import Finder
 from sfumato.mechanisms.inference import InferencePlan
 from sfumato.mechanisms.look import LookPlan
@@ -266,7 +266,7 @@ def primitives(tape: Tape) -> list[tuple[Any, str, Any]]:
         (inference, "discrete_laplace", lambda scale, _: Noise(tape, scale)),
         (find, "discrete_laplace", lambda scale, _: Hidden(tape, scale)),
         (classes, "exponential_choice", lambda losses, _most, rate, _: tape.take(Pick(tuple(losses), rate))),
-        *((module, "secure_generator", NoGenerator) for module in (plan, composed, find, classes)),
+        (paying, "secure_generator", NoGenerator),
     ]
 
 

@@ -710,7 +710,7 @@ def test_the_released_value_is_shown(sfumato, wings):
             "nothing was released, but epsilon 1 is charged to study.ledger",
             "1 of 2",
         ),
-        ("sfumato.mechanisms.plan:secure_generator", "nothing was released, but epsilon 1 is charged", "1 of 2"),
+        ("sfumato.mechanisms.paying:secure_generator", "nothing was released, but epsilon 1 is charged", "1 of 2"),
         (
             "sfumato.release.ledger:Ledger.complete",
             "the release is made and is in m.json: do not release again",

@@ -272,7 +272,7 @@ def test_bad_records_cost_nothing():
 
 def test_nothing_is_drawn_when_the_budget_refuses(monkeypatch):
     ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: pytest.fail("drew without a budget"))
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: pytest.fail("drew without a budget"))
     with pytest.raises(ValueError, match="the budget is spent"):
         sf.private_mean([[0.1]] * 50, ball, 0.5, budget=Notebook(refuse=True))
 

@@ -153,7 +153,7 @@ def test_no_release_uses_a_generator_of_numpy(monkeypatch):
         seeded = randomness.without_numpy_random()
         with seeded, pytest.raises(Broken):
             (getattr(np.random, careless.__name__) if hasattr(np.random, careless.__name__) else careless)()
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: np.random.default_rng(1))
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: np.random.default_rng(1))
     with pytest.raises(Broken, match="a generator of NumPy was used"):
         randomness.forbidden()
 
@@ -164,7 +164,7 @@ def test_processes_and_threads_never_share_a_stream(monkeypatch):
         found = randomness.streams(draw, processes=3, threads=3)
         assert len(found) == len(set(found)) == 1 + 3 * 4
     shared = np.random.default_rng(1)  # what a generator kept from one release to the next would do
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: shared)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: shared)
     found = randomness.streams(randomness.released, processes=3, threads=1)
     assert len(set(found)) < len(found)
 

@@ -8,7 +8,7 @@ import pytest
 from attacks import Broken
 from attacks.replay import CONTROLS, TRIES, Above, Pick, Place, Stop, Tape, Whole, primitives, replaced, worst
 from sfumato.laws.sampling.discrete import discrete_laplace, exponential_choice
-from sfumato.mechanisms import composed
+from sfumato.mechanisms import paying
 
 ROUNDS = 3  # one for each ε; `python -m attacks --only replay` does more
 
@@ -70,4 +70,4 @@ def test_laws_sum_to_one_and_are_told_apart_as_far_as_they_can_be():
 
 def test_randomness_that_the_table_does_not_know_is_found(rng):
     with replaced(primitives(Tape([], rng))), pytest.raises(Broken, match="laplace"):
-        composed.secure_generator().laplace()
+        paying.secure_generator().laplace()

@@ -208,7 +208,7 @@ def test_a_table_of_groups_must_name_every_record_once(sfumato, fish, tmp_path):
     ("place", "words", "left", "made"),
     [
         ("sfumato.findings.groups._by_group", "nothing was released, and nothing was charged", "5 of 5", False),
-        ("sfumato.mechanisms.composed.secure_generator", "but epsilon 4 is charged to study.ledger", "1 of 5", False),
+        ("sfumato.mechanisms.paying.secure_generator", "but epsilon 4 is charged to study.ledger", "1 of 5", False),
         ("sfumato.findings.groups.Comparison.save", "is in c.json: do not release again", "1 of 5", True),
     ],
 )

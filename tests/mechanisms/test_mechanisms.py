@@ -138,7 +138,7 @@ def test_projection_returns_to_the_manifold_within_the_predicted_error(rng):
 
 
 def test_a_release_that_is_not_positive_definite_says_so(rng, monkeypatch):
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: rng)
     matrices = cloud(SPD, np.eye(2), 1.0, 4, rng)
     ambient = sf.AmbientLaplace(ball_of(SPD, 1.5), 0.2)
     releases = [ambient.release(matrices) for _ in range(40)]

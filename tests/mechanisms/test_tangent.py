@@ -97,7 +97,7 @@ def test_draws_have_a_gamma_length_and_any_direction(rng):
 
 
 def test_releases_are_on_the_lattice_and_have_their_stated_error(space, rng, monkeypatch):
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: rng)
     region, n = ellipsoid(space), 200
     points = space.present(cloud(space, space.origin(), typical_radius(space), n, rng))
     tangent = sf.TangentKNorm(region, 1.0)
@@ -189,8 +189,7 @@ def test_in_too_wide_a_ball_a_chart_is_released_if_asked_for_by_name(rng):
 
 # -- public samples and the look ----------------------------------------------------------------------------------------------
 def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, monkeypatch):
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
-    monkeypatch.setattr("sfumato.mechanisms.composed.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: rng)
     public, private = public_and_private(60, 10_000, rng, dim=100)
     space = sf.Euclidean(dim=100)
     sketch = sf.Ellipsoid.from_sample(space, public)
@@ -254,8 +253,7 @@ def test_the_losses_of_a_look_are_told_by_their_records(rng):
 
 def test_two_steps_move_the_chart_to_the_mean(space, rng, monkeypatch):
     """With a centre at the edge of the records a second chart clips fewer of them."""
-    monkeypatch.setattr("sfumato.mechanisms.composed.secure_generator", lambda: rng)
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: rng)
     spread, n = typical_radius(space) / 4, 100_000
     away = space.exp(space.origin(), 2.5 * spread * space.random_directions(space.origin(), 1, rng))[0]
     records = cloud(space, away, spread, 200, rng)

@@ -446,7 +446,7 @@ def test_noise_and_charges_are_the_curators(client, monkeypatch, sfumato_set):
         drawn.append(os.getpid())
         return np.random.default_rng(7)
 
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", generator)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", generator)
     space = ball.space
     parts = delayed_parts(ds.dataset([str(file) for file in files]), space, 100)
     with client.as_current():

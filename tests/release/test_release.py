@@ -28,7 +28,7 @@ def case(request, rng):
 def seeded(monkeypatch):
     """Releases with a fixed seed, for statements about their distribution."""
     rng = np.random.default_rng(7)
-    monkeypatch.setattr("sfumato.mechanisms.plan.secure_generator", lambda: rng)
+    monkeypatch.setattr("sfumato.mechanisms.paying.secure_generator", lambda: rng)
 
 
 def flatten(document, path=""):

@@ -13,12 +13,11 @@ from numpy.typing import NDArray
 
 from ..errors import Refusal
 from ..laws.privacy import PureDP
-from ..laws.sampling import secure_generator
 from ..laws.sampling.discrete import exponential_choice
-from ..mechanisms.plan import Budget, note_release
+from ..mechanisms.paying import Budget, paying
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
-from ..records import Records, one_thread
+from ..records import Records
 from ..records.units import number_units
 from ..regions import Ball, Ellipsoid, Region, as_chart
 from ..regions.ball import INSIDE
@@ -223,19 +222,14 @@ def private_class_means(
     shape = as_chart(region.settle(count, DIRECTIONS * privacy.epsilon))
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
-    paid = None
-    if budget is not None:
-        about = {"statistic": "means of classes, as far as they differ", "unit": words, "groups": design.sizes}
-        paid = budget.charge(privacy.epsilon, {**plan.record.document(), **about})
-    release = plan.release(Records(plan.space, design.rows), words)
-    with one_thread():
-        middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, secure_generator())
-    guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
-    center = shape.space.present(shape.center)
-    where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
-    found = ClassMeans([*classes], release, middle, size, guarantee, *where)
-    note_release(budget, paid, found)
-    return found
+    about = {"statistic": "means of classes, as far as they differ", "unit": words, "groups": design.sizes}
+    with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
+        release = plan.release(Records(plan.space, design.rows), words)
+        middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
+        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
+        center = shape.space.present(shape.center)
+        where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
+        return payment.note(ClassMeans([*classes], release, middle, size, guarantee, *where))
 
 
 def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:

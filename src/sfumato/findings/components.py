@@ -17,7 +17,7 @@ from ..files import Dataset, as_data
 from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
-from ..mechanisms.plan import Budget, note_release
+from ..mechanisms.paying import Budget, paying
 from ..mechanisms.steps import moved
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
@@ -308,14 +308,11 @@ def private_components(
     whole = as_chart(region.settle(records.n, privacy.epsilon))
     fixed = isinstance(region, Ball)
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)
-    paid = None
-    if budget is not None:
-        paid = budget.charge(privacy.epsilon, {**plan.record.document(), "unit": words})
-    release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
-    center = chart.space.present(chart.center)
-    found = Components(release, int(components), SpaceOf.of(chart.space), center, chart.axes, chart.basis)
-    note_release(budget, paid, found)
-    return found
+    with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
+        release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
+        center = chart.space.present(chart.center)
+        space = SpaceOf.of(chart.space)
+        return payment.note(Components(release, int(components), space, center, chart.axes, chart.basis))
 
 
 def _about(mean: Release | Region) -> Region:

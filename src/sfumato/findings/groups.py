@@ -23,7 +23,8 @@ from ..mechanisms.base import PERSON
 from ..mechanisms.choice import choose
 from ..mechanisms.composed import ComposedPlan
 from ..mechanisms.inference import SHARE, InferencePlan, check_share
-from ..mechanisms.plan import Budget, Problem, note_release
+from ..mechanisms.paying import Budget, paying
+from ..mechanisms.plan import Problem
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
@@ -247,19 +248,15 @@ def compare_groups(
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     chart = one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
     plans = {name: plan_group(chart, records.n, privacy, inference, allow_useless) for name, records in parts.items()}
-    paid = None
-    if budget is not None:
-        sizes = {name: records.n for name, records in parts.items()}
-        first = next(iter(plans.values())).record.document()
-        about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words}
-        paid = budget.charge(privacy.epsilon, {**first, **about, "n": sum(sizes.values())})
+    sizes = {name: records.n for name, records in parts.items()}
+    first = next(iter(plans.values())).record.document()
+    about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words}
     groups = {}
-    for name, plan in plans.items():
-        release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
-        groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=GROUPED))
-    found = Comparison(groups, privacy.epsilon)
-    note_release(budget, paid, found)
-    return found
+    with paying(budget, privacy.epsilon, {**first, **about, "n": sum(sizes.values())}) as payment:
+        for name, plan in plans.items():
+            release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
+            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=GROUPED))
+        return payment.note(Comparison(groups, privacy.epsilon))
 
 
 def _by_group(

@@ -16,7 +16,8 @@ from ..files.people import take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.inference import SHARE, InferencePlan, check_share
-from ..mechanisms.plan import Budget, Plan, Problem, note_release
+from ..mechanisms.paying import Budget, paying
+from ..mechanisms.plan import Plan, Problem
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points, as_numbers
 from ..records import Mapped
@@ -214,19 +215,16 @@ def private_size(
         (largest - smallest) / 2,
     ):  # the most and the least: what they refuse, before the charge
         second(far)
-    paid = None
-    if budget is not None:
-        about = {
-            "statistic": "mean and variance of centroid sizes",
-            "limits": [float(smallest), float(largest)],
-            "n": records.n,
-        }
-        paid = budget.charge(privacy.epsilon, {**about, "unit": words})
-    mean = first.release(records, words)
-    middle = float(np.clip(mean.value[0], smallest, largest))
-    far = max(middle - smallest, largest - middle)
-    rows = partial(_squared_distances, Ball(LINE, [middle], far))
-    variance = second(far).release(Mapped(records, LINE, rows), words)
-    found = SizeRelease(mean, variance)
-    note_release(budget, paid, found)
-    return found
+    public = {
+        "statistic": "mean and variance of centroid sizes",
+        "limits": [float(smallest), float(largest)],
+        "n": records.n,
+        "unit": words,
+    }
+    with paying(budget, privacy.epsilon, public) as payment:
+        mean = first.release(records, words)
+        middle = float(np.clip(mean.value[0], smallest, largest))
+        far = max(middle - smallest, largest - middle)
+        rows = partial(_squared_distances, Ball(LINE, [middle], far))
+        variance = second(far).release(Mapped(records, LINE, rows), words)
+        return payment.note(SizeRelease(mean, variance))

@@ -22,7 +22,8 @@ from ..regions import Ball, Region, check_invalid
 from ..regions.units import reduce_to_units
 from ..release.record import Release
 from ..spaces.base import Space
-from .plan import Budget, Plan, Problem
+from .paying import Budget
+from .plan import Plan, Problem
 from .statistics import FRECHET_MEAN, Statistic
 
 MOST_EPSILON = 60.0  # e^−60 is far below what a draw's chances can be told apart by

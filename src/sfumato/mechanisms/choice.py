@@ -27,7 +27,8 @@ from .inference import InferencePlan, check_share
 from .kng import KNG
 from .laplace import ManifoldLaplace
 from .look import LookPlan
-from .plan import Budget, Plan, Problem
+from .paying import Budget
+from .plan import Plan, Problem
 from .pointwise import PointwiseLaplace
 from .staircase import ManifoldStaircase
 from .steps import StepsPlan

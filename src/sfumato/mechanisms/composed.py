@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from ..laws.sampling import secure_generator
 from ..numerics.arrays import Array
-from ..records import Records, one_thread
+from ..records import Records
 from ..release.record import Record, Release
-from .plan import Budget, Drawn, Plan
+from .paying import Budget, paying
+from .plan import Drawn, Plan
 from .tangent import TangentPlan
 
 
@@ -70,13 +70,11 @@ class ComposedPlan(Plan):
     def release(
         self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
     ) -> Release:
-        asked = self.problem.privacy.epsilon
-        paid = None if budget is None else budget.charge(asked, {**self.record.document(), "unit": unit})
-        with one_thread():
-            rng = secure_generator()
-            plan, drawn = self.parts(records, rng)
-            record = self.completed(self.noted(plan, done=True), plan, drawn, records, rng)
-        return self.finish(record, drawn, unit, budget, paid, degrees)
+        public = {**self.record.document(), "unit": unit}
+        with paying(budget, self.problem.privacy.epsilon, public) as payment:
+            plan, drawn = self.parts(records, payment.rng)
+            record = self.completed(self.noted(plan, done=True), plan, drawn, records, payment.rng)
+            return payment.note(self.finish(record, drawn, unit, degrees))
 
     def completed(
         self, record: Record, plan: TangentPlan, drawn: Drawn, records: Records, rng: np.random.Generator

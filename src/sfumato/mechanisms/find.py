@@ -16,10 +16,9 @@ from ..errors import Refusal
 from ..files import as_data
 from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import PureDP
-from ..laws.sampling import secure_generator
 from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points, blocks
-from ..records import Records, one_thread
+from ..records import Records
 from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
@@ -27,7 +26,8 @@ from ..release.record import Record
 from ..spaces.embedding import Embedding
 from .base import gather
 from .composed import ComposedPlan
-from .plan import Budget, Drawn, Losses, Problem, note_release
+from .paying import Budget, paying
+from .plan import Drawn, Losses, Problem
 from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
 
 RATIO, LEAST = 1.1, 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
@@ -317,13 +317,8 @@ def _found(
     finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)
     what = "centre and radius" if centre else "radius"
     source = f"{what} found privately for epsilon {asked:g}, in a public ball of radius {prior.radius:.6g}"
-    paid = None
-    if budget is not None:
-        about = {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "n": records.n, "unit": unit}
-        public = {"center": prior.space.present(prior.center).tolist(), "radius": prior.radius}
-        paid = budget.charge(asked, {**about, "space": repr(prior.space), "prior": public})
-    with one_thread():
-        center, radius = finder.find(records, secure_generator())
-    found = FoundBall(prior.space, center, radius, asked, source)
-    note_release(budget, paid, found)
-    return found
+    about = {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "n": records.n, "unit": unit}
+    within = {"center": prior.space.present(prior.center).tolist(), "radius": prior.radius}
+    with paying(budget, asked, {**about, "space": repr(prior.space), "prior": within}) as payment:
+        center, radius = finder.find(records, payment.rng)
+        return payment.note(FoundBall(prior.space, center, radius, asked, source))

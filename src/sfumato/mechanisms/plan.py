@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import logging
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,9 +15,9 @@ from .. import _version
 from ..errors import PrecisionError, Refusal
 from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
-from ..laws.sampling import HANDED_IN, generator_name, lattice_spacing, secure_generator
+from ..laws.sampling import HANDED_IN, generator_name, lattice_spacing
 from ..numerics.arrays import Array
-from ..records import Records, one_thread
+from ..records import Records
 from ..regions import Ball, Region
 from ..regions.found import found_how
 from ..release.record import (
@@ -34,6 +33,7 @@ from ..release.record import (
     SpaceOf,
 )
 from ..spaces.base import Space
+from .paying import Budget, paying
 from .statistics import FRECHET_MEAN, Statistic
 
 PREDICTED = 0.95  # the probability at which a record states its error
@@ -52,17 +52,6 @@ class Problem:
     @property
     def space(self) -> Space:
         return self.region.space
-
-
-class Budget(Protocol):
-    """What a release asks of a ledger."""
-
-    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> object:
-        """Write the charge down for good, or raise: before the data are used for a draw.
-
-        A budget that also has ``complete(entry, sha256)``, as a :class:`~sfumato.Ledger` does, is then told which release
-        the charge paid for: with what ``charge`` gave back, and the release's own sum.
-        """
 
 
 @dataclass(frozen=True)
@@ -281,22 +270,13 @@ class Plan(ABC):
     ) -> Release:
         """Charge, draw, and write down: the value with its guarantee and record."""
         self.check_data(records)
-        record, asked = self.record, self.problem.privacy.epsilon
-        paid = None if budget is None else budget.charge(asked, {**record.document(), "unit": unit})
-        with one_thread():
-            drawn = self.draw(records, secure_generator())
-        return self.finish(record, drawn, unit, budget, paid, degrees)
+        record = self.record
+        with paying(budget, self.problem.privacy.epsilon, {**record.document(), "unit": unit}) as payment:
+            drawn = self.draw(records, payment.rng)
+            return payment.note(self.finish(record, drawn, unit, degrees))
 
-    def finish(
-        self,
-        record: Record,
-        drawn: Drawn,
-        unit: str,
-        budget: Budget | None,
-        paid: object,
-        degrees: tuple[str, str] | None,
-    ) -> Release:
-        """The value with its guarantee and record, noted beside its charge."""
+    def finish(self, record: Record, drawn: Drawn, unit: str, degrees: tuple[str, str] | None) -> Release:
+        """Return the value with its guarantee and record."""
         condition = self.problem.statistic.condition
         guarantee = Guarantee(
             epsilon=self.problem.privacy.epsilon,
@@ -311,9 +291,7 @@ class Plan(ABC):
             record = replace(record, chart=replace(record.chart, point=drawn.point.tolist()))
         raw = None if np.array_equal(drawn.value, drawn.raw) else drawn.raw
         release = record.released(drawn.value, guarantee, self.is_on_manifold(drawn.value), raw, drawn.bias)
-        release = release if degrees is None else release.in_degrees(degrees)
-        note_release(budget, paid, release)
-        return release
+        return release if degrees is None else release.in_degrees(degrees)
 
     @property
     def record(self) -> Record:
@@ -357,22 +335,3 @@ def _two_digits(number: float) -> int:
     """Rounded up to two digits, for a person to read."""
     unit = 10 ** max(0, int(np.log10(number)) - 1)
     return int(-(-number // unit) * unit)
-
-
-class Summed(Protocol):
-    """A release, or several together, by their sum."""
-
-    @property
-    def sha256(self) -> str: ...
-
-
-def note_release(budget: Budget | None, paid: object, release: Summed) -> None:
-    """Tell a ledger which release its charge paid for; if that cannot be written, charge and release stand all the same."""
-    if budget is None or not hasattr(budget, "complete"):
-        return
-    try:
-        budget.complete(paid, release.sha256)
-    except (RuntimeError, ValueError, OSError) as error:
-        logging.getLogger("sfumato").warning(
-            "the release is made and charged, but could not be noted beside its charge: %s", error
-        )

@@ -95,7 +95,7 @@ class Session:
 
     def _keep(self, made: T) -> T:
         """Write what was made, and note it beside its charge."""
-        from ..mechanisms.plan import note_release
+        from ..mechanisms.paying import note_release
 
         with self.ctrl_c.held_back():
             try:

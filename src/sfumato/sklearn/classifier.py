@@ -13,7 +13,7 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from ..findings.classes import ClassMeans, private_class_means
 from ..mechanisms.base import PERSON
-from ..mechanisms.plan import Budget
+from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Region
 from ..spaces import Space

@@ -33,7 +33,7 @@ from ..adapters import from_mne
 from ..errors import Refusal
 from ..files.people import take_unit
 from ..mechanisms.choice import private_mean
-from ..mechanisms.plan import Budget
+from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Ball, Region
 from ..release import Release

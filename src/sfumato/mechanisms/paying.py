@@ -1,0 +1,74 @@
+"""One payment for every release: the charge is written down for good, then comes the draw, then the release is noted."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from ..laws.sampling import secure_generator
+from ..records import one_thread
+
+
+class Budget(Protocol):
+    """What a release asks of a ledger."""
+
+    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> object:
+        """Write the charge down for good, or raise: before the data are used for a draw.
+
+        A budget that also has ``complete(entry, sha256)``, as a :class:`~sfumato.Ledger` does, is then told which release
+        the charge paid for: with what ``charge`` gave back, and the release's own SHA-256.
+        """
+
+
+class Hashed(Protocol):
+    """A release, or several together, by their SHA-256."""
+
+    @property
+    def sha256(self) -> str: ...
+
+
+T = TypeVar("T", bound=Hashed)
+
+
+@dataclass(frozen=True)
+class Payment:
+    """A charge, and the generator of what it pays for."""
+
+    budget: Budget | None
+    entry: object
+    rng: np.random.Generator
+
+    def note(self, release: T) -> T:
+        """Return the release, noted beside its charge."""
+        note_release(self.budget, self.entry, release)
+        return release
+
+
+def note_release(budget: Budget | None, entry: object, release: Hashed) -> None:
+    """Tell a ledger which release its charge paid for; if that cannot be written, charge and release stand all the same."""
+    if budget is None or not hasattr(budget, "complete"):
+        return
+    try:
+        budget.complete(entry, release.sha256)
+    except (RuntimeError, ValueError, OSError) as error:
+        logging.getLogger("sfumato").warning(
+            "the release is made and charged, but could not be noted beside its charge: %s", error
+        )
+
+
+@contextmanager
+def paying(budget: Budget | None, epsilon: float, public: Mapping[str, Any]) -> Iterator[Payment]:
+    """Charge ε with what is public of the release, if there is a budget; then draw within, on one thread.
+
+    >>> with paying(None, 1.0, {}) as payment:
+    ...     0 <= payment.rng.random() < 1
+    True
+    """
+    entry = None if budget is None else budget.charge(epsilon, public)
+    with one_thread():
+        yield Payment(budget, entry, secure_generator())
