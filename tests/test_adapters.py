@@ -395,3 +395,16 @@ def test_without_opendp_the_error_says_what_to_install(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp.prelude", None)
     with pytest.raises(ImportError, match="pip install opendp"):
         as_opendp(mechanism())
+
+
+@pytest.mark.parametrize("unit", [None, "subject"])
+def test_people_in_the_metadata_of_epochs_are_asked_for(unit):
+    mne = pytest.importorskip("mne")
+    pandas = pytest.importorskip("pandas")
+    signals = np.random.default_rng(0).normal(size=(60, 3, 40))
+    table = pandas.DataFrame({"subject": np.arange(60) // 4})
+    epochs = mne.EpochsArray(signals, mne.create_info(3, 100.0, "eeg"), metadata=table, verbose="error")
+    model = sf.PrivateFrechetMean(center=1.0, radius=3.0, epsilon=9.0, allow_useless=True)
+    with pytest.raises(ValueError, match=r"whose record it is|is the name of a column"):
+        model.fit(epochs, unit=unit)
+    assert model.fit(epochs, unit=table["subject"]).release_.n == 15

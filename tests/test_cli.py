@@ -4,6 +4,7 @@ import json
 import os
 import pkgutil
 import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -774,6 +775,12 @@ def test_a_release_that_cannot_be_shown_is_not_to_be_made_again(sfumato, wings, 
     assert "Exception" not in done.stderr
     assert sf.Release.load(tmp_path / "m.json").guarantee.epsilon == 1
     assert "1 of 2 is left" in sfumato("ledger", "show", "study.ledger")[1]
+
+
+def test_a_release_whose_output_is_closed_from_the_start_says_so(wings, tmp_path):
+    command = shlex.join([sys.executable, "-m", "sfumato", *wings, "--out", "m.json", "--even-if-useless"])
+    done = subprocess.run(["sh", "-c", f"{command} >&-"], stderr=subprocess.PIPE, text=True, cwd=tmp_path)
+    assert (done.returncode, "the record is written, m.json: do not release again" in done.stderr) == (4, True), done
 
 
 def test_a_release_that_can_neither_be_written_nor_printed_goes_to_standard_error(wings, tmp_path):

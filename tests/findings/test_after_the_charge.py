@@ -95,3 +95,19 @@ def test_a_space_whose_exp_fails_at_what_was_released_gives_the_centre(monkeypat
     found = sf.PrivateMDM(region=region, epsilon=1.0, allow_useless=True).fit(np.ones((40, 2)), np.arange(40) % 2)
     assert np.array_equal(found.covmeans_, np.zeros((2, 2)))
     assert json.loads(found.release_.to_json())["classes"] == [0, 1]
+
+
+def test_what_is_no_budget_is_refused_in_words():
+    with pytest.raises(TypeError, match=r"budget must be a ledger, as sfumato\.Ledger"):
+        sf.private_mean(np.zeros((500, 2)), BALL, 1.0, budget="study.ledger")
+
+
+def test_a_mean_of_people_is_not_followed_by_a_variance_of_records():
+    points, people = np.zeros((600, 2)), np.arange(600) // 3
+    released = sf.private_mean(points, BALL, 1.0, unit=people)
+    for follow in (sf.private_variance, sf.private_components):
+        with pytest.raises(ValueError, match="the mean is of 200 units, and these are 600 records"):
+            follow(points, released, 1.0)
+    assert sf.private_variance(points, released, 1.0, unit=people).n == 200
+    with pytest.raises(TypeError, match="is a released mean, not"):
+        sf.private_variance(points, [0.0, 0.0], 1.0)

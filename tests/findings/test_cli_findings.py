@@ -320,3 +320,37 @@ def test_numbers_are_described_as_numbers(fish):
     group = sf.compare_groups(shapes, np.arange(600) % 2, ball, epsilon=4.0).groups["0"]
     assert "All of them together cost this epsilon" in group.describe()
     assert "All of them together" not in mean.describe()
+
+
+def test_people_in_the_table_of_groups_are_asked_for_and_protected(sfumato, tmp_path):
+    """The table beside the landmarks said whose they are, and nobody asked; nor could it be said."""
+    rng = np.random.default_rng(0)
+    template = np.array([[0, 0], [2, 0], [3, 1], [2, 2], [0, 2]])
+    blocks = []
+    for i, shape in enumerate((template + rng.normal(0, 0.03, (400, 5, 2))).tolist()):
+        blocks += ["LM=5", *(f"{x!r} {y!r}" for x, y in shape), f"ID=s{i}"]
+    (tmp_path / "fish.tps").write_text("\n".join(blocks) + "\n")
+    rows = [f"s{i},{'fm'[i // 4 % 2]},{i // 4}{'.0' * (i % 2)}" for i in range(400)]
+    (tmp_path / "about.csv").write_text("\n".join(["ID,sex,subject", *rows]) + "\n")
+    (tmp_path / "center.tps").write_text("\n".join(["LM=5", *(f"{x} {y}" for x, y in template), "ID=c"]) + "\n")
+    asked = ["compare", "fish.tps", "--labels", "about.csv", "--by", "sex", "--labels-are-public", "--epsilon", "4"]
+    asked += ["--center", "center.tps", "--radius", "0.2"]
+    code, _, err = sfumato(*asked)
+    assert (code, "the column 'subject' has 100 values for 400 records" in err) == (2, True), err
+    code, _, err = sfumato(*asked, "--unit-column", "subject")
+    assert code == 0, err
+    assert {name: release.n for name, release in sf.Comparison.load("comparison.json").groups.items()} == {
+        "f": 50,
+        "m": 50,
+    }
+
+
+def test_a_centre_is_read_by_the_columns_of_the_records(sfumato, tmp_path):
+    """In radians as they are, if that is what the columns are said to be."""
+    rng = np.random.default_rng(0)
+    places = np.column_stack([rng.normal(0.8, 0.02, 600), rng.normal(-1.2, 0.02, 600)])
+    np.savetxt(tmp_path / "places.csv", places, delimiter=",", header="lat,lon", comments="")
+    (tmp_path / "center.csv").write_text("lat,lon\n0.8,-1.2\n")
+    asked = ["release", "places.csv", "--space", "sphere", "--columns", "lat_rad=lat,lon_rad=lon", "--out", "m.json"]
+    code, _, err = sfumato(*asked, "--center", "center.csv", "--radius", "0.2", "--epsilon", "4", "--unit", "one place")
+    assert (code, "none of 600 records lay outside" in err) == (0, True), err

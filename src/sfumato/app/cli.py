@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import sys
@@ -274,7 +275,11 @@ def region_beside(
 ) -> Region:
     """The public region that the options describe, for these records."""
     if known.public is None:
-        center = None if known.limits is not None else load_center(str(known.center), space, choice.get("curves"), data)
+        center = (
+            None
+            if known.limits is not None
+            else load_center(str(known.center), space, choice.get("curves"), data, choice.get("columns"))
+        )
         return known.region(space, None, center)
     return known.region(space, sample_beside(known.public, data, files, kind, sizes, **choice))
 
@@ -296,6 +301,8 @@ def rows_named(files: list[Path], data: Dataset, streamed: bool) -> Iterator[Non
 def shown_or_not(out: Path) -> Iterator[None]:
     """Say that the record is written, if the screen, or what stands for it, takes no more; Click would only say 1."""
     try:
+        if sys.stdout is None:  # closed from the start
+            raise OSError(errno.EBADF, os.strerror(errno.EBADF))
         yield
     except OSError as error:
         words = f"the record is written, {out}: do not release again. It could not be shown ({error.strerror})"
@@ -417,8 +424,11 @@ def named_space(name: str, sizes: dict[str, int | None]) -> Space:
     return space
 
 
-def load_center(text: str, space: Space, curves: Any = None, records: Dataset | None = None) -> Any:
-    """The public centre: a word, or the only record of a file."""
+def load_center(
+    text: str, space: Space, curves: Any = None, records: Dataset | None = None, columns: str | None = None
+) -> Any:
+    """Return the public centre: a word, or the only record of a file; by the columns of the records, if the file has them."""
+    from ..errors import FileError
     from ..files import read
     from ..views import VIEWS
     from ..views.base import View
@@ -434,7 +444,10 @@ def load_center(text: str, space: Space, curves: Any = None, records: Dataset | 
     if not Path(text).exists():
         words = f", or {' or '.join(view.centers)}" if view.centers and not view.origin else ""
         raise ValueError(f"--center {text}: there is no such file; give a file with one public record{words}")
-    data = read(Path(text), space, curves=curves)
+    try:
+        data = read(Path(text), space, curves=curves, columns=columns)
+    except FileError:
+        data = read(Path(text), space, curves=curves)
     if len(data) != 1:
         raise ValueError(
             f"{text}: the centre must be a single public record, but the file holds {len(data)}; give a file with one, or, if "
@@ -490,7 +503,7 @@ def compare(
 
     Example: sfumato compare fish.tps --by sex --labels-are-public --public atlas.tps --epsilon 1 --plot sexes.png
     """
-    from ..files.labels import groups_of
+    from ..files.labels import groups_of, with_table
     from ..mechanisms.inference import SHARE
     from ..release.session import Session
     from ..views.compared import pairs_in_words
@@ -506,7 +519,9 @@ def compare(
     choice: dict[str, Any] = {"columns": columns, "array": array, "missing": missing, "curves": curves}
     sizes = {"landmarks": landmarks, "size": size, "dim": dim}
     data, manifold, kind = load(files, space, sizes, **choice)
-    groups = groups_of(data, by, labels)
+    if labels is not None:
+        data = with_table(data, labels, by)
+    groups = groups_of(data, by)
     data = replace(data, labels={name: column for name, column in data.labels.items() if name != by})
     tell_source(data, manifold, None, False, missing is not None)
     looks = how_drawn(data, manifold, links, channels)

@@ -373,8 +373,8 @@ def _whole(columns: dict[str, dict[str, list[str]]], known: bool) -> dict[tuple[
 def quaternions(table: Table, space: Wanted, matches: Matches) -> Found | None:
     """Return points (w, x, y, z) from columns named as the parts of a quaternion, in any order.
 
-    Names that do not begin with q mean that only where the space takes quaternions beside other things, or is not known
-    and all rows have length one.
+    Names that do not begin with q mean that only where the space takes quaternions beside other things; where it is not
+    known and most rows have length one, the space is asked for.
     """
     named = layout_named(space, (4,))
     if space is not None and "quaternions" not in named:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import re
 import unicodedata
+from dataclasses import replace
 from datetime import UTC, date, datetime
 from decimal import Decimal
 from numbers import Integral, Real
@@ -220,19 +221,20 @@ def numbers(values: list[Any]) -> Array | None:
 
 def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray[Any]:
     """Return the column ``by``, one value for each record, from the data or from a table that shares a column with it."""
-    if file is None:
-        if by not in data.labels:
-            known = ", ".join(data.labels) or "none"
-            raise ValueError(
-                f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table "
-                "of their own, give --labels FILE.csv"
-            )
-        return data.labels[by]
-    return _groups_in(data, by, file)
+    if file is not None:
+        return with_table(data, file, by).labels[by]
+    if by not in data.labels:
+        known = ", ".join(data.labels) or "none"
+        raise ValueError(
+            f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table "
+            "of their own, give --labels FILE.csv"
+        )
+    return data.labels[by]
 
 
-def _groups_in(data: Dataset, by: str, file: str | Path) -> NDArray[Any]:
-    """Return the column ``by`` of a table, in the order of the records."""
+def with_table(data: Dataset, file: str | Path, by: str) -> Dataset:
+    """Return the data with all columns of a table as labels, ``by`` among them; rows are told by a column in common, such as
+    ID."""
     header, rows = _table(file)
     shared = [name for name in header if name in data.labels and name != by]
     if by not in header or not shared:
@@ -240,20 +242,22 @@ def _groups_in(data: Dataset, by: str, file: str | Path) -> NDArray[Any]:
         own = ", ".join(data.labels) or "none"
         raise ValueError(f"--labels {file}: has no {missing}; it has: {', '.join(header)}; the records have: {own}")
     at = header.index(shared[0])
-    of = header.index(by)
-    found: dict[str, str] = {}
-    for line, row in enumerate(rows, start=2):
-        name = person(row[at])
-        group = group_name(row[of])
-        if found.setdefault(name, group) != group:
-            raise ValueError(
-                f"--labels {file}: line {line}: {shared[0]} {name!r} is in two groups, {found[name]} and {group}"
-            )
+    lines: dict[str, list[str]] = {}
+    for number, row in enumerate(rows, start=2):
+        key = person(row[at])
+        first = lines.setdefault(key, row)
+        for name, one, other in zip(header, first, row, strict=True):
+            if spelled(one) != spelled(other):
+                what = "is in two groups" if name == by else f"has two values of {name!r} (leave that column out)"
+                raise ValueError(f"--labels {file}: line {number}: {shared[0]} {key!r} {what}, {one} and {other}")
     keys = people(data.labels[shared[0]]).tolist()
     for place, key in enumerate(keys):
-        if key not in found:
+        if key not in lines:
             raise ValueError(f"--labels {file}: has no line for {data.where(place)}: {shared[0]} {key!r}")
-    return np.array([found[key] for key in keys], dtype=np.str_)
+    added = {name: j for j, name in enumerate(header) if name not in data.labels}
+    labels = {name: texts(name, [lines[key][j].strip() for key in keys]) for name, j in added.items()}
+    labels[by] = np.array([group_name(lines[key][header.index(by)]) for key in keys], dtype=np.str_)
+    return replace(data, labels={**data.labels, **labels})
 
 
 def _table(file: str | Path) -> tuple[list[str], list[list[str]]]:

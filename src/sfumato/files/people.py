@@ -25,10 +25,14 @@ WHOSE = frozenset((
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
     """The points themselves and their unit, in words or as labels.  Words that would promise too much raise an error."""
+    metadata: Any = getattr(points, "metadata", None)
     if isinstance(points, Dataset):
         columns: Iterable[str] = points.labels
         repeated = repeated_labels(points.labels)
         points = points.points
+    elif metadata is not None and hasattr(metadata, "columns"):  # epochs of MNE
+        columns = [str(name) for name in metadata.columns]
+        repeated = repeated_labels({str(name): np.asarray(metadata[name]) for name in metadata.columns})
     else:  # a table of Arrow has columns too, and is not read yet
         columns = getattr(getattr(points, "schema", None), "names", ())
         repeated = named_labels(columns)

@@ -27,7 +27,7 @@ from ..release import Release
 from ..release.record import SpaceOf
 from ..spaces import space_from
 from .saved import Saved
-from .scalar import Named
+from .scalar import Named, check_units_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -305,6 +305,8 @@ def private_components(
         raise ValueError(f"the number of components must be a whole number of at least 1, not {components!r}")
     region = _about(mean)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
+    if isinstance(mean, Release):
+        check_units_of(mean, records.n, unit)
     whole = as_chart(region.settle(records.n, privacy.epsilon))
     fixed = isinstance(region, Ball)
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidPointError
 from ..files import Dataset, as_data
-from ..files.people import take_unit
+from ..files.people import RECORD, take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.inference import SHARE, InferencePlan, check_share
@@ -88,12 +88,15 @@ def private_variance(
     >>> bool(abs(variance.value[0] - 0.5) < 0.05), variance.region(0.95).radius < 0.1
     (True, True)
     """
+    if not isinstance(mean, Release):
+        raise TypeError(f"the second argument of private_variance is a released mean, not {mean!r}")
     space = mean.space.known
     if space is None:
         raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
     far = _reach(space, mean) if reach is None else reach
     ball = Ball(space, mean.value, far)
     records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
+    check_units_of(mean, records.n, unit)
     plan = scalar_plan(records.n, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), inference)
     return plan.release(Mapped(records, LINE, partial(_squared_distances, ball)), words, budget)
 
@@ -110,6 +113,15 @@ def _reach(space: Space, mean: Release) -> float:
         )
     center, value = space.validate(np.stack([ball.center, mean.value]))
     return (reach or ball.radius) + float(space.distance(center, value))
+
+
+def check_units_of(mean: Release, n: int, unit: object) -> None:
+    """Raise an error if a mean of so many people would be followed, without a word, by a number about more records."""
+    if unit is None and n != mean.n:
+        raise ValueError(
+            f"the mean is of {mean.n} units, and these are {n} records: give unit=, the labels of people as for the mean, or "
+            f"unit={RECORD!r} if each of these records stands for itself"
+        )
 
 
 def _squared_distances(ball: Ball, points: Points) -> Array:

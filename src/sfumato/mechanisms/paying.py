@@ -69,6 +69,8 @@ def paying(budget: Budget | None, epsilon: float, public: Mapping[str, Any]) -> 
     ...     0 <= payment.rng.random() < 1
     True
     """
+    if budget is not None and not hasattr(budget, "charge"):
+        raise TypeError(f"budget must be a ledger, as sfumato.Ledger('study.ledger'), not {budget!r}")
     entry = None if budget is None else budget.charge(epsilon, public)
     with one_thread():
         yield Payment(budget, entry, secure_generator())

@@ -357,7 +357,7 @@ class Studio:
             self._finish(job, session)
 
     def _read_and_release(self, job: Job, session: Any, known: Any) -> None:
-        from ...files.labels import groups_of
+        from ...files.labels import groups_of, with_table
         from ...mechanisms.inference import SHARE
         from ...records.parts import open_parts
         from ...views.curator import MARK, of_clipping, region_used
@@ -370,7 +370,9 @@ class Studio:
             raise ValueError(
                 f"{file}: has changed since you looked into it: look again, and at the blur. Nothing was spent"
             )
-        groups = groups_of(data, c.by, c.labels or None) if c.by else None
+        if c.by and c.labels:
+            data = with_table(data, c.labels, c.by)
+        groups = groups_of(data, c.by) if c.by else None
         data = replace(data, labels={name: column for name, column in data.labels.items() if name != c.by})
         region = region_beside(known, data, space, [file], kind, {}, **c.reading)
         data = replace(data, points=known.symmetrized(data.points))
