@@ -205,7 +205,7 @@ def release(
     scheduler: SchedulerOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Release the private Fréchet mean of a file, or of several Parquet files.
+    """Release the private Fréchet mean of a file, or of several files of one kind.
 
     Example: sfumato release wings.tps --public atlas.tps --epsilon 1 --out mean.json --plot mean.png
 

@@ -222,7 +222,7 @@ def private_class_means(
     shape = as_chart(region.settle(count, DIRECTIONS * privacy.epsilon))
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
-    about = {"statistic": "means of classes, as far as they differ", "unit": words, "groups": design.sizes}
+    about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
     with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
         release = plan.release(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)

@@ -32,7 +32,7 @@ def in_parts(files: list[Path], memory: int, units: bool, scheduler: str | None,
     other = next((file for file in files if not _is_parquet(file)), None)
     if other is not None:
         raise ValueError(
-            f"{other}: is not a Parquet file; several files, or files for --scheduler, must all be Parquet"
+            f"{other}: is not a Parquet file; files beside a Parquet file, or for --scheduler, must all be Parquet"
         )
     if units:
         raise ValueError(
