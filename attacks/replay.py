@@ -347,7 +347,8 @@ def difference(first: str, second: str) -> str:
 
 
 def loss(make: Make, data: Any, neighbour: Any, rng: np.random.Generator) -> float:
-    """Return the loss of one output, each of its outcomes in turn as telling as it can be; Broken by what differs beside it."""
+    """Return the loss of one output, each of its outcomes in turn as telling as it can be, −∞ if nothing was drawn; Broken by
+    what differs beside it."""
     script: list[Any] = []
     while True:
         one = ran(make, data, script, rng)
@@ -357,7 +358,8 @@ def loss(make: Make, data: Any, neighbour: Any, rng: np.random.Generator) -> flo
         require(one.shown == two.shown, f"neighbours differ beside the noise: {difference(one.shown, two.shown)}")
         pairs, done = list(zip(one.tape.laws, two.tape.laws, strict=True)), len(script)
         if done == len(pairs):
-            return sum(a.log(x) - b.log(x) for (a, b), x in zip(pairs, script, strict=True))
+            each = [a.log(x) - b.log(x) for (a, b), x in zip(pairs, script, strict=True)]
+            return sum(each) if each else -math.inf
         script = [*one.tape.outcomes[:done], pairs[done][0].telling(pairs[done][1], rng)]
 
 
@@ -445,7 +447,8 @@ def in_a_ball(
         ball = some_ball(rng)
 
         def make(data: Data, purse: Purse) -> Any:
-            return release(ball, data, epsilon, {"unit": data.unit, "budget": purse})
+            unit = "one record" if data.unit is None else data.unit
+            return release(ball, data, epsilon, {"unit": unit, "budget": purse})
 
         return Tried(make, *neighbours(ball, int(rng.choice(counts)), rng, both), epsilon)
 
@@ -476,8 +479,8 @@ def public_mean(ball: Ball) -> sf.Release:
 
 def mdm(ball: Ball, data: Data, epsilon: float, common: dict[str, Any]) -> Any:
     """Return a fitted classifier."""
-    common = common if common["unit"] is not None else {"budget": common["budget"]}
-    return sf.PrivateMDM(region=ball, epsilon=epsilon, allow_useless=True, **common).fit(data.points, data.group)
+    model = sf.PrivateMDM(region=ball, epsilon=epsilon, budget=common["budget"], allow_useless=True)
+    return model.fit(data.points, data.group, unit=common["unit"])
 
 
 def look(rng: np.random.Generator, epsilon: float) -> Tried:
@@ -659,6 +662,8 @@ def worst(tried: Try, rounds: int, seed: int, wrong: Sequence[tuple[Any, str, An
                 found = max(found, one.loss(rng))
             except Broken as broken:
                 return Found(False, f"pair {i + 1}, ε = {one.epsilon:g}: {broken}", {"pair": i})
+    if found == -math.inf:
+        return Found(False, "nothing was released", {})
     return Found(found <= 1 + SLACK, f"loss at most {found:.6f}·ε in {rounds} pairs, both ways", {"loss": found})
 
 

@@ -86,7 +86,7 @@ def test_a_variance_reaches_as_far_as_an_old_region_can():
     old = load(HERE / "people.json")
     center = np.asarray(old.ball.center)
     moved = float(old.space.known.distance(center, old.value))
-    variance = sf.private_variance(some(old.space.known, 400), old, 1.0)
+    variance = sf.private_variance(some(old.space.known, 400), old, 1.0, unit="one record")
     assert variance.ball.radius == pytest.approx((old.ball.radius + moved) ** 2 / 2)
 
 
