@@ -505,7 +505,10 @@ def test_the_command_says_what_it_cannot_do(release, sfumato_set, tmp_path):
         "sfumato: --memory must be a number of bytes such as 256MiB or 1GB, not 'much'\n"
     )
     assert "first reduce the records of each person to one" in release(*files, "--unit-column", "site")[1]
-    assert "center.npy: is not a Parquet file; several files" in release(files[0], tmp_path / "center.npy")[1]
+    assert (
+        "center.npy: is not a Parquet file; files beside a Parquet file"
+        in release(files[0], tmp_path / "center.npy")[1]
+    )
     bad = CASES[0].points()
     bad[1700] *= 3
     pq.write_table(table(CASES[0], bad), files[1])
