@@ -370,6 +370,28 @@ def test_numbers_as_people_type_them(studio_folder, driver):
         page.says("spend", "reference.tps exists already")
 
 
+def test_a_refusal_that_comes_late_is_not_shown(studio_folder, driver):
+    late = """
+        const fetched = window.fetch;
+        window.fetch = async (...given) => {
+          if (String(given[0]).includes("api/plan") && given[1].body.includes('"epsilon":"0"')) {
+            await new Promise(resolve => setTimeout(resolve, 1500));
+            setTimeout(() => { window.late = true; }, 300);
+          }
+          return fetched(...given);
+        };"""
+    with beside("wings.tps", "study.ledger") as address:
+        page = Page(driver, address)
+        page.plan()
+        driver.execute_script(late)
+        page.fill("epsilon", "0")
+        page.fill("epsilon", "0.5")
+        page.says("spend", "ε = 0.5 will be spent")
+        page.wait("return window.late")
+        page.says("spend", "ε = 0.5 will be spent")
+        assert not page["release-refusal"].is_displayed()
+
+
 def test_a_tab_left_behind_cannot_release_again(studio_folder, driver):
     with beside("wings.tps", "study.ledger") as address:
         page = Page(driver, address)

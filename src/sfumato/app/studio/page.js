@@ -342,7 +342,9 @@ async function askLedger(force) {
   ledgerKey = key;
   const left = $("left");
   try {
-    budget = await post("ledger", chosen);
+    const answer = await post("ledger", chosen);
+    if (key !== ledgerKey) return;  // another ledger was named meanwhile
+    budget = answer;
     $("dataset-field").hidden = !(budget.datasets?.length > 1);
     $("dataset-names").replaceChildren(...(budget.datasets || []).map(d => el("option", {value: d})));
     const lines = budget.words ? [el("p", {}, budget.words)] : budget.datasets ? [el("p", {}, `This ledger has several data sets: ${budget.datasets.join(", ")}. Name the one that pays.`)] : [];
@@ -351,7 +353,7 @@ async function askLedger(force) {
     left.classList.remove("bad");
     left.hidden = !lines.length;
   } catch (error) {
-    if (!error.plain) return;
+    if (!error.plain || key !== ledgerKey) return;
     budget = {left: null};
     left.replaceChildren(el("p", {}, capital(error.message)));
     left.classList.add("bad");
@@ -364,7 +366,12 @@ let asked = 0;
 async function spend() {
   const chosen = choices(), box = $("spend"), lines = [], turn = ++asked;
   let plan;
-  try { plan = await post("plan", chosen); } catch (error) { box.replaceChildren(); refuse("release-refusal", error); return; }
+  try {
+    plan = await post("plan", chosen);
+  } catch (error) {
+    if (turn === asked) { box.replaceChildren(); refuse("release-refusal", error); }
+    return;
+  }
   if (turn !== asked) return;  // a later answer is under way
   const made = releases[plan.id], whom = chosen.unit_column ? `each ${chosen.unit_column}` : chosen.unit;
   if (made) lines.push(el("p", {class: "big"}, made.done ? "This plan is released already. Releasing it again costs nothing and changes nothing." : "This plan is being released."));
