@@ -22,13 +22,46 @@ Each is also the built-in error in brackets, so code that catches a ValueError s
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 from unicodedata import category
 
 
+class Fix(NamedTuple):
+    """A wish that would mend what went wrong, by its name in Python, and the value to give it.
+
+    >>> str(Fix("allow_useless", True))
+    'allow_useless=True'
+    """
+
+    wish: str
+    value: Any
+
+    def __str__(self) -> str:
+        """Return the fix as an argument of a call in Python; the command line and the page have words of their own."""
+        return f"{self.wish}={self.value!r}"
+
+
 class SfumatoError(Exception):
-    """The root of all errors that sfumato raises on purpose."""
+    """The root of all errors that sfumato raises on purpose: a message of words and fixes, in their order.
+
+    >>> error = Refusal("give ", Fix("unit", "subject"), " for all records of one subject together")
+    >>> str(error)
+    "give unit='subject' for all records of one subject together"
+    >>> error.say(lambda fix: f"--unit-column {fix.value}")
+    'give --unit-column subject for all records of one subject together'
+    """
+
+    def __init__(self, *parts: str | Fix) -> None:
+        super().__init__(*parts)
+        self.parts = parts
+
+    def say(self, how: Callable[[Fix], str]) -> str:
+        """Return the message with each fix said in the words of a front: an option, or the label of a field."""
+        return "".join(how(part) if isinstance(part, Fix) else str(part) for part in self.parts)
+
+    def __str__(self) -> str:
+        return self.say(str)
 
 
 class Refusal(SfumatoError, ValueError):
