@@ -38,7 +38,7 @@ tutorials: $(VENV)/installed
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
 # first what audits, reads bits or solves, as an older processor would run it; then everything (test-processors: all of it on each)
-BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/sampling/test_precise.py tests/test_frechet.py
+BY_KERNEL := tests/audit tests/attacks/test_bits.py tests/release tests/laws/sampling/test_precise.py tests/means/test_frechet.py
 test: lint docs
 	$(BIN)/python tests/processors.py --only older $(PYTEST) $(BY_KERNEL)
 	$(BIN)/python -m pytest $(PYTEST)
@@ -47,7 +47,7 @@ test: lint docs
 test-browser: $(VENV)/installed
 	command -v chromedriver || command -v firefox-esr || command -v firefox || \
 	  (apt-get update && apt-get install --yes --no-install-recommends chromium chromium-driver)
-	$(BIN)/python -m pytest --quiet tests/ui
+	$(BIN)/python -m pytest --quiet tests/app/studio
 
 # everything, once for each choice of kernels that this processor can run
 test-processors: $(VENV)/installed

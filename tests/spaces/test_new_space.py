@@ -21,7 +21,7 @@ from sfumato.audit.pairs import Pair
 from sfumato.laws.bounds import bounds_of
 from sfumato.release.record import SpaceOf
 
-PAGE = (Path(__file__).parents[1] / "docs" / "adding-a-space.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "adding-a-space.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```", PAGE, re.M | re.S)
 
 
@@ -104,7 +104,7 @@ def test_the_page_runs_as_it_is_written(space, sfumato, tmp_path, capsys):
 
 def test_every_name_on_the_page_exists():
     for path in re.findall(r"`((?:src|tests)/[\w/]+(?:\.py)?)/?`", PAGE):
-        assert (Path(__file__).parents[1] / path).exists(), path
+        assert (Path(__file__).parents[2] / path).exists(), path
     for name in re.findall(r"`(\w+)`", PAGE.split("What each piece must do")[1].split("Two rules")[0]):
         assert hasattr(sf.Space, name) or name in sf.Space.__annotations__ or name == "base", name
 

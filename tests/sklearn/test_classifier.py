@@ -6,7 +6,6 @@ import pickle
 import numpy as np
 import pytest
 import scipy.linalg
-import sklearn
 from scipy.stats import chisquare
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -14,6 +13,7 @@ from sklearn.model_selection import GroupKFold, cross_validate
 from sklearn.utils import estimator_checks
 
 import sfumato as sf
+import sklearn
 from sfumato.findings import classes as classes_module
 from sfumato.findings.classes import ClassMeans, Design, helmert, private_median
 from sfumato.laws.sampling.discrete import exponential_choice

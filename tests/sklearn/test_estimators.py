@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.linalg
-import sklearn
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils import estimator_checks
 
 import sfumato as sf
+import sklearn
 from conftest import cloud, typical_radius
 from sfumato.files import Dataset
 from sfumato.sklearn.estimators import PrivateFrechetMean, PrivateTangentSpace
