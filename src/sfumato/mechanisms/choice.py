@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Refusal
 from ..files import Dataset, as_data
-from ..laws.calibration.scale import Scale, check_records
+from ..laws.calibration.scale import check_records
 from ..laws.privacy import PureDP
 from ..records import MEMORY, Progress
-from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch, as_chart
+from ..regions import Ball, Look, Region, SampleSketch, as_chart
 from ..regions.look import MOST_SHARE, SHARE, with_look
 from ..release import Release
-from ..spaces import Space, space_from
+from ..shown import Shown
+from ..spaces import Space
 from .ambient import AmbientLaplace
 from .base import PERSON, Mechanism, gather
 from .composed import ComposedPlan
@@ -102,28 +103,10 @@ class Forecast:
         return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless, found.spending)
 
 
-class Forecasts(list[Forecast]):
+class Forecasts(list[Forecast], Shown):
     """Forecasts of several mechanisms, the most accurate first; a table in notebooks."""
 
-    def _repr_html_(self) -> str:
-        from ..views.page import notebook_table
-
-        def shown(number: float | None) -> str:
-            return "" if number is None else f"{number:.3g}"
-
-        header = ("Mechanism", "Median error", "Error at 95%", "To beat", "Directions", "")
-        rows = [
-            (
-                row.mechanism,
-                *map(shown, (row.median_error, row.error_95, row.to_beat)),
-                "" if row.directions is None else str(row.directions),
-                row.refusal or ("useless" if row.useless else "auto takes this one" if row is self[0] else ""),
-            )
-            for row in self
-        ]
-        return notebook_table(
-            header, rows, "To beat: how far the mean is known to lie from the public centre beforehand."
-        )
+    shown_by = "forecasts"
 
 
 def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
@@ -378,21 +361,3 @@ def private_mean(
     plan = choose(Problem(region, records.n, privacy), *asked)
     plan.check_useful(lambda r, n, e: choose(Problem(r, n, PureDP(e)), *asked), allow_useless)
     return plan.release(records, words, budget, degrees)
-
-
-def plan_from(record: Mapping[str, Any]) -> Plan:
-    """The plan that a record describes, with the scale that stands there: ready to predict its error again."""
-    name, options = record["mechanism"]["name"], dict(record["mechanism"]["options"])
-    if "objective" in options:
-        raise ValueError(
-            f"the error of {options['objective']!r} cannot be predicted: nothing public is known about its growth"
-        )
-    space, found = space_from(record["space"]["name"], record["space"]["parameters"]), record["calibration"]
-    region: Region = Ball(space, record["ball"]["center"], record["ball"]["radius"])
-    chart = record.get("chart")
-    if chart is not None and chart["basis"] is not None:
-        region = Ellipsoid(space, record["ball"]["center"], chart["axes"], chart["basis"], spread=chart["spread"])
-    mechanism = MECHANISMS[name](region, found["epsilon"], found["name"], **options)
-    limit = np.inf if found["region"] is None else found["region"]
-    scale = Scale(found["sigma"], found["formula"], dict(found["numbers"]), limit)
-    return mechanism.with_scale(record["n"], found["epsilon"], scale)
