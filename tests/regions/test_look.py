@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.regions import Ball, Ellipsoid, Look
+from sfumato.regions import Ball, Ellipsoid, Look, NoLook
 from sfumato.regions.look import SHARE, rms_noise
 
 FLAT = sf.Euclidean(dim=30)
@@ -82,12 +82,22 @@ def test_the_limit_is_where_the_ball_becomes_the_better_one():
 
 
 def test_no_look_where_it_would_tell_nothing_or_is_not_needed(rng):
-    drowned = Ellipsoid.from_sample(FLAT, falling(60, rng)).looked(20, 1.0, SHARE)
-    assert isinstance(drowned, Ellipsoid)  # the ball's noise is wider than the ball
+    sketch = Ellipsoid.from_sample(FLAT, falling(60, rng))
+    drowned = sketch.looked(20, 1.0, SHARE)
+    assert sketch.no_look(20, 1.0, SHARE) is NoLook.NEEDLESS  # the ball's noise is wider than the ball
+    assert isinstance(drowned, Ellipsoid)
     assert len(drowned.axes) < 30
-    low = sf.Euclidean(dim=3)
-    ball = Ellipsoid.from_sample(low, falling(60, rng)[:, :3]).looked(1000, 1.0, SHARE)
-    assert isinstance(ball, Ball)  # in three dimensions the look is as loud as the ball
+    low = Ellipsoid.from_sample(sf.Euclidean(dim=3), falling(60, rng)[:, :3])
+    assert low.no_look(1000, 1.0, SHARE) is NoLook.BLIND  # in three dimensions the look is as loud as the ball
+    assert low.looked(1000, 1.0, SHARE) == low.settle(1000, 1.0)
+
+
+def test_a_sample_of_the_same_population_is_not_looked_at(rng):
+    sample = falling(60, rng)
+    for relation, why in {"same": NoLook.SAME, "related": None, "other": None}.items():
+        sketch = Ellipsoid.from_sample(FLAT, sample, relation)
+        assert sketch.no_look(1000, 1.0, SHARE) is why
+        assert isinstance(sketch.looked(1000, 1.0, SHARE), Ellipsoid if why else Look)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, -1.0])

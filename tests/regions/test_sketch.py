@@ -5,6 +5,8 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud
+from sfumato.laws.calibration.stein import james_stein
+from sfumato.laws.calibration.whole import noise_error
 from sfumato.regions import Ellipsoid
 from sfumato.regions.landmarks import bending_moment, smooth_moment
 from sfumato.regions.look import rms_noise
@@ -74,7 +76,7 @@ def test_a_sample_of_outlines_beats_the_ball_by_far(rng):
 
 
 def test_what_is_fixed_stays_fixed(rng):
-    sketch = Ellipsoid.from_sample(SHAPES, corpus_callosa(9, 20, rng=rng), modes=7, shrink=0.25, prior="bending")
+    sketch = Ellipsoid.from_sample(SHAPES, corpus_callosa(9, 20, rng=rng), modes=7, weight=0.25, prior="bending")
     region = sketch.settle(100, 1.0)
     assert len(region.axes) == 7
     assert "shrunk by 0.25 to the bending energy" in region.source
@@ -143,11 +145,12 @@ def test_units_do_not_matter(scale, rng):
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        ({"coverage": 0.0}, "coverage is a share"),
-        ({"coverage": "most"}, "coverage is a share"),
+        ({"relation": "cousin"}, "relation must be one of same, related, other"),
+        ({"coverage": 0.0}, "coverage is .auto. or a share"),
+        ({"coverage": "most"}, "coverage is .auto. or a share"),
         ({"modes": 0}, "modes must be 'auto' or a whole number from 1 to 36"),
         ({"modes": 2.5}, "modes must be 'auto'"),
-        ({"shrink": 1.5}, "shrink must be 'auto' or a number between 0 and 1"),
+        ({"weight": 1.5}, "weight must be 'auto' or a number between 0 and 1"),
         ({"prior": "rough"}, "prior must be 'auto' or one of ball, smooth, open, bending"),
     ],
 )
@@ -219,3 +222,123 @@ def test_the_smallest_epsilon_still_settles(rng):
     sketch = Ellipsoid.from_sample(sf.Euclidean(dim=3), 1e60 * rng.standard_normal((9, 3)))
     with np.errstate(over="ignore"):
         assert len(sketch.settle(1, 1e-99).axes) >= 1
+
+
+# -- the whole error ------------------------------------------------------------------------------------------------------
+GRID = [(n, epsilon) for n in (2, 10, 60, 300, 2000, 10**5) for epsilon in (0.01, 0.1, 0.3, 1.0, 3.0, 10.0)]
+
+
+def some_samples(rng):
+    yield sf.Euclidean(dim=12), falling(20, 12, rng)
+    yield sf.Euclidean(dim=3), rng.standard_t(2, (9, 3))
+    yield sf.Euclidean(dim=5), falling(2, 5, rng)
+    yield SHAPES, corpus_callosa(15, 20, rng=rng)
+    yield sf.Sphere(dim=2), sf.Sphere(dim=2).present(cloud(sf.Sphere(dim=2), sf.Sphere(dim=2).origin(), 0.4, 8, rng))
+
+
+@pytest.mark.parametrize("modes", ["auto", 1, 2])
+@pytest.mark.parametrize("relation", ["same", "related", "other"])
+def test_more_records_or_a_larger_epsilon_never_raise_the_stated_error(relation, modes, rng):
+    for space, sample in some_samples(rng):
+        sketch = Ellipsoid.from_sample(space, sample, relation, modes=modes)
+        stated = {cell: sketch.whole_error(*cell).quantile(0.95) for cell in GRID}
+        for n, epsilon in GRID:
+            better = [stated[other] for other in GRID if other[0] >= n and other[1] >= epsilon]
+            assert max(better) <= stated[n, epsilon] * (1 + 1e-12)
+
+
+def test_for_landmarks_alone_neither(rng):
+    for sketch in (Ellipsoid.smooth(SHAPES, outline(), 0.1), Ellipsoid.bending(SHAPES, outline(), 0.1)):
+        stated = [sketch.whole_error(n, 1.0).quantile(0.95) for n in (2, 5, 20, 50, 100, 200, 1000, 10**5)]
+        assert stated == sorted(stated, reverse=True)
+        assert sketch.whole_error(50, 1.0).gain < sketch.whole_error(1000, 1.0).gain
+
+
+def released(sketch, records, epsilon, rng):
+    """Return the error of one flat release, and its coordinates."""
+    n, chart = len(records), sketch.settle(len(records), epsilon)
+    direction = rng.standard_normal(len(chart.axes))
+    noise = 2 / (n * epsilon) * rng.standard_gamma(len(direction)) * direction / np.linalg.norm(direction)
+    raw = chart.of_tangents(records - chart.center).mean(axis=0) + noise
+    value = chart.center + chart.tangent(james_stein(raw, chart.axes, 2 / (n * epsilon)))
+    return np.linalg.norm(value - records.mean(axis=0)), raw
+
+
+@pytest.mark.parametrize(("m", "dim"), [(5, 2), (5, 15), (20, 3), (20, 15)])
+def test_the_stated_error_holds_and_is_not_far_above_the_actual_one(m, dim, rng):
+    """Normal records of the population of the sample; a sample of another one is found out."""
+    space, whole, noise, ratios = sf.Euclidean(dim=dim), [], [], []
+    for _ in range(40):
+        sketch = Ellipsoid.from_sample(space, falling(m, dim, rng), "same")
+        for epsilon in (0.25, 1.0, 4.0):
+            stated = sketch.whole_error(150, epsilon)
+            error, _ = released(sketch, falling(150, dim, rng), epsilon, rng)
+            whole.append(error <= stated.quantile(0.95))
+            noise.append(error <= noise_error(sketch.settle(150, epsilon).axes, 150, epsilon).quantile(0.95))
+            ratios.append(stated.quantile(0.95) / error)
+    assert np.mean(whole) >= 0.9
+    assert np.mean(noise) < np.mean(whole)  # counting the noise alone says too little
+    assert np.median(ratios) <= (2.5 if dim > 3 else 4.5)
+
+
+def test_after_the_draw_a_wrong_sample_shows_and_the_figure_never_falls(rng):
+    space, right, wrong = sf.Euclidean(dim=12), [], []
+    for _ in range(20):
+        sketch = Ellipsoid.from_sample(space, falling(20, 12, rng), "same")
+        chart, foreseen = sketch.settle(300, 1.0), sketch.whole_error(300, 1.0)
+        for offset, found in ((0.0, right), (1.5, wrong)):
+            error, raw = released(sketch, falling(300, 12, rng) + offset * np.eye(12)[0], 1.0, rng)
+            after = sketch.after(chart, 300, 1.0, raw)
+            assert after.quantile(0.95) >= foreseen.quantile(0.95)
+            assert after.rms >= foreseen.rms
+            assert after.public >= foreseen.public
+            found.append(
+                (after.public / foreseen.public, error <= after.quantile(0.95), error <= foreseen.quantile(0.95))
+            )
+    assert np.median([f for f, _, _ in right]) < 1.2
+    assert np.median([f for f, _, _ in wrong]) > 2
+    assert np.mean([later for _, later, _ in wrong]) > np.mean([before for _, _, before in wrong])
+
+
+def test_after_a_draw_in_the_ball_it_is_the_ball_s(rng):
+    sketch = Ellipsoid.from_sample(sf.Euclidean(dim=4), falling(20, 4, rng))
+    ball = sketch.ball.as_chart()
+    assert sketch.after(ball, 100, 1.0, np.zeros(4)) == sketch.ball_error(100, 1.0)
+    far = sketch.after(ball, 100, 1.0, np.full(4, 0.5))
+    assert far.public > sketch.ball_error(100, 1.0).public
+    assert far.quantile(0.95) >= sketch.ball_error(100, 1.0).quantile(0.95)
+
+
+def test_who_says_less_of_the_sample_states_a_larger_error(rng):
+    sample = falling(20, 12, rng)
+    same, related, other = (
+        Ellipsoid.from_sample(sf.Euclidean(dim=12), sample, relation).whole_error(200, 1.0)
+        for relation in ("same", "related", "other")
+    )
+    assert same.quantile(0.95) < related.quantile(0.95) < other.quantile(0.95)
+    assert same.public < related.public < other.public
+
+
+def test_of_two_points_each_is_held_out_from_the_directions_of_the_prior(rng):
+    sketch = Ellipsoid.from_sample(sf.Euclidean(dim=4), [[0.0, 0, 0, 0], [1.0, 0, 0, 0]])
+    for _, roots, _, _ in sketch._folds(0.05, np.eye(4) / 4):
+        assert roots == pytest.approx(np.full(4, roots[0]))
+
+
+def test_only_curved_spaces_bend(rng):
+    assert Ellipsoid.from_sample(sf.Euclidean(dim=4), falling(20, 4, rng)).bend < 1e-12
+    sphere = sf.Sphere(dim=2)
+    bends = [
+        Ellipsoid.from_sample(sphere, sphere.present(cloud(sphere, sphere.origin(), radius, 20, rng))).bend
+        for radius in (0.1, 0.8)
+    ]
+    assert 0 < bends[0] < bends[1] < 0.5
+
+
+def test_of_a_ball_only_the_noise_is_known():
+    ball = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 2.0)
+    whole = ball.whole_error(100, 1.0)
+    assert whole.rms == pytest.approx(rms_noise(np.full(2, 2.0), 100, 1.0))
+    assert whole.bias == 0
+    assert whole.gain is None
+    assert ball.as_chart().whole_error(100, 1.0) == whole

@@ -3,7 +3,7 @@
 from .ball import Ball, check_ball, widest_ball
 from .base import Region, Settled, check_invalid, check_region, check_settled
 from .ellipsoid import Ellipsoid
-from .look import Look
+from .look import Look, NoLook
 from .sketch import ModelSketch, SampleSketch
 
 __all__ = [
@@ -11,6 +11,7 @@ __all__ = [
     "Ellipsoid",
     "Look",
     "ModelSketch",
+    "NoLook",
     "Region",
     "SampleSketch",
     "Settled",

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
+from ..laws.calibration.whole import WholeError, noise_error
 from ..numerics.arrays import Points
 from ..spaces.base import Space
 
@@ -41,9 +42,9 @@ class Region(ABC):
         """Return the look at whether the region fits, which this share of ε pays for; or the region to use without one."""
         return self.settle(n, epsilon)
 
-    def left_out(self, chart: Ellipsoid, n: int) -> float:
-        """Return how much of the mean a chart of this region is expected to leave out, as a root mean square."""
-        return 0.0
+    def whole_error(self, n: int, epsilon: float) -> WholeError:
+        """Return the whole error of a release by chart that is foreseen: here that of the noise alone."""
+        return noise_error(self.settle(n, epsilon).as_chart().axes, n, epsilon)
 
     @property
     def found(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 
 import numpy as np
 
@@ -17,6 +18,14 @@ WORST = 1.2  # how many times the ball's error a wrong public sample may cost
 MOST_SHARE = 1 - 1 / WORST  # of ε: with more the rest could not keep within WORST
 BLIND = 0.7  # a limit above this much of the radius would never be passed: no loss is longer than the radius
 DULL = 0.3  # and one below this much of the ball's error would be passed by chance
+
+
+class NoLook(Enum):
+    """Why a chart from a public sample is used without a look."""
+
+    SAME = "the public sample is said to be from the population of the records"
+    NEEDLESS = "the noise in the ball exceeds its radius so far that no chart can be much worse"
+    BLIND = "the noise of a look would hide what it looks for"
 
 
 @dataclass(frozen=True)

@@ -3,35 +3,59 @@ noise, and so the axes: ``settle(n, epsilon)`` of a sketch gives the :class:`Ell
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from numbers import Real
-from typing import Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import chdtri, gammaincinv
 
 from ..errors import InvalidPointError
+from ..laws.calibration.stein import james_stein, shrunk_noise
+from ..laws.calibration.whole import WholeError, error_quantile, noise_moments
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 from .ball import Ball
 from .base import Region, Settled
 from .ellipsoid import Ellipsoid, public_point, tangent_coordinates
 from .landmarks import bending_moment, smooth_moment
-from .look import DULL, WORST, Look, rms_noise
+from .look import DULL, WORST, Look, NoLook, rms_noise
 
 Prior = Literal["ball", "smooth", "open", "bending"]
+Relation = Literal["same", "related", "other"]
+
+
+class Apart(NamedTuple):
+    """How far apart two populations are assumed to be, in units of their spread."""
+
+    shift: float  # of the mean, in the ways in which members differ
+    drift: float  # of the mean, in the ways of the prior
+
+
+RELATIONS: dict[Relation, Apart] = {"same": Apart(0.0, 0.0), "related": Apart(0.2, 0.11), "other": Apart(1.0, 0.5)}
 WORDS: dict[str, str] = {
     "ball": "all directions alike",
     "smooth": "smoothness along the closed outline",
     "open": "smoothness along the open curve",
     "bending": "the bending energy of the thin-plate spline",
 }
-SHIFT = 0.2  # the means of two populations may differ by so much of each way in which their members do
-DRIFT = 0.11  # assumed shift of the mean under the prior, in units of the spread
 TYPICAL = 0.8  # distance of a record from the centre, in radii, where a radius is all that is known
 OFFSET = 0.5  # and that of the mean, if the centre is a specimen
-WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of the prior, for shrink="auto"
+WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of the prior, for weight="auto"
+SIZES = (
+    (0.9, 1.0),
+    (0.97, 1.0),
+    (1.0, 1.0),
+    (1.0, 1.5),
+    (1.0, 2.0),
+)  # quantiles of held-out points, and how many times
+SCALES = (0.1, 0.3, 0.5, 0.7, 0.9)  # levels of the unknown scale of the records
+STATED = 0.95  # the figure that the choice makes least
+BENT = 5  # points of a sample from which curvature is measured
 FOLDS = 10  # of the held-out criterion
 COVER = 0.97  # the share of the sample in the ball to fall back to
 FLOOR = 1e-12  # least eigenvalue, in parts of the largest; least spread, of a part of the sample
@@ -60,14 +84,33 @@ class _AboutBall(Region):
         """The radius of the ball."""
         return self.ball.radius
 
+    @abstractmethod
+    def _settle(self, n: int, epsilon: float) -> Settlement: ...
+
+    def settle(self, n: int, epsilon: float) -> Ellipsoid:
+        """Return the ellipsoid for n records and this ε; the same question is answered once."""
+        return _settled(self, n, float(epsilon)).chart
+
+    def whole_error(self, n: int, epsilon: float) -> WholeError:
+        """Return the whole error that is foreseen for that ellipsoid."""
+        return _settled(self, n, float(epsilon)).whole
+
+
+class Settlement(NamedTuple):
+    """What is settled for n records and an ε: the chart, the whole error that is foreseen, and where both come from."""
+
+    chart: Ellipsoid
+    whole: WholeError
+    candidate: int = 0
+
 
 @dataclass(frozen=True, eq=False)
 class ModelSketch(_AboutBall):
     """Directions from the landmarks of one public shape: what :meth:`Ellipsoid.smooth` and :meth:`Ellipsoid.bending` give.
 
     The second moment has eigenvalues lⱼ, Σlⱼ = (TYPICAL·radius)².  In p directions with the best axes aⱼ² = √lⱼ·Σ√l the noise
-    has mean square (2/nε)²·(p + 1)·(Σ√l)²; freezing the others costs their share of (OFFSET·radius)², the squared distance of
-    the mean.  p is where the sum is least.
+    has mean square (2/nε)²·(p + 1)·(Σ√l)².  The mean is expected (OFFSET·radius) away; what lies in the other directions is
+    left out, and of the rest the share that clipping takes.  p is where the 95% figure is least.
     """
 
     source: str
@@ -75,46 +118,70 @@ class ModelSketch(_AboutBall):
     basis: Array = field(repr=False)
     modes: int | None = None  # p, where it is given
 
-    def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """The ellipsoid for n records and this ε."""
-        sums, spread = np.cumsum(self.roots), OFFSET * self.ball.radius
-        frozen = 1 - np.cumsum(self.roots**2) / np.sum(self.roots**2)
-        p = self.modes or int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
+    def _settle(self, n: int, epsilon: float) -> Settlement:
+        sigma, sums, spread = _sigma(n, epsilon), np.cumsum(self.roots), OFFSET * self.ball.radius
+        noise, variation = _unit_noise(self.roots)
+        figures = error_quantile(STATED, sigma * noise, variation, spread * self._left_out, np.inf)
+        p = self.modes or int(np.argmin(figures)) + 1
         axes = np.sqrt(self.roots[:p] * sums[p - 1])
-        return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
+        offsets = (spread * self.roots[:p] / np.linalg.norm(self.roots) / axes) ** 2
+        lengths = float(sigma * noise[p - 1]), float(variation[p - 1]), float(spread * self._left_out[p - 1])
+        whole = WholeError(*lengths, np.inf, shrunk_noise(axes, offsets, sigma), spread)
+        return Settlement(_ellipsoid(self.ball, axes, self.basis[:p], self.source, spread), whole)
 
-    def left_out(self, chart: Ellipsoid, n: int) -> float:
-        """How much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: its share in the
-        frozen directions."""
-        kept = np.sum(self.roots[: len(chart.axes)] ** 2) / np.sum(self.roots**2)
-        return float(OFFSET * self.ball.radius * np.sqrt(max(0.0, 1 - kept)))
+    @cached_property
+    def _left_out(self) -> Array:
+        """Return the share of an offset that is frozen or clipped, for p = 1 … d.
+
+        Of records that follow the model, ‖w‖² has mean 1 and the variance 2Σl/(Σ√l)² of a Gamma distribution; clipping
+        takes 1 − 1/‖w‖ of those beyond 1.
+        """
+        kept = np.cumsum(self.roots**2)
+        shape = np.cumsum(self.roots) ** 2 / (2 * kept)
+        lengths = np.sqrt(gammaincinv(shape[:, None], (np.arange(64) + 0.5) / 64) / shape[:, None])
+        clipped = np.mean(np.maximum(0.0, 1 - 1 / np.maximum(lengths, 1e-300)), axis=1)
+        share = kept / kept[-1]
+        return np.asarray(np.sqrt(np.maximum(0.0, 1 - share) + share * clipped**2))
+
+
+class _Candidates(NamedTuple):
+    """Charts of a sample, one a row, for p = 1 … d where there are columns: what does not depend on n and ε."""
+
+    sources: list[tuple[int, float]]  # number of the prior and its weight
+    roots: Array
+    bases: Array
+    sizes: Array
+    noise: Array  # for a scale of 1
+    variation: Array
+    lost: Array  # mean square of what clipping and freezing take from held-out points
+    drift: Array  # frozen share of a difference of means that follows the last of the priors
+    clip: Array  # square of the mean of what clipping takes
 
 
 @dataclass(frozen=True, eq=False)
 class SampleSketch(_AboutBall):
-    """Directions from a public sample: what :meth:`Ellipsoid.from_sample` gives.
+    """Directions from a public sample: what :meth:`Ellipsoid.from_sample` gives (proofs, Result 11).
 
-    The sample's second moment Ĉ at its mean is shrunk to a prior, (1 − w)·Ĉ + w·C₀, with eigenvalues lⱼ.  In p directions the
-    axes are aⱼ = s·√(√lⱼ·Σ√l), where s makes the ellipsoid hold the share ``coverage`` of held-out points, times 1 + 1/m
-    against the luck of small samples.  Prior, w and p minimise one sum, by folds of the sample:
+    The sample's second moment Ĉ at its mean is mixed with a prior, (1 − w)·Ĉ + w·C₀, with eigenvalues lⱼ.  In p directions the
+    axes are aⱼ = s·√(√lⱼ·Σ√l); the size s makes the ellipsoid hold held-out points (SIZES), times 1 + 1/m against the luck of
+    small samples.  With κ = 1/m + 1/n + shift² and V the variance of the sample, what is left out has the square
 
-    noise² + (1/m + 1/n + SHIFT²)·(mean square of what clipping and freezing take from held-out points)
-    + DRIFT²·(frozen part of a difference of means as long as the spread, that follows the last of the priors).
+    κ·(mean square of what clipping and freezing take from held-out points) + drift²·V·(frozen share of the prior)
+    + ‖mean of what clipping takes‖² + bend²·(κ + drift²)·V.
+
+    Prior, w, s and p have the least 95% figure of noise and this together, which therefore never rises with n or ε.
     """
 
-    coverage: float
+    relation: Relation
+    coverage: float | None
     modes: int | None
     weights: tuple[float, ...]
     priors: tuple[Prior, ...]
     tangents: Array = field(repr=False)  # of the sample, less their mean
-
-    def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """The ellipsoid for n records and this ε; the same question is answered once."""
-        return _settled(self, n, float(epsilon))
+    bend: float = 0.0  # |mean logarithm − logarithm of the mean| over the distance of the two centres
 
     def looked(self, n: int, epsilon: float, share: float) -> Look | Settled:
-        """Return the chart with its look; the chart alone where the ball's own noise exceeds its radius so far that no chart
-        can be much worse; the ball where a look would tell nothing.
+        """Return the chart with its look; the chart alone where there is none (:meth:`no_look`).
 
         >>> from sfumato import Euclidean
         >>> sample = np.random.default_rng(0).normal(size=(60, 20)) / np.arange(1, 21) ** 2
@@ -122,82 +189,203 @@ class SampleSketch(_AboutBall):
         >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
         ('Look', 0.1, True)
         """
+        if self.no_look(n, epsilon, share) is not None:
+            return self.settle(n, epsilon)
+        return Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
+
+    def no_look(self, n: int, epsilon: float, share: float) -> NoLook | None:
+        """Return why there is no look at whether the sample fits the records; None where there is one."""
+        if self.relation == "same":
+            return NoLook.SAME
         error = rms_noise(self.ball.as_chart().axes, n, epsilon)
         if error**2 * (WORST**2 - 1) >= self.radius**2:
-            return self.settle(n, epsilon)
+            return NoLook.NEEDLESS
         look = Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
         worth = rms_noise(look.chart.axes, n, (1 - share) * epsilon) < error
-        return look if worth and look.limit(n, epsilon) > DULL * error else self.ball
+        return None if worth and look.limit(n, epsilon) > DULL * error else NoLook.BLIND
 
-    def _settle(self, n: int, epsilon: float) -> Ellipsoid:
-        m, best = len(self.tangents), np.inf
-        for source, size, lost, drift, roots, rows in self._candidates:
-            sums, bias = np.cumsum(roots), self._bias(lost, drift, n)
-            cost = size**2 * _noise(n, epsilon, sums) + bias
-            p = self.modes or int(np.argmin(cost)) + 1
-            if cost[p - 1] < best or best == np.inf:  # with next to no ε every noise is infinite
-                best, words, basis = cost[p - 1], source, rows[:p]
-                axes = size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
-        spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * self._variance)
-        return _ellipsoid(self.ball, axes, basis, words, float(spread))
+    # -- the whole error -----------------------------------------------------------------------------------------------
+    def ball_error(self, n: int, epsilon: float) -> WholeError:
+        """Return the whole error in the ball about the sample, for releases by chart that fall back to it."""
+        axes = np.full(self.space.dim, self.radius)
+        sigma = _sigma(n, epsilon)
+        noise, variation = noise_moments(axes, sigma)
+        shrunk = shrunk_noise(axes, self._offsets(axes, np.eye(self.space.dim), n), sigma)
+        public = self._public(n)
+        return WholeError(noise, variation, self.bend * public, self._degrees, shrunk, public)
 
-    def left_out(self, chart: Ellipsoid, n: int) -> float:
-        """How much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: by clipping, and in
-        the frozen directions.  0 for any other region, such as the ball."""
-        for source, _, lost, drift, _, _ in self._candidates:
-            if source == chart.source:
-                return float(np.sqrt(max(0.0, self._bias(lost, drift, n)[len(chart.axes) - 1])))
-        return 0.0
+    def after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array) -> WholeError:
+        """Return the whole error after the draw w̃ = ``raw`` in a chart of this sketch, or in the ball; it is no smaller.
 
-    def _bias(self, lost: Array, drift: Array, n: int) -> Array:
-        """What is left out, squared, for p = 1 … d."""
-        return np.asarray((1 / len(self.tangents) + 1 / n + SHIFT**2) * lost + DRIFT**2 * self._variance * drift)
+        The f ≥ 1 for which Σw̃²/(f·b + T) = p, b the variances of the mean that were assumed and T the noise's, says how many
+        times farther apart (in squares) the means are.  Held-out points moved to the release show what is clipped there.
+        """
+        settled = _settled(self, n, float(epsilon))
+        own = chart == settled.chart
+        foreseen = settled.whole if own else self.ball_error(n, epsilon)
+        sigma, p = _sigma(n, epsilon), len(chart.axes)
+        offsets = self._offsets(chart.axes, chart.basis, n)
+        noise = sigma**2 * (p + 1)
+        times = _times(raw, offsets, noise)
+        if times == 1:
+            return foreseen
+        clip = float(np.sqrt(self._candidates.clip[settled.candidate, p - 1])) if own else 0.0
+        loss = np.sqrt(max(0.0, (foreseen.bias - clip) * (foreseen.bias + clip)))
+        if own:
+            clip = max(clip, self._clipped_at(chart, settled.candidate, james_stein(raw, chart.axes, sigma)))
+        bias = max(foreseen.bias, float(np.hypot(np.sqrt(times) * loss, clip)))
+        shrunk = max(foreseen.shrunk, shrunk_noise(chart.axes, times * offsets, sigma))
+        return replace(foreseen, bias=bias, shrunk=shrunk, public=float(np.sqrt(times)) * self._public(n))
+
+    def _clipped_at(self, chart: Ellipsoid, candidate: int, w: Array) -> float:
+        """Return the length of what the chart would clip, on average, of held-out points moved to a release w."""
+        found, p = self._candidates, len(chart.axes)
+        prior, weight = found.sources[candidate]
+        size = found.sizes[candidate, p - 1]
+        where, lost = chart.tangent(w), np.zeros(self.space.dim)
+        folds = list(self._folds(weight, self._targets[prior]))
+        for _ in range(3):  # the mean lies farther out by what is clipped
+            there, lost = where + lost, np.zeros(self.space.dim)
+            for _, roots, basis, points in folds:
+                axes = size * np.sqrt(roots[:p] * np.sum(roots[:p]))
+                moved = (points[:, :p] + basis[:p] @ there) / axes
+                cut = np.maximum(0.0, 1 - 1 / np.maximum(np.linalg.norm(moved, axis=1), 1e-300))
+                lost += (cut @ (moved * axes)) @ basis[:p] / len(self.tangents)
+        return float(np.linalg.norm(lost))
+
+    def _kappa(self, n: int) -> float:
+        return 1 / len(self.tangents) + 1 / n + RELATIONS[self.relation].shift ** 2
+
+    def _public(self, n: int) -> float:
+        """Return how far the public centre is expected to be from the mean of n records."""
+        return float(np.sqrt((self._kappa(n) + RELATIONS[self.relation].drift ** 2) * self._variance))
+
+    def _offsets(self, axes: Array, basis: Array, n: int) -> Array:
+        """Return the variances of the mean that are expected along the axes of a chart, in its coordinates."""
+        spread = np.sum((self.tangents @ basis.T) ** 2, axis=0) / (len(self.tangents) - 1)
+        prior = np.sum(basis @ self._targets[-1] * basis, axis=1)
+        drift = RELATIONS[self.relation].drift
+        return np.asarray((self._kappa(n) * spread + drift**2 * self._variance * prior) / axes**2)
 
     @property
-    def _variance(self) -> float:
-        return float(np.mean(np.sum(self.tangents**2, axis=1)))
+    def _degrees(self) -> int:
+        return 2 * (len(self.tangents) - 1)
 
     @cached_property
-    def _candidates(self) -> list[tuple[str, Array, Array, Array, Array, Array]]:
-        """For each prior and weight what does not depend on n and ε: its words; for p = 1 … d the size, what held-out points
-        lose and the frozen part of a difference of means; roots of the eigenvalues and their directions."""
-        m, found = len(self.tangents), []
-        targets = [_unit_moment(self.space, self.center, prior) for prior in self.priors]
-        for prior, target in zip(self.priors, targets, strict=True):
-            for weight in self.weights:
-                gauge, inside, total = self._held_out(weight, target)
-                size = np.maximum(LEAST, np.quantile(gauge, self.coverage, axis=0) * (1 + 1 / m))
-                clipped = np.maximum(0.0, 1 - size / np.maximum(gauge, 1e-300)) ** 2
-                lost = np.mean(total - inside + inside * clipped, axis=0)
-                roots, rows = _shrunk(self.tangents, weight, target)
-                drift = 1 - np.cumsum(np.sum(rows @ targets[-1] * rows, axis=1))
-                target_words = IN_ORDER if prior == "smooth" and len(self.priors) > 1 else WORDS[prior]
-                source = f"from {m} public points, shrunk by {weight:g} to {target_words}"
-                found.append((source, size, lost, drift, roots, rows))
-        return found
+    def _variance(self) -> float:
+        return float(np.sum(self.tangents**2) / (len(self.tangents) - 1))
 
-    def _held_out(self, weight: float, target: Array) -> tuple[Array, Array, Array]:
-        """For held-out points and p = 1 … d: ‖w‖ in the chart of size 1, the squared length in its directions, and in all."""
+    @cached_property
+    def _targets(self) -> list[Array]:
+        return [_unit_moment(self.space, self.center, prior) for prior in self.priors]
+
+    # -- the choice ----------------------------------------------------------------------------------------------------
+    def _settle(self, n: int, epsilon: float) -> Settlement:
+        found, sigma = self._candidates, _sigma(n, epsilon)
+        public = self._public(n)
+        drift = RELATIONS[self.relation].drift
+        squares = self._kappa(n) * found.lost + drift**2 * self._variance * found.drift + found.clip
+        bias = np.hypot(np.sqrt(squares), self.bend * public)
+        some = slice(None) if self.modes is None else slice(self.modes - 1, self.modes)
+        figures = error_quantile(
+            STATED, sigma * found.noise[:, some], found.variation[:, some], bias[:, some], self._degrees
+        )
+        best, column = (int(i) for i in np.unravel_index(np.argmin(figures), figures.shape))
+        p = column + 1 if self.modes is None else self.modes
+        roots, basis = found.roots[best, :p], found.bases[best, :p]
+        axes = found.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
+        lengths = (float(x[best, p - 1]) for x in (sigma * found.noise, found.variation, bias))
+        shrunk = shrunk_noise(axes, self._offsets(axes, basis, n), sigma)
+        chart = _ellipsoid(self.ball, axes, basis, self._words(*found.sources[best]), public)
+        return Settlement(chart, WholeError(*lengths, self._degrees, shrunk, public), best)
+
+    def _words(self, prior: int, weight: float) -> str:
+        name = self.priors[prior]
+        target = IN_ORDER if name == "smooth" and len(self.priors) > 1 else WORDS[name]
+        return f"from {len(self.tangents)} public points, shrunk by {weight:g} to {target}"
+
+    @cached_property
+    def _candidates(self) -> _Candidates:
+        """Return all charts: for each prior, weight and size."""
+        rows = [
+            row
+            for prior, target in enumerate(self._targets)
+            for weight in self.weights
+            for row in self._sized(prior, weight, target)
+        ]
+        sources, *columns = zip(*rows, strict=True)
+        return _Candidates(list(sources), *(np.stack(column) for column in columns))
+
+    def _sized(self, prior: int, weight: float, target: Array) -> Iterator[tuple[Any, ...]]:
+        """Yield the fields of a candidate for each size of a chart with these directions."""
         m, d = self.tangents.shape
-        gauge, inside, total = np.empty((m, d)), np.empty((m, d)), np.empty((m, 1))
+        gauge, square = np.empty((m, d)), np.empty((m, d))
+        for test, roots, _, points in self._folds(weight, target):
+            gauge[test] = np.sqrt(np.cumsum(points**2 / roots, axis=1) / np.cumsum(roots))
+            square[test] = np.cumsum(points**2, axis=1)
+        rest = m - np.ceil(m / FOLDS)  # points about the mean of so many others vary by 1 + 1/rest
+        scales = np.sqrt(
+            self._degrees / chdtri(self._degrees, 1 - np.array(SCALES))
+        )  # of the records over the sample's
+        frozen = np.maximum(0.0, np.mean(square[:, -1:] - square, axis=0)) * np.mean(scales**2) / (1 + 1 / rest)
+        roots, basis = _shrunk(self.tangents, weight, target)
+        drift = np.maximum(0.0, 1 - np.cumsum(np.sum(basis @ self._targets[-1] * basis, axis=1)))
+        along, (noise, variation) = self.tangents @ basis.T, _unit_noise(roots)
+        relation = RELATIONS[self.relation]
+        lift = np.sqrt(1 + relation.shift**2 + relation.drift**2)  # records about a centre that is off
+        for quantile, times in SIZES if self.coverage is None else ((self.coverage, 1.0),):
+            size = np.maximum(LEAST, np.quantile(gauge, quantile, axis=0) * (1 + 1 / m) * times)
+            clipped, mean = np.zeros(d), np.zeros(d)
+            for scale in scales:
+                cut = np.maximum(0.0, 1 - size / np.maximum(lift * scale * gauge, 1e-300))
+                clipped += scale**2 * np.mean(cut**2 * square, axis=0) / len(scales)
+                mean += scale**2 * np.sum(np.tril(cut.T @ along / m) ** 2, axis=1) / len(scales)
+            yield (prior, weight), roots, basis, size, size * noise, variation, frozen + clipped, drift, mean
+
+    def _folds(self, weight: float, target: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
+        """Yield which points are held out, the spectrum of the others, and the held-out points about their mean in its basis.
+
+        Where the others are one point, or one many times, the directions are those of the prior.
+        """
+        m, total = len(self.tangents), float(np.sum(self.tangents**2))
         fold = np.arange(m) % min(m, FOLDS)
         for test in (fold == f for f in range(fold.max() + 1)):
             rest = self.tangents[~test]
             middle = rest.mean(axis=0)
-            varied = np.sum((rest - middle) ** 2) > FLOOR * np.sum(self.tangents**2)  # not one point, or one many times
-            roots, basis = _shrunk(rest - middle if varied else self.tangents, weight, target)
-            square = ((self.tangents[test] - middle) @ basis.T) ** 2
-            gauge[test] = np.sqrt(np.cumsum(square / roots, axis=1) / np.cumsum(roots))
-            inside[test], total[test] = np.cumsum(square, axis=1), square.sum(axis=1, keepdims=True)
-        return gauge, inside, total
+            varied = np.sum((rest - middle) ** 2) > FLOOR * total
+            roots, basis = _shrunk(rest - middle, weight, target) if varied else _spectrum(target * total)
+            yield test, roots, basis, (self.tangents[test] - middle) @ basis.T
 
 
 @lru_cache(maxsize=64)
-def _settled(sketch: SampleSketch, n: int, epsilon: float) -> Ellipsoid:
+def _settled(sketch: _AboutBall, n: int, epsilon: float) -> Settlement:
     return sketch._settle(n, epsilon)
 
 
-Sketch = ModelSketch | SampleSketch
+def _sigma(n: int, epsilon: float) -> float:
+    """Return the scale of the noise in the chart, so far as its square is a number."""
+    return float(min(2 / n / epsilon, 1e150))
+
+
+def _unit_noise(roots: Array) -> tuple[Array, Array]:
+    """Return the noise for p = 1 … d with axes √(√lⱼ·Σ√l) and a scale of 1: its length, and the variation of its square."""
+    p, sums = np.arange(1, len(roots) + 1), np.cumsum(roots)
+    variation = (p + 3) / (p + 1) * (1 + 2 * np.cumsum(roots**2) / sums**2) - 1
+    return np.sqrt(p + 1) * sums, variation
+
+
+def _times(raw: Array, offsets: Array, noise: float) -> float:
+    """Return the f ≥ 1 with Σw̃²/(f·offsets + noise) = p, at most 10⁶."""
+    low, high = 1.0, 1e6
+    if np.sum(raw**2 / (offsets + noise)) <= len(raw):
+        return low
+    for _ in range(60):
+        middle = float(np.sqrt(low * high))
+        if np.sum(raw**2 / (middle * offsets + noise)) > len(raw):
+            low = middle
+        else:
+            high = middle
+    return low
 
 
 def from_landmarks(space: Space, center: ArrayLike, radius: float, prior: Prior, order: float = 1.0) -> ModelSketch:
@@ -215,19 +403,22 @@ def from_landmarks(space: Space, center: ArrayLike, radius: float, prior: Prior,
 def from_sample(
     space: Space,
     public_points: ArrayLike,
-    coverage: float = 0.9,
+    relation: Relation = "related",
+    coverage: float | Literal["auto"] = "auto",
     modes: int | Literal["auto"] = "auto",
-    shrink: float | Literal["auto"] = "auto",
+    weight: float | Literal["auto"] = "auto",
     prior: Prior | Literal["auto"] = "auto",
 ) -> SampleSketch:
     """See :meth:`Ellipsoid.from_sample`."""
-    if not (isinstance(coverage, Real) and 0 < float(coverage) <= 1):
-        raise ValueError(f"coverage is a share of the records, above 0 and at most 1, not {coverage!r}")
+    if relation not in RELATIONS:
+        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, not {relation!r}")
+    if coverage != "auto" and not (isinstance(coverage, Real) and 0 < float(coverage) <= 1):
+        raise ValueError(f"coverage is 'auto' or a share of the records, above 0 and at most 1, not {coverage!r}")
     if modes != "auto" and not (isinstance(modes, (int, np.integer)) and 1 <= modes <= space.dim):
         raise ValueError(f"{space}: modes must be 'auto' or a whole number from 1 to {space.dim}, not {modes!r}")
-    if shrink != "auto" and not (isinstance(shrink, Real) and 0 <= float(shrink) <= 1):
-        raise ValueError(f"shrink must be 'auto' or a number between 0 and 1, not {shrink!r}")
-    center, tangents = _sample(space, public_points)
+    if weight != "auto" and not (isinstance(weight, Real) and 0 <= float(weight) <= 1):
+        raise ValueError(f"weight must be 'auto' or a number between 0 and 1, not {weight!r}")
+    center, points, tangents = _sample(space, public_points)
     m = len(tangents)
     lengths = np.linalg.norm(tangents, axis=1) * (m / (m - 1))  # about the mean of the others
     radius = max(float(np.quantile(lengths, COVER)), float(np.sqrt(np.mean(lengths**2)))) * (1 + 1 / m)
@@ -236,12 +427,27 @@ def from_sample(
     priors = every if prior == "auto" else (prior,)
     for each in priors:
         _unit_moment(space, center, each)  # refuses now what the space does not have
-    weights = WEIGHTS if shrink == "auto" else (float(shrink),)
-    return SampleSketch(ball, float(coverage), None if modes == "auto" else int(modes), weights, priors, tangents)
+    share = None if coverage == "auto" else float(coverage)
+    number = None if modes == "auto" else int(modes)
+    weights = WEIGHTS if weight == "auto" else (float(weight),)
+    bend = _bend(space, center, points, tangents)
+    return SampleSketch(ball, relation, share, number, weights, priors, tangents, bend)
 
 
-def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Array]:
-    """The Fréchet mean of a public sample, and the points' tangent coordinates there, less their mean."""
+def _bend(space: Space, center: Points, points: Points, tangents: Array) -> float:
+    """Return |mean logarithm − logarithm of the mean| over its length, as seen from public points halfway to the centre."""
+    found = [0.0]
+    for tangent in tangents[:BENT]:
+        with np.errstate(all="ignore"):
+            away = space.exp(center, space.from_coordinates(center, tangent / 2))
+            seen = tangent_coordinates(space, away, np.concatenate([center[None], points]))
+            ratio = float(np.linalg.norm(seen[1:].mean(axis=0) - seen[0]) / np.linalg.norm(seen[0]))
+        found.append(ratio if np.isfinite(ratio) else 0.0)
+    return float(np.sqrt(np.sum(np.square(found)) / max(1, len(found) - 1)))
+
+
+def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Points, Array]:
+    """Return the Fréchet mean of a public sample, its points, and their tangent coordinates there, less their mean."""
     from ..means.frechet import frechet_mean  # which knows balls
 
     try:
@@ -260,7 +466,7 @@ def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Array]:
         raise ValueError(
             f"the public points are all the same: they say nothing about how far records spread; {instead}"
         )
-    return center, tangents
+    return center, points, tangents
 
 
 def _unit_moment(space: Space, center: Points, prior: str, order: float = 1.0) -> Array:
@@ -284,11 +490,6 @@ def _spectrum(moment: Array) -> tuple[Array, Array]:
     """Roots of the eigenvalues, falling, and eigenvectors in rows."""
     values, vectors = np.linalg.eigh(moment)
     return np.sqrt(np.maximum(values[::-1], FLOOR * values[-1])), np.ascontiguousarray(vectors[:, ::-1].T)
-
-
-def _noise(n: int, epsilon: float, sums: Array) -> Array:
-    """Mean square of the noise in p = 1 … d directions with the best axes, from Σ√l over them."""
-    return np.asarray((2 / (n * epsilon)) ** 2 * np.arange(2, len(sums) + 2) * sums**2)
 
 
 def _ellipsoid(ball: Ball, axes: Array, basis: Array, source: str, spread: float) -> Ellipsoid:

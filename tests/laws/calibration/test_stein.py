@@ -5,7 +5,7 @@ import pytest
 
 from benchmarks.stein import AT_MOST, axes_of, in_ball, paired
 from sfumato.laws.calibration import stein
-from sfumato.laws.calibration.stein import james_stein
+from sfumato.laws.calibration.stein import james_stein, shrunk_noise
 
 DIMENSIONS = [3, 4, 12, 200]
 KINDS = ["falling", "steep", "blocks", "one long"]
@@ -99,3 +99,16 @@ def test_no_number_is_too_small_or_too_large(length, sigma):
         assert (found <= length).all()
         if length > 1e3 * sigma:
             assert found == pytest.approx(length, rel=1e-4)
+
+
+@pytest.mark.parametrize("kind", ["ball", "falling", "blocks"])
+@pytest.mark.parametrize("offset", [0.3, 1.0])
+def test_what_is_left_of_the_noise_is_known_beforehand(kind, offset, rng):
+    """For means that vary about the centre by so many times the noise."""
+    axes, noise = axes_of(kind, 12), rng.standard_normal((20_000, 12))
+    noise *= (rng.standard_gamma(12, len(noise)) / np.linalg.norm(noise, axis=1))[:, None]
+    mean = offset * np.sqrt(13) * rng.standard_normal(noise.shape)
+    left = np.sqrt(np.mean(np.sum((axes * (james_stein(mean + noise, axes, 1.0) - mean)) ** 2, axis=1)))
+    expected = shrunk_noise(axes, np.full(12, 13 * offset**2), 1.0)
+    assert 0.8 < left / expected < 1.02
+    assert expected < np.sqrt(13 * np.sum(axes**2))

@@ -210,7 +210,7 @@ class Predicted(NamedTuple):
 def left_out(region: Region, plan: Plan) -> float:
     """How much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
     chart = _chart(plan)
-    return 0.0 if chart is None else region.left_out(chart, plan.problem.n)
+    return 0.0 if chart is None else region.whole_error(plan.problem.n, plan.epsilon).bias
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
