@@ -55,7 +55,7 @@ def in_ball(p: int, offset: float, rule: Rule = james_stein, radii: int = 1500, 
     after = np.hypot(factor * along - far, factor * across).ravel()
     weights = np.outer(np.diff(edges), np.diff(turns)).ravel()
     exact = np.sqrt(p * (p + 1)), *stats.gamma.ppf(LEVELS, p)
-    return _summary(after, weights) / exact
+    return np.asarray(_summary(after, weights) / exact)
 
 
 def _cells(number: int) -> Array:
@@ -76,7 +76,7 @@ def paired(axes: Array, offset: Array, draws: int, rng: np.random.Generator, rul
         before.append(np.linalg.norm(axes * noise, axis=1))
         after.append(np.linalg.norm(axes * (rule(offset + noise, axes, 1.0) - offset), axis=1))
     even = np.full(draws, 1 / draws)
-    return _summary(np.concatenate(after), even) / _summary(np.concatenate(before), even)
+    return np.asarray(_summary(np.concatenate(after), even) / _summary(np.concatenate(before), even))
 
 
 def _summary(values: Array, weights: Array) -> Array:

@@ -238,3 +238,17 @@ def test_nothing_of_it_can_be_changed_afterwards():
 def test_the_first_argument_is_a_space():
     with pytest.raises(TypeError, match="is a space such as"):
         Ellipsoid([0.0, 0.0, 1.0], [0.0, 0.0, 1.0], [0.1])
+
+
+def test_the_nearest_point_of_the_ellipsoid_is_no_farther_from_any_of_its_points(rng):
+    for axes in ([2.0, 1.0, 0.1], [1.0, 1.0, 1.0], [1e90, 1.0, 1e-90]):
+        region = Ellipsoid(sf.Euclidean(dim=3), np.zeros(3), axes)
+        for w in rng.standard_normal((20, 3)) * [[3.0]] * rng.uniform(0.1, 3, (20, 1)):
+            found = region.nearest(w)
+            assert np.linalg.norm(found) <= 1
+            if np.linalg.norm(w) <= 1:
+                assert np.array_equal(found, w)
+            for inside in rng.standard_normal((20, 3)):
+                inside /= max(1.0, np.linalg.norm(inside))
+                before, after = (np.linalg.norm(region.axes * (x - inside)) for x in (w, found))
+                assert after <= before * (1 + 1e-9)

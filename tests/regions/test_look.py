@@ -100,6 +100,14 @@ def test_a_sample_of_the_same_population_is_not_looked_at(rng):
         assert isinstance(sketch.looked(1000, 1.0, SHARE), Ellipsoid if why else Look)
 
 
+def test_a_better_release_in_the_ball_lowers_the_limit(rng):
+    sketch = Ellipsoid.from_sample(FLAT, falling(60, rng))
+    by_chart = sketch.looked(1000, 1.0, SHARE)
+    ball = rms_noise(by_chart.ball.as_chart().axes, 1000, 0.9)
+    assert sketch.looked(1000, 1.0, SHARE, ball).limit(1000, 1.0) == pytest.approx(by_chart.limit(1000, 1.0))
+    assert sketch.looked(1000, 1.0, SHARE, 0.7 * ball).limit(1000, 1.0) < by_chart.limit(1000, 1.0)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.2, -1.0])
 def test_a_look_has_its_price(share):
     ball = Ball(FLAT, np.zeros(30), 1.0)

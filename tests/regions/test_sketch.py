@@ -342,3 +342,10 @@ def test_of_a_ball_only_the_noise_is_known():
     assert whole.bias == 0
     assert whole.gain is None
     assert ball.as_chart().whole_error(100, 1.0) == whole
+
+
+def test_fear_of_clipping_does_not_cost_much_more_than_the_ball(rng):
+    for dim in (3, 12):
+        sketch = Ellipsoid.from_sample(sf.Euclidean(dim=dim), falling(20, dim, rng), "other")
+        ball = rms_noise(sketch.ball.as_chart().axes, 1000, 2.0)
+        assert rms_noise(sketch.settle(1000, 2.0).axes, 1000, 2.0) <= 1.2 * ball * (1 + 1e-9)

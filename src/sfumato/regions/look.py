@@ -42,6 +42,7 @@ class Look:
     chart: Ellipsoid
     ball: Ball
     share: float = SHARE
+    fallback: float | None = None  # root mean square error of the best release in the ball, with the rest of ε
 
     def __post_init__(self) -> None:
         if not 0 < self.share < MOST_SHARE:
@@ -72,7 +73,8 @@ class Look:
         ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would be kept too
         often."""
         rest = (1 - self.share) * epsilon
-        ball, chart = rms_noise(self.ball.as_chart().axes, n, rest), rms_noise(self.chart.axes, n, rest)
+        ball = self.fallback or rms_noise(self.ball.as_chart().axes, n, rest)
+        chart = rms_noise(self.chart.axes, n, rest)
         width = self.scale(n, epsilon) / ball
         room = WORST * (1 - self.share) - 1
         careful = min(1.0, 1 + width - width * math.log(max(1.0, width / (2 * room))))

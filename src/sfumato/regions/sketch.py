@@ -54,6 +54,7 @@ SIZES = (
     (1.0, 2.0),
 )  # quantiles of held-out points, and how many times
 SCALES = (0.1, 0.3, 0.5, 0.7, 0.9)  # levels of the unknown scale of the records
+WIDEST = 1.2  # noise of a chart over that of the ball, at most, where the sample is said to be of another population
 STATED = 0.95  # the figure that the choice makes least
 BENT = 5  # points of a sample from which curvature is measured
 FOLDS = 10  # of the held-out criterion
@@ -180,7 +181,7 @@ class SampleSketch(_AboutBall):
     tangents: Array = field(repr=False)  # of the sample, less their mean
     bend: float = 0.0  # |mean logarithm − logarithm of the mean| over the distance of the two centres
 
-    def looked(self, n: int, epsilon: float, share: float) -> Look | Settled:
+    def looked(self, n: int, epsilon: float, share: float, fallback: float | None = None) -> Look | Settled:
         """Return the chart with its look; the chart alone where there is none (:meth:`no_look`).
 
         >>> from sfumato import Euclidean
@@ -189,19 +190,20 @@ class SampleSketch(_AboutBall):
         >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
         ('Look', 0.1, True)
         """
-        if self.no_look(n, epsilon, share) is not None:
+        if self.no_look(n, epsilon, share, fallback) is not None:
             return self.settle(n, epsilon)
-        return Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
+        return Look(self.settle(n, (1 - share) * epsilon), self.ball, share, fallback)
 
-    def no_look(self, n: int, epsilon: float, share: float) -> NoLook | None:
+    def no_look(self, n: int, epsilon: float, share: float, fallback: float | None = None) -> NoLook | None:
         """Return why there is no look at whether the sample fits the records; None where there is one."""
         if self.relation == "same":
             return NoLook.SAME
-        error = rms_noise(self.ball.as_chart().axes, n, epsilon)
+        rest = (1 - share) * epsilon
+        error = rms_noise(self.ball.as_chart().axes, n, epsilon) if fallback is None else (1 - share) * fallback
         if error**2 * (WORST**2 - 1) >= self.radius**2:
             return NoLook.NEEDLESS
-        look = Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
-        worth = rms_noise(look.chart.axes, n, (1 - share) * epsilon) < error
+        look = Look(self.settle(n, rest), self.ball, share, fallback)
+        worth = rms_noise(look.chart.axes, n, rest) < error
         return None if worth and look.limit(n, epsilon) > DULL * error else NoLook.BLIND
 
     # -- the whole error -----------------------------------------------------------------------------------------------
@@ -290,14 +292,22 @@ class SampleSketch(_AboutBall):
         figures = error_quantile(
             STATED, sigma * found.noise[:, some], found.variation[:, some], bias[:, some], self._degrees
         )
+        if self.relation == "other" and (wide := self._too_wide[:, some]).any() and not wide.all():
+            figures = np.where(wide, np.inf, figures)
         best, column = (int(i) for i in np.unravel_index(np.argmin(figures), figures.shape))
         p = column + 1 if self.modes is None else self.modes
         roots, basis = found.roots[best, :p], found.bases[best, :p]
         axes = found.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
-        lengths = (float(x[best, p - 1]) for x in (sigma * found.noise, found.variation, bias))
+        lengths = float(sigma * found.noise[best, p - 1]), float(found.variation[best, p - 1]), float(bias[best, p - 1])
         shrunk = shrunk_noise(axes, self._offsets(axes, basis, n), sigma)
         chart = _ellipsoid(self.ball, axes, basis, self._words(*found.sources[best]), public)
         return Settlement(chart, WholeError(*lengths, self._degrees, shrunk, public), best)
+
+    @cached_property
+    def _too_wide(self) -> Array:
+        """Return which charts have so much more noise than the ball that a needless fear of clipping would cost too much."""
+        ball, _ = noise_moments(np.full(self.space.dim, self.radius), 1.0)
+        return np.asarray(self._candidates.noise > WIDEST * ball)
 
     def _words(self, prior: int, weight: float) -> str:
         name = self.priors[prior]
