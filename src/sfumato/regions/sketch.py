@@ -132,13 +132,9 @@ class ModelSketch(_AboutBall):
 
     @cached_property
     def _left_out(self) -> Array:
-        """Return the share of an offset that is frozen or clipped, for p = 1 … d.
-
-        Of records that follow the model, ‖w‖² has mean 1 and the variance 2Σl/(Σ√l)² of a Gamma distribution; clipping
-        takes 1 − 1/‖w‖ of those beyond 1.
-        """
+        """Return the share of an offset that is frozen or clipped, for p = 1 … d."""
         kept = np.cumsum(self.roots**2)
-        shape = np.cumsum(self.roots) ** 2 / (2 * kept)
+        shape = np.cumsum(self.roots) ** 2 / (2 * kept)  # of the Gamma law of ‖w‖², whose mean is 1
         lengths = np.sqrt(gammaincinv(shape[:, None], (np.arange(64) + 0.5) / 64) / shape[:, None])
         clipped = np.mean(np.maximum(0.0, 1 - 1 / np.maximum(lengths, 1e-300)), axis=1)
         share = kept / kept[-1]
@@ -289,19 +285,18 @@ class SampleSketch(_AboutBall):
         squares = self._kappa(n) * found.lost + drift**2 * self._variance * found.drift + found.clip
         bias = np.hypot(np.sqrt(squares), self.bend * public)
         some = slice(None) if self.modes is None else slice(self.modes - 1, self.modes)
-        figures = error_quantile(
-            STATED, sigma * found.noise[:, some], found.variation[:, some], bias[:, some], self._degrees
-        )
+        lengths = sigma * found.noise[:, some], found.variation[:, some], bias[:, some]
+        figures = error_quantile(STATED, *lengths, self._degrees)
         if self.relation == "other" and (wide := self._too_wide[:, some]).any() and not wide.all():
             figures = np.where(wide, np.inf, figures)
         best, column = (int(i) for i in np.unravel_index(np.argmin(figures), figures.shape))
         p = column + 1 if self.modes is None else self.modes
         roots, basis = found.roots[best, :p], found.bases[best, :p]
         axes = found.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
-        lengths = float(sigma * found.noise[best, p - 1]), float(found.variation[best, p - 1]), float(bias[best, p - 1])
+        noise, variation, left_out = (float(column_of[best, column]) for column_of in lengths)
         shrunk = shrunk_noise(axes, self._offsets(axes, basis, n), sigma)
         chart = _ellipsoid(self.ball, axes, basis, self._words(*found.sources[best]), public)
-        return Settlement(chart, WholeError(*lengths, self._degrees, shrunk, public), best)
+        return Settlement(chart, WholeError(noise, variation, left_out, self._degrees, shrunk, public), best)
 
     @cached_property
     def _too_wide(self) -> Array:
@@ -317,18 +312,14 @@ class SampleSketch(_AboutBall):
     @cached_property
     def _candidates(self) -> _Candidates:
         """Return all charts: for each prior, weight and size."""
-        rows = [
-            row
-            for prior, target in enumerate(self._targets)
-            for weight in self.weights
-            for row in self._sized(prior, weight, target)
-        ]
-        sources, *columns = zip(*rows, strict=True)
+        pairs = ((prior, weight) for prior in range(len(self.priors)) for weight in self.weights)
+        sources, *columns = zip(*(row for pair in pairs for row in self._sized(*pair)), strict=True)
         return _Candidates(list(sources), *(np.stack(column) for column in columns))
 
-    def _sized(self, prior: int, weight: float, target: Array) -> Iterator[tuple[Any, ...]]:
+    def _sized(self, prior: int, weight: float) -> Iterator[tuple[Any, ...]]:
         """Yield the fields of a candidate for each size of a chart with these directions."""
         m, d = self.tangents.shape
+        target = self._targets[prior]
         gauge, square = np.empty((m, d)), np.empty((m, d))
         for test, roots, _, points in self._folds(weight, target):
             gauge[test] = np.sqrt(np.cumsum(points**2 / roots, axis=1) / np.cumsum(roots))
@@ -353,16 +344,13 @@ class SampleSketch(_AboutBall):
             yield (prior, weight), roots, basis, size, size * noise, variation, frozen + clipped, drift, mean
 
     def _folds(self, weight: float, target: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
-        """Yield which points are held out, the spectrum of the others, and the held-out points about their mean in its basis.
-
-        Where the others are one point, or one many times, the directions are those of the prior.
-        """
+        """Yield which points are held out, the spectrum of the others, and the points about their mean in its basis."""
         m, total = len(self.tangents), float(np.sum(self.tangents**2))
         fold = np.arange(m) % min(m, FOLDS)
         for test in (fold == f for f in range(fold.max() + 1)):
             rest = self.tangents[~test]
             middle = rest.mean(axis=0)
-            varied = np.sum((rest - middle) ** 2) > FLOOR * total
+            varied = np.sum((rest - middle) ** 2) > FLOOR * total  # else all directions come from the prior
             roots, basis = _shrunk(rest - middle, weight, target) if varied else _spectrum(target * total)
             yield test, roots, basis, (self.tangents[test] - middle) @ basis.T
 
@@ -420,14 +408,7 @@ def from_sample(
     prior: Prior | Literal["auto"] = "auto",
 ) -> SampleSketch:
     """See :meth:`Ellipsoid.from_sample`."""
-    if relation not in RELATIONS:
-        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, not {relation!r}")
-    if coverage != "auto" and not (isinstance(coverage, Real) and 0 < float(coverage) <= 1):
-        raise ValueError(f"coverage is 'auto' or a share of the records, above 0 and at most 1, not {coverage!r}")
-    if modes != "auto" and not (isinstance(modes, (int, np.integer)) and 1 <= modes <= space.dim):
-        raise ValueError(f"{space}: modes must be 'auto' or a whole number from 1 to {space.dim}, not {modes!r}")
-    if weight != "auto" and not (isinstance(weight, Real) and 0 <= float(weight) <= 1):
-        raise ValueError(f"weight must be 'auto' or a number between 0 and 1, not {weight!r}")
+    _check(space, relation, coverage, modes, weight)
     center, points, tangents = _sample(space, public_points)
     m = len(tangents)
     lengths = np.linalg.norm(tangents, axis=1) * (m / (m - 1))  # about the mean of the others
@@ -442,6 +423,18 @@ def from_sample(
     weights = WEIGHTS if weight == "auto" else (float(weight),)
     bend = _bend(space, center, points, tangents)
     return SampleSketch(ball, relation, share, number, weights, priors, tangents, bend)
+
+
+def _check(space: Space, relation: object, coverage: object, modes: object, weight: object) -> None:
+    """Raise an error that names the argument which cannot be."""
+    if relation not in RELATIONS:
+        raise ValueError(f"relation must be one of {', '.join(RELATIONS)}, not {relation!r}")
+    if coverage != "auto" and not (isinstance(coverage, Real) and 0 < float(coverage) <= 1):
+        raise ValueError(f"coverage is 'auto' or a share of the records, above 0 and at most 1, not {coverage!r}")
+    if modes != "auto" and not (isinstance(modes, (int, np.integer)) and 1 <= modes <= space.dim):
+        raise ValueError(f"{space}: modes must be 'auto' or a whole number from 1 to {space.dim}, not {modes!r}")
+    if weight != "auto" and not (isinstance(weight, Real) and 0 <= float(weight) <= 1):
+        raise ValueError(f"weight must be 'auto' or a number between 0 and 1, not {weight!r}")
 
 
 def _bend(space: Space, center: Points, points: Points, tangents: Array) -> float:

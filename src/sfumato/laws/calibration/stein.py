@@ -49,7 +49,7 @@ def shrunk_noise(axes: ArrayLike, offsets: ArrayLike, sigma: float) -> float:
     Each f_k takes (k − 2)(p − 1)σ²·T/(T + the mean variance of the first k coordinates) from kT, T = σ²(p + 1) the noise of
     one coordinate: for normal noise and equal variances that is what it takes before the positive part.
 
-    >>> round(shrunk_noise(np.ones(20), np.zeros(20), 1.0) / np.sqrt(20 * 21), 2)  # 0.35 with the positive part
+    >>> round(shrunk_noise(np.ones(20), np.zeros(20), 1.0) / 420**0.5, 2)  # 0.35 with the positive part
     0.43
     """
     axes = np.asarray(axes, dtype=np.float64)
