@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
-PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
+PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
 NEWER = (
     "chart",
     "after",
@@ -241,7 +241,7 @@ class Release(Record, Shown):
 
         From public numbers only, computed when the release was made: the quantile of the mechanism (exact for the Laplace
         mechanisms, a proven bound for KNG and the exponential mechanism) plus what the lattice can move a point.  A
-        probability between two that are stored takes the larger one's radius; one above all of them, 0.999, is refused.
+        probability between two that are stored takes the larger one's radius; one above all of them, 0.999999, is refused.
         ``predicted_error`` says in which distance, and from which statistic.
         """
         from ..laws.radial import check_probability
@@ -255,7 +255,7 @@ class Release(Record, Shown):
         for probability, radius in stated.items():
             if p <= float(probability):
                 return radius
-        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p:g}")
+        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p!r}")
 
     def region(self, level: float = 0.95) -> PopulationRegion:
         """Where the mean of the population lies that the records are a sample of, at a confidence ``level`` from 0.85 to 0.999.
