@@ -234,7 +234,8 @@ class Ellipsoid(Settled):
         >>> Ellipsoid(Euclidean(dim=2), [0.0, 0.0], axes=[2.0, 1.0]).nearest(np.array([1.0, 1.0])).round(3).tolist()
         [0.832, 0.554]
         """
-        low, high = 0.0, float(np.linalg.norm(w))
+        low = 0.0
+        high = float(np.linalg.norm(w))
         if high <= 1:
             return w.copy()
         squares = (self.axes / self.radius) ** 2

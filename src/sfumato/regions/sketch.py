@@ -46,13 +46,7 @@ WORDS: dict[str, str] = {
 TYPICAL = 0.8  # distance of a record from the centre, in radii, where a radius is all that is known
 OFFSET = 0.5  # and that of the mean, if the centre is a specimen
 WEIGHTS = (0.05, 0.1, 0.2, 0.35, 0.5, 0.7, 1.0)  # of the prior, for weight="auto"
-SIZES = (
-    (0.9, 1.0),
-    (0.97, 1.0),
-    (1.0, 1.0),
-    (1.0, 1.5),
-    (1.0, 2.0),
-)  # quantiles of held-out points, and how many times
+SIZES = ((0.9, 1.0), (0.97, 1.0), (1.0, 1.0), (1.0, 1.5), (1.0, 2.0))  # quantile of held-out points, and times
 SCALES = (0.1, 0.3, 0.5, 0.7, 0.9)  # levels of the unknown scale of the records
 WIDEST = 1.2  # noise of a chart over that of the ball, at most, where the sample is said to be of another population
 STATED = 0.95  # the figure that the choice makes least
@@ -120,7 +114,9 @@ class ModelSketch(_AboutBall):
     modes: int | None = None  # p, where it is given
 
     def _settle(self, n: int, epsilon: float) -> Settlement:
-        sigma, sums, spread = _sigma(n, epsilon), np.cumsum(self.roots), OFFSET * self.ball.radius
+        sigma = _sigma(n, epsilon)
+        sums = np.cumsum(self.roots)
+        spread = OFFSET * self.ball.radius
         noise, variation = _unit_noise(self.roots)
         figures = error_quantile(STATED, sigma * noise, variation, spread * self._left_out, np.inf)
         p = self.modes or int(np.argmin(figures)) + 1
@@ -221,10 +217,10 @@ class SampleSketch(_AboutBall):
         settled = _settled(self, n, float(epsilon))
         own = chart == settled.chart
         foreseen = settled.whole if own else self.ball_error(n, epsilon)
-        sigma, p = _sigma(n, epsilon), len(chart.axes)
+        sigma = _sigma(n, epsilon)
+        p = len(chart.axes)
         offsets = self._offsets(chart.axes, chart.basis, n)
-        noise = sigma**2 * (p + 1)
-        times = _times(raw, offsets, noise)
+        times = _times(raw, offsets, sigma**2 * (p + 1))
         if times == 1:
             return foreseen
         clip = float(np.sqrt(self._candidates.clip[settled.candidate, p - 1])) if own else 0.0
@@ -237,13 +233,15 @@ class SampleSketch(_AboutBall):
 
     def _clipped_at(self, chart: Ellipsoid, candidate: int, w: Array) -> float:
         """Return the length of what the chart would clip, on average, of held-out points moved to a release w."""
-        found, p = self._candidates, len(chart.axes)
-        prior, weight = found.sources[candidate]
-        size = found.sizes[candidate, p - 1]
-        where, lost = chart.tangent(w), np.zeros(self.space.dim)
+        p = len(chart.axes)
+        prior, weight = self._candidates.sources[candidate]
+        size = self._candidates.sizes[candidate, p - 1]
+        where = chart.tangent(w)
+        lost = np.zeros(self.space.dim)
         folds = list(self._folds(weight, self._targets[prior]))
         for _ in range(3):  # the mean lies farther out by what is clipped
-            there, lost = where + lost, np.zeros(self.space.dim)
+            there = where + lost
+            lost = np.zeros(self.space.dim)
             for _, roots, basis, points in folds:
                 axes = size * np.sqrt(roots[:p] * np.sum(roots[:p]))
                 moved = (points[:, :p] + basis[:p] @ there) / axes
@@ -279,7 +277,8 @@ class SampleSketch(_AboutBall):
 
     # -- the choice ----------------------------------------------------------------------------------------------------
     def _settle(self, n: int, epsilon: float) -> Settlement:
-        found, sigma = self._candidates, _sigma(n, epsilon)
+        found = self._candidates
+        sigma = _sigma(n, epsilon)
         public = self._public(n)
         drift = RELATIONS[self.relation].drift
         squares = self._kappa(n) * found.lost + drift**2 * self._variance * found.drift + found.clip
@@ -291,7 +290,8 @@ class SampleSketch(_AboutBall):
             figures = np.where(wide, np.inf, figures)
         best, column = (int(i) for i in np.unravel_index(np.argmin(figures), figures.shape))
         p = column + 1 if self.modes is None else self.modes
-        roots, basis = found.roots[best, :p], found.bases[best, :p]
+        roots = found.roots[best, :p]
+        basis = found.bases[best, :p]
         axes = found.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
         noise, variation, left_out = (float(column_of[best, column]) for column_of in lengths)
         shrunk = shrunk_noise(axes, self._offsets(axes, basis, n), sigma)
@@ -320,7 +320,8 @@ class SampleSketch(_AboutBall):
         """Yield the fields of a candidate for each size of a chart with these directions."""
         m, d = self.tangents.shape
         target = self._targets[prior]
-        gauge, square = np.empty((m, d)), np.empty((m, d))
+        gauge = np.empty((m, d))
+        square = np.empty((m, d))
         for test, roots, _, points in self._folds(weight, target):
             gauge[test] = np.sqrt(np.cumsum(points**2 / roots, axis=1) / np.cumsum(roots))
             square[test] = np.cumsum(points**2, axis=1)
@@ -331,12 +332,14 @@ class SampleSketch(_AboutBall):
         frozen = np.maximum(0.0, np.mean(square[:, -1:] - square, axis=0)) * np.mean(scales**2) / (1 + 1 / rest)
         roots, basis = _shrunk(self.tangents, weight, target)
         drift = np.maximum(0.0, 1 - np.cumsum(np.sum(basis @ self._targets[-1] * basis, axis=1)))
-        along, (noise, variation) = self.tangents @ basis.T, _unit_noise(roots)
+        along = self.tangents @ basis.T
+        noise, variation = _unit_noise(roots)
         relation = RELATIONS[self.relation]
         lift = np.sqrt(1 + relation.shift**2 + relation.drift**2)  # records about a centre that is off
         for quantile, times in SIZES if self.coverage is None else ((self.coverage, 1.0),):
             size = np.maximum(LEAST, np.quantile(gauge, quantile, axis=0) * (1 + 1 / m) * times)
-            clipped, mean = np.zeros(d), np.zeros(d)
+            clipped = np.zeros(d)
+            mean = np.zeros(d)
             for scale in scales:
                 cut = np.maximum(0.0, 1 - size / np.maximum(lift * scale * gauge, 1e-300))
                 clipped += scale**2 * np.mean(cut**2 * square, axis=0) / len(scales)
@@ -345,7 +348,8 @@ class SampleSketch(_AboutBall):
 
     def _folds(self, weight: float, target: Array) -> Iterator[tuple[Array, Array, Array, Array]]:
         """Yield which points are held out, the spectrum of the others, and the points about their mean in its basis."""
-        m, total = len(self.tangents), float(np.sum(self.tangents**2))
+        m = len(self.tangents)
+        total = float(np.sum(self.tangents**2))
         fold = np.arange(m) % min(m, FOLDS)
         for test in (fold == f for f in range(fold.max() + 1)):
             rest = self.tangents[~test]
@@ -367,14 +371,16 @@ def _sigma(n: int, epsilon: float) -> float:
 
 def _unit_noise(roots: Array) -> tuple[Array, Array]:
     """Return the noise for p = 1 … d with axes √(√lⱼ·Σ√l) and a scale of 1: its length, and the variation of its square."""
-    p, sums = np.arange(1, len(roots) + 1), np.cumsum(roots)
+    p = np.arange(1, len(roots) + 1)
+    sums = np.cumsum(roots)
     variation = (p + 3) / (p + 1) * (1 + 2 * np.cumsum(roots**2) / sums**2) - 1
     return np.sqrt(p + 1) * sums, variation
 
 
 def _times(raw: Array, offsets: Array, noise: float) -> float:
     """Return the f ≥ 1 with Σw̃²/(f·offsets + noise) = p, at most 10⁶."""
-    low, high = 1.0, 1e6
+    low = 1.0
+    high = 1e6
     if np.sum(raw**2 / (offsets + noise)) <= len(raw):
         return low
     for _ in range(60):

@@ -53,7 +53,8 @@ def shrunk_noise(axes: ArrayLike, offsets: ArrayLike, sigma: float) -> float:
     0.43
     """
     axes = np.asarray(axes, dtype=np.float64)
-    p, longest = len(axes), float(axes.max())
+    p = len(axes)
+    longest = float(axes.max())
     order = np.argsort(-axes, kind="stable")
     squares = (axes[order] / longest) ** 2
     if not _worth(axes):

@@ -91,7 +91,8 @@ def noise_moments(axes: Array, sigma: float) -> tuple[float, float]:
     >>> noise_moments(np.ones(1), 1.0)  # of a Laplace variable: mean square 2, fourth moment 24
     (1.4142135623730951, 5.0)
     """
-    p, longest = len(axes), float(np.max(axes))
+    p = len(axes)
+    longest = float(np.max(axes))
     squares = (np.asarray(axes) / longest) ** 2
     variation = (p + 3) / (p + 1) * (1 + 2 * np.sum(squares**2) / np.sum(squares) ** 2) - 1
     return float(sigma * longest * np.sqrt((p + 1) * np.sum(squares))), float(variation)
