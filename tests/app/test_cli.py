@@ -390,7 +390,7 @@ def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
     assert "the release is printed above: keep it" in err
     assert sf.Release.from_json(out).record["n"] == 40
     monkeypatch.setattr(
-        "sfumato.views.plots.plot_release", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
+        "sfumato.views.plots.write_picture", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
     code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png")
     assert code == 2
@@ -679,7 +679,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, w
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", read_only)
         code, _, err = sfumato(*paid, "--out", "m.json")
-    assert (code, "--out m.json: cannot be written (read-only file system)" in err) == (2, True), err
+    assert (code, "m.json: cannot be written (read-only file system)" in err) == (2, True), err
     np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))
     spd = ("release", "m.npy", "--space", "spd", "--center", "identity", "--radius", "1", "--epsilon", "1")
     code, _, err = sfumato(*spd, "--out", "n.json", "--value", "v.tps", "--ledger", "study.ledger")

@@ -119,7 +119,10 @@ def test_the_widest_ball_holds_all_that_it_says(space):
         (["--prior", "0.8", "--find-radius", *KNOWN], "give one of them"),
         (["--prior", "1:2", "--center", "reference.tps"], "has a centre of its own: leave out --center"),
         (["--find-radius", "--smooth", *KNOWN], "leave it out, or leave out --smooth"),
-        (["--find-radius", "--mechanism", "kng", *KNOWN], "--mechanism kng: does not go with --find-radius"),
+        (
+            ["--find-radius", "--mechanism", "kng", *KNOWN],
+            "a prior goes with releases by chart",
+        ),
         (["--inference", "0.7", *KNOWN], "must be a share of epsilon, above 0 and up to 0.5"),
     ],
 )
@@ -134,7 +137,7 @@ def test_groups_must_be_said_to_be_public(sfumato, fish, tmp_path):
     code, _, err = sfumato(*COMPARE, "--by", "sex", "--ledger", "study.ledger")
     assert code == 2
     assert "is the sex of every person public knowledge?" in err
-    assert "add --labels-are-public" in err
+    assert "give --labels-are-public" in err
     assert "5 of 5 is left" in sfumato("ledger", "show", "study.ledger")[1]
     assert not (tmp_path / "comparison.json").exists()
 

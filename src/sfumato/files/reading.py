@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,11 +20,13 @@ import numpy as np
 from ..errors import printable
 from ..spaces.base import Space
 from ..spaces.family import Family
-from .base import Choice, Dataset, FileError, Labels, Wanted, shown
+from .base import Choice, Contents, Dataset, FileError, Format, Labels, Wanted, shown
 from .curves import wanted
 from .frames import home_of, is_frame, read_frame
 from .labels import join
 from .missing import codes, suspects
+
+Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 
 
 def read(
@@ -78,11 +81,29 @@ def read(
     >>> data
     <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
     """
+    return opened(path)(space, columns=columns, array=array, missing=missing, curves=curves)
+
+
+def opened(path: Any) -> Callable[..., Dataset]:
+    """Return :func:`read` for this path: a function of its other arguments that parses each file once, however often called."""
+    return partial(_read_as, path, {})
+
+
+def _read_as(
+    path: Any,
+    parsed: Parsed,
+    space: Space | type[Space] | Family | None = None,
+    columns: str | Sequence[str] | None = None,
+    array: str | None = None,
+    missing: Any = None,
+    curves: Any = None,
+) -> Dataset:
+    """Return the records of a path as points of a space; ``parsed`` holds what its files hold, once they were read."""
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
     choice = Choice(chosen, array, codes(missing), wanted(curves))
-    data = _gathered(path, space, choice)
+    data = _gathered(path, space, choice, parsed)
     if choice.missing is None:
         _refuse_codes(data)
     return data
@@ -96,13 +117,13 @@ def _refuse_codes(data: Dataset) -> None:
         raise FileError(printable(f"{data.path}: {doubts[0][:600]}{more}"))
 
 
-def _gathered(path: Any, space: Wanted, choice: Choice) -> Dataset:
+def _gathered(path: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset:
     """Return the records of a file, of a frame, of all files of a folder, or of several files."""
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
-        return _read(path, space, choice)
+        return _read(path, space, choice, parsed)
     if isinstance(path, str | os.PathLike):
-        return replace(_together([_read(one, space, choice) for one in _files_of(Path(path))]), path=Path(path))
-    return _together([_read(one, space, choice) for one in path])
+        return replace(_together([_read(one, space, choice, parsed) for one in _files_of(Path(path))]), path=Path(path))
+    return _together([_read(one, space, choice, parsed) for one in path])
 
 
 def as_data(points: Any, space: Space) -> Any:
@@ -110,7 +131,7 @@ def as_data(points: Any, space: Space) -> Any:
     return read(points, space) if is_frame(points) else points
 
 
-def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
+def _read(source: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset:
     """Return the records of one file or frame."""
     from .registry import decode, recognise  # the formats, when a file is read
     from .several import pick
@@ -124,12 +145,14 @@ def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
             elif path.exists() and not path.is_file():
                 raise FileError("not a regular file; give a file of records, or a folder of such files")
             else:
-                content = path.read_bytes()
-                format = recognise(content, path.suffix.lower())
-                held = (
-                    content if format.looks is None else decode(content).rstrip(" \t\x1a")
-                )  # Ctrl-Z: DOS ended files so
-                data = pick(format.read(held), space, choice, format.records_last).dataset(format.name, path)
+                if path not in parsed:
+                    content = path.read_bytes()
+                    format = recognise(content, path.suffix.lower())
+                    # Ctrl-Z: DOS ended files so
+                    held = content if format.looks is None else decode(content).rstrip(" \t\x1a")
+                    parsed[path] = format, format.read(held)
+                format, contents = parsed[path]
+                data = pick(contents, space, choice, format.records_last).dataset(format.name, path)
             none = "; it marks no curves" if choice.curves != "keep" and "curves" not in data.source else ""
             return replace(data, points=choice.filled(data.points), source=data.source + none)
     except FileError as error:

@@ -144,26 +144,39 @@ def forecast(
     n: int,
     epsilon: float,
     check: float = SHARE,
+    steps: int = 1,
     inference: float = 0.0,
     find: Literal["ball", "radius"] | None = None,
+    mechanism: str = "auto",
 ) -> list[Forecast]:
-    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
+    """Return forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
 
-    ``inference`` and ``find`` as of :func:`choose`: only charts do either; the error within a ball that is yet to be found is
-    that in the whole prior.
+    The wishes are those of :func:`choose`: a mechanism by its name, steps, inference and what is to be found give one forecast.
+    The error within a ball that is yet to be found is that in the whole prior.
     """
-    if inference or find is not None:
+    if mechanism != "auto" or steps != 1 or inference or find is not None:
+        name = TangentKNorm.name if mechanism == "auto" else mechanism
         found: Plan | Refusal
         try:
-            found = choose(Problem(region, n, PureDP(epsilon)), check=check, inference=inference, find=find)
+            found = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, steps, inference, find)
         except Refusal as refusal:
             found = refusal
-        return [Forecast.of(TangentKNorm.name, found)]
+        return [Forecast.of(name, found)]
     return [Forecast.of(name, found) for name, found in plans(Problem(region, n, PureDP(epsilon)), check)]
 
 
 def plan(
-    region: Region | Space, radius: float | None = None, n: int | None = None, epsilon: float | None = None
+    region: Region | Space | None = None,
+    radius: float | None = None,
+    n: int | None = None,
+    epsilon: float | None = None,
+    mechanism: str = "auto",
+    *,
+    check: float = SHARE,
+    steps: int = 1,
+    inference: float = 0.0,
+    prior: Ball | None = None,
+    find: Literal["ball", "radius"] = "ball",
 ) -> list[Forecast]:
     """Predict each mechanism's error before any budget is spent.  Touches no data.
 
@@ -177,11 +190,14 @@ def plan(
         The number of records.
     epsilon : float
         The privacy loss.
+    mechanism, check, steps, inference, prior, find
+        As of :func:`private_mean`.
 
     Returns
     -------
     list of Forecast
-        One for each mechanism, the most accurate first.
+        One for each mechanism, the most accurate first; one alone for a mechanism by its name, and with ``steps``,
+        ``inference`` or a ``prior``.
 
     Examples
     --------
@@ -199,7 +215,12 @@ def plan(
         region = Ball(region, region.present(region.origin()), radius)
     if n is None or epsilon is None:
         raise TypeError("plan needs the number of records n and an epsilon")
-    return Forecasts(forecast(region, n, epsilon))
+    if (region is None) == (prior is None):
+        raise TypeError("plan takes a region or a prior, and not both")
+    if prior is not None:
+        return Forecasts(forecast(prior, n, epsilon, check, steps, inference, find, mechanism))
+    assert region is not None
+    return Forecasts(forecast(region, n, epsilon, check, steps, inference, None, mechanism))
 
 
 def choose(
@@ -220,7 +241,8 @@ def choose(
         raise ValueError(f"a look takes between 0 and a sixth of epsilon, or none with check=0, not {check!r}")
     if steps not in (1, 2):
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
-    if steps == 2 and mechanism in ("auto", TangentKNorm.name, TangentKNorm.__name__):
+    if steps == 2:
+        _needs_charts(mechanism, "a second step")
         return StepsPlan.of(problem)
     if mechanism == "auto" or (mechanism == TangentKNorm.name and isinstance(problem.region, SampleSketch)):
         rows = plans(problem, check)

@@ -116,13 +116,16 @@ def write_comparison_report(
     path: str | os.PathLike[str],
     links: Links | None = None,
     channels: Sequence[str] = (),
+    *,
+    image: bytes | None = None,
 ) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
-    with the picture beside it."""
+    with the picture beside it; ``image`` is the picture as PNG, if it is drawn already."""
     file = Path(path)
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
-    words, sections = comparison_in_words(comparison), _sections(comparison)
-    image = render(draw_comparison(comparison, links, channels), words=words)
+    sections = _sections(comparison)
+    if image is None:
+        image = render(draw_comparison(comparison, links, channels), words=comparison_in_words(comparison))
     if file.suffix.lower() == ".html":
         write_atomically(file, to_html(title, sections, image))
     elif file.suffix.lower() == ".md":

@@ -27,7 +27,12 @@ EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a 
 
 
 def write_report(
-    release: Release, path: str | os.PathLike[str], outline: Links | None = None, channels: Sequence[str] = ()
+    release: Release,
+    path: str | os.PathLike[str],
+    outline: Links | None = None,
+    channels: Sequence[str] = (),
+    *,
+    image: bytes | None = None,
 ) -> None:
     """Write a page that explains a release: whole or not at all.
 
@@ -40,6 +45,8 @@ def write_report(
         One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
     outline, channels : sequence, optional
         As of :func:`plot_release`.
+    image : bytes, optional
+        The picture as PNG, if it is drawn already.
 
     Raises
     ------
@@ -65,13 +72,14 @@ def write_report(
     private = "private " if release.guarantee.private else ""
     things = "units" if scalar_of(release) is not None else view_of(release).things(release)
     title = f"The {private}{what(release, things).removesuffix(',')}"
-    sections, drawn = _sections(release, outline, channels), picture(release, 0.95, outline, channels)
+    sections = _sections(release, outline, channels)
+    drawn = picture(release, 0.95, outline, channels) if image is None else image
     if path.suffix.lower() == ".html":
         write_atomically(path, to_html(title, sections, drawn))
     else:
-        image = path.with_suffix(".png")
-        text = to_markdown(title, sections, image.name)
-        write_atomically(image, drawn)
+        beside = path.with_suffix(".png")
+        text = to_markdown(title, sections, beside.name)
+        write_atomically(beside, drawn)
         write_atomically(path, text)
 
 

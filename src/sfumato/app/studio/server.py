@@ -15,14 +15,15 @@ from time import sleep
 from typing import Any
 from urllib.parse import parse_qs
 
-from .choices import Choices
-from .studio import PLAIN, Studio, refusal
+from ..request import Request, from_page, in_page, sentence
+from .studio import PLAIN, Studio
 
 try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.requests import ClientDisconnect, Request
+    from starlette.requests import ClientDisconnect
+    from starlette.requests import Request as Asked
     from starlette.responses import Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -172,15 +173,15 @@ class Answers:
 
     def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
         self.studio, self.stop, self.held = studio, stop, 0
-        self.work: dict[str, Callable[[Choices, dict[str, Any]], Any]] = {
-            "inspect": lambda choices, _: studio.inspect(choices),
-            "known": lambda choices, _: studio.known(choices),
-            "blur": lambda choices, _: studio.blur(choices),
-            "curve": lambda choices, _: studio.curve(choices),
-            "ledger": lambda choices, _: studio.ledger(choices),
-            "plan": lambda choices, _: studio.plan(choices),
-            "release": lambda choices, more: studio.release(choices, str(more.get("confirm")), more.get("seen")),
-            "open": lambda choices, _: studio.open(choices),
+        self.work: dict[str, Callable[[Request, dict[str, Any]], Any]] = {
+            "inspect": lambda wishes, _: studio.inspect(wishes),
+            "known": lambda wishes, _: studio.known(wishes),
+            "blur": lambda wishes, _: studio.blur(wishes),
+            "curve": lambda wishes, _: studio.curve(wishes),
+            "ledger": lambda wishes, _: studio.ledger(wishes),
+            "plan": lambda wishes, _: studio.plan(wishes),
+            "release": lambda wishes, more: studio.release(wishes, str(more.get("confirm")), more.get("seen")),
+            "open": lambda wishes, _: studio.open(wishes),
         }
 
     @property
@@ -196,20 +197,20 @@ class Answers:
             Route("/{name}", self.page),
         ]
 
-    async def page(self, request: Request) -> Response:
+    async def page(self, request: Asked) -> Response:
         name = PAGE.get(request.path_params.get("name", ""))
         if name is None:
             return _no("there is no such page", 404)
         return _part(name)
 
-    async def state(self, request: Request) -> Response:
+    async def state(self, request: Asked) -> Response:
         return _json(await run_in_threadpool(self.studio.state))
 
-    async def job(self, request: Request) -> Response:
+    async def job(self, request: Asked) -> Response:
         found = self.studio.job(request.path_params["id"])
         return _no("there is no such release: load the page again", 404) if found is None else _json(found.facts())
 
-    async def ask(self, request: Request) -> Response:
+    async def ask(self, request: Asked) -> Response:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
@@ -222,13 +223,13 @@ class Answers:
             asked = json.loads(bytes(body))
             if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
                 raise ValueError("the page sent what is not understood: load it again")
-            choices = Choices.of(asked["choices"])
-            await run_in_threadpool(self.studio.check, choices)
-            return _json(await run_in_threadpool(work, choices, asked))
+            wishes = from_page(asked["choices"], Request)
+            await run_in_threadpool(self.studio.check, wishes)
+            return _json(await run_in_threadpool(work, wishes, asked))
         except PLAIN as error:
-            return _no(refusal(error), 422)
+            return _no(sentence(error, in_page), 422)
 
-    async def drop(self, request: Request) -> Response:
+    async def drop(self, request: Asked) -> Response:
         try:
             path, size, fits = self.studio.drop(request.query_params.get("name", "")), 0, True
             try:
@@ -250,22 +251,22 @@ class Answers:
                 raise
             return _json({"path": str(path)})
         except PLAIN as error:
-            return _no(refusal(error), 422)
+            return _no(sentence(error, in_page), 422)
         except ClientDisconnect:
             return _no("the file did not arrive whole", 400)
 
-    async def take(self, request: Request) -> Response:
+    async def take(self, request: Asked) -> Response:
         name = request.path_params["name"]
         try:
             content = await run_in_threadpool(self.studio.take, request.path_params["id"], name)
         except PLAIN as error:
-            return _no(refusal(error), 404)
+            return _no(sentence(error, in_page), 404)
         response = _typed(name, content)
         if request.query_params.get("show") is None:
             response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
 
-    async def end(self, request: Request) -> Response:
+    async def end(self, request: Asked) -> Response:
         self.stop()
         return _json({"stopped": True})
 
@@ -294,7 +295,7 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             own.bind((HOST, port))
             own.listen()  # from now on a browser waits for the first answer
         except (OSError, OverflowError):
-            raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave --port out") from None
+            raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave it out") from None
         studio = Studio(file, ledger)
         guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
         how: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_level": "warning", "access_log": False}
