@@ -19,7 +19,7 @@ from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
 from .options import Grouped, taking
 from .request import OUTPUT, Request, as_option, sentence
-from .workflow import Workflow, asked, named_space, public_region
+from .workflow import Workflow, asked, named_space, public_region, space_of_name
 
 if TYPE_CHECKING:
     from ..findings import Comparison
@@ -219,7 +219,7 @@ def tell_plan(request: Request, region: Region, rows: list[Forecast], needs: Any
     from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
 
     n, epsilon = request.n, request.epsilon
-    others = [(m, forecast(region, m, epsilon, **request.how)[0]) for m in (max(1, n // 2), 2 * n)]
+    others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in (max(1, n // 2), 2 * n))  # if they are said
     typer.echo(plan_in_words(region, n, epsilon, rows, others))
     typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")
     if ways:
@@ -434,7 +434,6 @@ def reproduce(
     Example: sfumato reproduce all --quick --out reproduction
     """
     from ..files import read
-    from ..spaces import PlanarShapes
     from ..studies.reproduce import reproduce as run
 
     outlines = None
@@ -442,7 +441,7 @@ def reproduce(
     if data is not None:
         if what not in ("shapes", "all"):
             raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
-        outlines = read(data, PlanarShapes).points
+        outlines = read(data, space_of_name("shapes")).points
         source = data.name
     report = run(what, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
