@@ -195,7 +195,8 @@ def plan(
     pictures = {name: Path(path) for name in ("plot", "simulate") if (path := getattr(request, name))}
     check_outputs(pictures, request.inputs)
     region, _ = public_region(request)
-    n, epsilon = request.n, request.epsilon
+    n = request.n
+    epsilon = request.epsilon
     PureDP(epsilon).check(force=True)
     rows = forecast(region, n, epsilon, **request.how)
     usable = rows[0].refusal is None
@@ -218,7 +219,8 @@ def tell_plan(request: Request, region: Region, rows: list[Forecast], needs: Any
     from ..mechanisms import forecast
     from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
 
-    n, epsilon = request.n, request.epsilon
+    n = request.n
+    epsilon = request.epsilon
     others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in (max(1, n // 2), 2 * n))  # if they are said
     typer.echo(plan_in_words(region, n, epsilon, rows, others))
     typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")

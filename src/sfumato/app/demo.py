@@ -68,13 +68,15 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
     from ..views.plots import captioned, render
     from ..views.shapes import Panel, limits
 
-    epsilon, chart, p = release.guarantee.epsilon, release.chart, 0.95
+    p = 0.95
+    chart = release.chart
     assert chart is not None
-    known, directions = f"how {public} public wings differ", len(chart.axes) + chart.frozen
+    known = f"how {public} public wings differ"
     if chart.basis is None:
         known = "the same, as the public wings did not fit"
     names = ["Known before: a centre and a radius", f"Known before: {known}"]
-    drawn, panels = figure(12.8, 6.4), [Panel(by_ball, p), Panel(release, p)]
+    panels = [Panel(by_ball, p), Panel(release, p)]
+    drawn = figure(12.8, 6.4)
     drawn.set_layout_engine("constrained", h_pad=0.1)
     axes = drawn.subplots(2, 2, height_ratios=[4, 5])
     for row, some in zip(axes, (None, CLOSER), strict=True):
@@ -91,10 +93,14 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
                 at.set(xticks=[], yticks=[])
                 at.spines[:].set_color(FAINT)
                 at.set_title(f"closer: landmarks {' and '.join(str(i + 1) for i in some)}", fontsize=10, color=TEXT)
-    frozen = f" Right, {chart.frozen} of {directions} directions stay as in it, and nothing is learned about them."
+    frozen = ""
+    if chart.frozen:
+        directions = len(chart.axes) + chart.frozen
+        frozen = f" Right, {chart.frozen} of {directions} directions stay as in it, and nothing is learned about them."
+    epsilon = release.guarantee.epsilon
     caption = (
         f"Each landmark of the mean of the {release.n} clipped private wings lies in its soft region with probability {p:.0%}, "
-        f"taken by itself. The public reference is the mean of {public} public wings.{frozen if chart.frozen else ''} Each "
+        f"taken by itself. The public reference is the mean of {public} public wings.{frozen} Each "
         f"release alone costs ε = {epsilon:g}."
     )
     title = f"The private mean of {release.n} mosquito wings, ε = {epsilon:g}: what is public need not be paid for with noise"

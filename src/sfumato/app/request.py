@@ -11,7 +11,7 @@ import math
 import os
 import re
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from pathlib import Path
@@ -22,7 +22,8 @@ from ..errors import Fix, Refusal, SfumatoError
 if TYPE_CHECKING:
     from ..regions.sketch import Prior
 
-DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
+GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
+DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS
 MADE = "release compare"
 PLANNED = f"{MADE} plan"
 READ = f"{MADE} inspect"
@@ -167,61 +168,45 @@ class Request:
     # fmt: on
 
     def __post_init__(self) -> None:
-        for wrong, words in self._checks():
-            if wrong:
-                raise refusal(words, prior=self.prior, inference=self.inference, check=self.check, steps=self.steps)
+        for words in (*self._wrong_regions(), *self._wrong_priors(), *self._wrong_shares()):
+            raise refusal(words, prior=self.prior, inference=self.inference, check=self.check, steps=self.steps)
 
-    def _checks(self) -> list[tuple[bool, str]]:
-        """Return what may be wrong of wishes that do not go together: whether it is, and the words."""
-        wide = "prior:" if self.prior else "find_radius"
+    def _wrong_regions(self) -> Iterator[str]:
+        """Yield what does not go together of what is said about the region."""
+        if self.public and (self.center or self.radius is not None):
+            yield "<public> gives the centre and the size too: leave out <center> and <radius>, or leave out <public>"
+        if len(self._directions) > 1:
+            yield f"{_listed(self._directions)} say different things of the same landmarks: give one of them"
+        if self.modes is not None and not self.public and not self._directions:
+            yield "<modes> counts directions, the most important first: give <public>, <smooth>, <open> or <bending> too"
+
+    def _wrong_priors(self) -> Iterator[str]:
+        """Yield what does not go together with a region that is yet to be found."""
+        if self.find is None:
+            return
+        wide = "<prior>" if self.prior else "<find_radius>"
         known = [*self._directions, *(["public"] if self.public else [])]
-        return [
-            (
-                bool(self.public) and (bool(self.center) or self.radius is not None),
-                "<public> gives the centre and the size too: leave out <center> and <radius>, or leave out <public>",
-            ),
-            (
-                len(self._directions) > 1,
-                f"{_listed(self._directions)} say different things of the same landmarks: give one of them",
-            ),
-            (
-                self.modes is not None and not known,
-                "<modes> counts directions, the most important first: give <public>, <smooth>, <open> or <bending> too",
-            ),
-            (
-                bool(self.prior) and self.find_radius,
-                "<prior> finds a centre and a radius, <find_radius> a radius about a known centre: give one of them",
-            ),
-            (
-                self.find is not None and bool(known),
-                f"<{wide}> is for records of which little is known: leave it out, or leave out {_listed(known)}",
-            ),
-            (
-                bool(self.prior) and self.radius is not None,
-                "<prior:> says how wide the region is: leave out <radius>",
-            ),
-            (
-                self.limits is not None and bool(self.center),
-                "<prior:> has a centre of its own: leave out <center>",
-            ),
-            (
-                self.find is not None and self.steps == 2,
-                f"<steps:> moves a region that is known: leave it out, or leave out <{wide}>",
-            ),
-            (self.steps not in (1, 2), "<steps:> must be 1 or 2"),
-            (
-                self.inference is not None and not 0 < self.inference <= 0.5,
-                "<inference:> must be a share of epsilon, above 0 and up to 0.5; 0.1 is common",
-            ),
-            (
-                self.check is not None and not self.public,
-                "<check> is a look at whether public specimens fit: it goes with <public>",
-            ),
-            (
-                self.check is not None and not 0 <= self.check < 1 / 6,
-                "<check:> must be a share of epsilon: 0 for no look, or up to 0.16",
-            ),
-        ]
+        if self.prior and self.find_radius:
+            yield "<prior> finds a centre and a radius, <find_radius> a radius about a known centre: give one of them"
+        if known:
+            yield f"{wide} is for records of which little is known: leave it out, or leave out {_listed(known)}"
+        if self.prior and self.radius is not None:
+            yield "<prior:> says how wide the region is: leave out <radius>"
+        if self.limits is not None and self.center:
+            yield "<prior:> has a centre of its own: leave out <center>"
+        if self.steps == 2:
+            yield f"<steps:> moves a region that is known: leave it out, or leave out {wide}"
+
+    def _wrong_shares(self) -> Iterator[str]:
+        """Yield what is wrong of what is spent on other things than the mean."""
+        if self.steps not in (1, 2):
+            yield "<steps:> must be 1 or 2"
+        if self.inference is not None and not 0 < self.inference <= 0.5:
+            yield "<inference:> must be a share of epsilon, above 0 and up to 0.5; 0.1 is common"
+        if self.check is not None and not self.public:
+            yield "<check> is a look at whether public specimens fit: it goes with <public>"
+        if self.check is not None and not 0 <= self.check < 1 / 6:
+            yield "<check:> must be a share of epsilon: 0 for no look, or up to 0.16"
 
     def complete(self) -> None:
         """Raise a Refusal if no region can be made of this."""
@@ -265,6 +250,11 @@ class Request:
             words = "<prior:>: say a radius, as 2.5; a range, as 1e-3:1e3; or 'whole' for the whole sphere"
             raise refusal(words, prior=self.prior) from None
         return None if len(numbers) == 1 else tuple(numbers)
+
+    @property
+    def widest(self) -> float:
+        """How far from the centre records lie, or surely lie."""
+        return float(self.prior) if self.prior else self.radius or 0.0
 
     @property
     def _directions(self) -> list[Prior]:

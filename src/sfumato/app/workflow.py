@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from ..spaces import Family, Space
 
 Reader = Callable[..., "Dataset"]  # of files that are parsed once
+Reading = dict[str, Any]  # how: columns, array, missing, curves
 ONE = "give a file with one public record"
 OTHERS = "so it is not public; give specimens of others, which anyone may see"
 
@@ -137,7 +138,8 @@ class Workflow:
         from ..views.base import View
         from ..views.plots import read_links, read_names
 
-        r, shape = self.request, self.data.points.shape[1:]
+        r = self.request
+        shape = self.data.points.shape[1:]
         names = read_names(r.channels) if r.channels else []
         if r.channels:
             (VIEWS.get(self.space.name) or View()).check_names(names, shape)
@@ -236,36 +238,46 @@ def named_space(request: Request) -> Space:
 
 
 # -- files ---------------------------------------------------------------------------------------------------------------
-def read_records(
-    read: Reader, request: Request, reading: dict[str, Any], guess: bool = False
-) -> tuple[Dataset, Family]:
+def read_records(read: Reader, request: Request, reading: Reading, guess: bool = False) -> tuple[Dataset, Family]:
     """Return the records that ``read`` gives, and the kind of space that is named, or that they can only be.
 
-    How many landmarks they have may tell it.  With ``guess`` any size may, and else the most usual one is taken.
+    How many landmarks they have may tell it.  With ``guess`` any size may, and else the most usual kind is taken.
     """
-    from ..spaces import SPACES, Family
+    family = space_of_name(request.space) if request.space else _family(read, request, reading, guess)
+    return read(family.sized(**request.sizes) or family, **reading), family
 
-    if request.space:
-        family = space_of_name(request.space)
-        return read(family.sized(**request.sizes) or family, **reading), family
-    said = [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
-    of_landmarks = {kind.kind for kind in said} == {"landmarks"}
-    if of_landmarks or (guess and len(said) == 1):
-        for kind in said:
-            with suppress(FileError):
-                return read(kind.sized(**request.sizes), **reading), Family(kind)
-        return read(said[0].sized(**request.sizes), **reading), Family(said[0])  # which says why not
+
+def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Family:
+    """Return what records can only be, or are by their size."""
+    from ..spaces import Family
+
+    said = _of_size(request)
+    if {kind.kind for kind in said} == {"landmarks"} or (guess and len(said) == 1):
+        fitting = (kind for kind in said if _reads(read, kind.sized(**request.sizes), reading))
+        return Family(next(fitting, said[0]))  # the first says why none fits
     seen = read(**reading)
     kinds = seen.usual
-    if not kinds and guess:
-        words = f"{seen.path}: holds {seen.contents}, of no space that is known by itself: say which, <space:>"
-        raise refusal(words, space="NAME")
-    if len(kinds) != 1 and not guess:
-        ways = [part for kind in kinds for part in (" or ", Fix("space", kind.name))] or ["", Fix("space", "NAME")]
-        words = f"{seen.path}: holds {seen.contents} ({seen.source}), which may be several things: say which, "
-        raise Refusal(words, *ways[1:])
-    family = Family(kinds[0])
-    return read(family.sized(**request.sizes) or family, **reading), family
+    if len(kinds) == 1 or (guess and kinds):
+        return Family(kinds[0])
+    ways = [part for kind in kinds for part in (" or ", Fix("space", kind.name))] or ["", Fix("space", "NAME")]
+    what = "which may be several things" if kinds else "of no space that is known by itself"
+    raise Refusal(f"{seen.path}: holds {seen.contents} ({seen.source}), {what}: say which, ", *ways[1:])
+
+
+def _of_size(request: Request) -> list[type[Space]]:
+    """Return the kinds of spaces whose size is said."""
+    from ..spaces import SPACES
+
+    return [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
+
+
+def _reads(read: Reader, space: Any, reading: Reading) -> bool:
+    """Return whether records can be read as points of a space."""
+    try:
+        read(space, **reading)
+    except FileError:
+        return False
+    return True
 
 
 def _first_records(path: Path, name: str) -> tuple[Dataset, Family]:
@@ -278,33 +290,29 @@ def _first_records(path: Path, name: str) -> tuple[Dataset, Family]:
     return read_first(path, family.sized() or family), family
 
 
-def is_of(path: Path, records: Path) -> bool:
-    """Return whether a file, by whatever name or link, is that of the records, or one of their folder."""
-    if not (path.exists() and records.exists()):
-        return False
-    return path.resolve().is_relative_to(records.resolve()) if records.is_dir() else path.samefile(records)
-
-
 def check_apart(wish: Fix, request: Request) -> None:
-    """Raise an error if a public file is one of the records'."""
-    if any(is_of(Path(str(wish.value)), Path(name)) for name in request.files):
-        raise Refusal(wish, f": is the file of the records itself, {OTHERS}")
+    """Raise an error if a public file, by whatever name or link, is that of the records, or one of their folder."""
+    path = Path(str(wish.value))
+    for records in map(Path, request.files):
+        if path.exists() and records.exists():
+            inside = records.is_dir() and path.resolve().is_relative_to(records.resolve())
+            if inside or path.samefile(records):
+                raise Refusal(wish, f": is the file of the records itself, {OTHERS}")
 
 
 def read_sample(request: Request, family: Family | None) -> tuple[Dataset, Family]:
     """Return the public specimens, each of them a point of its space, and what they are."""
     from ..files.reading import opened
 
-    path, wish = Path(request.public), Fix("public", request.public)
+    path = Path(request.public)
+    wish = Fix("public", request.public)
     alike = not request.files or path.suffix.lower() == Path(request.files[0]).suffix.lower()
     reading = request.reading if alike else {"missing": request.reading["missing"]}
     read = opened(path)
-    if family is None:
-        sample, family = read_records(read, request, reading)
-    else:
-        sample = read(family.sized(**request.sizes) or family, **reading)
+    family = family or (space_of_name(request.space) if request.space else _family(read, request, reading, False))
+    sample = read(family.sized(**request.sizes) or family, **reading)
     if len(sample) < 2:
-        held = "1 specimen" if len(sample) == 1 else "no specimen"
+        held = "1 specimen" if len(sample) else "no specimen"
         words = f"<public:>: holds {held}, and how far specimens differ is seen from two or more: give more, or "
         raise refusal(words + "<center> and <radius>", public=request.public)
     bad = family.shaped(sample.points.shape[1:]).diagnose(sample.points)[1]
@@ -357,7 +365,9 @@ def read_center(request: Request, space: Space, records: Dataset | None = None, 
     from ..views import VIEWS
     from ..views.base import View
 
-    text, view, wish = request.center, VIEWS.get(space.name) or View(), Fix("center", request.center)
+    text = request.center
+    wish = Fix("center", text)
+    view = VIEWS.get(space.name) or View()
     if text == "origin" and view.origin:
         words = f" would be {view.origin} here, and no data lie about that: {ONE}, such as a published template, or a specimen"
         raise Refusal(wish, f"{words} that is declared public and left out of the data")
@@ -366,10 +376,10 @@ def read_center(request: Request, space: Space, records: Dataset | None = None, 
     if not Path(text).exists():
         words = f", or {' or '.join(view.centers)}" if view.centers and not view.origin else ""
         raise Refusal(wish, f": there is no such file; {ONE}{words}")
-    read = opened(Path(text)) if read is None else read
+    read = read or opened(Path(text))
     curves = request.reading["curves"]
     try:
-        data = read(space, curves=curves, columns=request.reading["columns"] if records is not None else None)
+        data = read(space, curves=curves, columns=None if records is None else request.reading["columns"])
     except FileError:
         data = read(space, curves=curves)
     if len(data) != 1:
@@ -384,7 +394,7 @@ def symmetrized(request: Request, points: Any) -> Any:
     """Return specimens made symmetric, if that is wished."""
     from ..landmarks.symmetry import read_pairs, symmetrize
 
-    if not request.symmetric:
+    if not request.symmetric or points is None:
         return points
     with _of(Fix("symmetric", request.symmetric)):
         return symmetrize(points, read_pairs(request.symmetric))
@@ -401,7 +411,6 @@ def _of(wish: Fix) -> Iterator[None]:
 
 def region_of(request: Request, space: Space, sample: Dataset | None, center: Any = None) -> Region:
     """Return the region in a space, from the public sample or the public centre."""
-    from ..mechanisms.choice import MECHANISMS
     from ..regions import Ball, Ellipsoid, widest_ball
     from ..regions.sketch import from_landmarks
 
@@ -409,8 +418,7 @@ def region_of(request: Request, space: Space, sample: Dataset | None, center: An
     if r.modes is not None and not 1 <= r.modes <= space.dim:
         raise refusal(f"<modes> must be from 1 to {space.dim}, the dimension of {space}, not {r.modes}")
     region: Region
-    radius = float(r.prior) if r.prior and r.limits is None else r.radius or 0.0
-    center = None if center is None else symmetrized(r, center)
+    center = symmetrized(r, center)
     if sample is not None:
         points = symmetrized(r, sample.points)
         region = Ellipsoid.from_sample(space, points, modes=r.modes or "auto", prior=r.directions or "auto")
@@ -418,14 +426,21 @@ def region_of(request: Request, space: Space, sample: Dataset | None, center: An
         with _of(Fix("prior", r.prior)):
             region = widest_ball(space, *r.limits)
     elif r.directions is not None:
-        region = replace(from_landmarks(space, center, radius, r.directions), modes=r.modes)
+        region = replace(from_landmarks(space, center, r.widest, r.directions), modes=r.modes)
     else:
-        region = Ball(space, center, radius)
-    asked = next((kind for kind in MECHANISMS.values() if r.mechanism in (kind.name, kind.__name__)), None)
-    if asked is not None and not isinstance(region, asked.takes):
-        words = "<mechanism:>: takes a ball, which <center> and <radius> alone give; for other regions leave <mechanism> out"
-        raise refusal(words, mechanism=r.mechanism)
+        region = Ball(space, center, r.widest)
+    _check_mechanism(r.mechanism, region)
     return region
+
+
+def _check_mechanism(name: str, region: Region) -> None:
+    """Raise an error if a mechanism that is asked for by its name does not take such a region."""
+    from ..mechanisms.choice import MECHANISMS
+
+    kind = next((kind for kind in MECHANISMS.values() if name in (kind.name, kind.__name__)), None)
+    if kind is not None and not isinstance(region, kind.takes):
+        words = "<mechanism:>: takes a ball, which <center> and <radius> alone give; for other regions leave <mechanism> out"
+        raise refusal(words, mechanism=name)
 
 
 def public_region(request: Request) -> tuple[Region, Any]:
@@ -437,7 +452,7 @@ def public_region(request: Request) -> tuple[Region, Any]:
 
     r = request
     if r.public:
-        sample, family = read_sample(r, space_of_name(r.space) if r.space else None)
+        sample, family = read_sample(r, None)
         return region_of(r, family.shaped(sample.points.shape[1:]), sample), sample.points
     if r.limits is not None:
         return region_of(r, named_space(r), None), None
@@ -446,12 +461,12 @@ def public_region(request: Request) -> tuple[Region, Any]:
     if not r.center:
         space = named_space(r)
         return region_of(r, space, None, space.present(space.origin())), None
-    if not Path(r.center).exists() and not r.center.isalpha():
-        raise Refusal(Fix("center", r.center), f": there is no such file; {ONE}")
     read = opened(Path(r.center))
     if Path(r.center).exists():
         data, family = read_records(read, r, {"curves": r.reading["curves"]})
         space = family.sized(**r.sizes) or family.shaped(data.points.shape[1:])
-    else:
+    elif r.center.isalpha():
         space = named_space(r)
+    else:
+        raise Refusal(Fix("center", r.center), f": there is no such file; {ONE}")
     return region_of(r, space, None, read_center(r, space, None, read)), None

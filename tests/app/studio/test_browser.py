@@ -292,7 +292,7 @@ def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, each_dri
         page.says("home", "Released: ε = 1")
         assert len(charges()) == 1
         page.wait("return document.querySelector('#taken img').naturalWidth > 100")
-        assert "sfumato release wings.tps --center reference.tps" in page["home"].text
+        assert "sfumato release wings.tps --unit 'one wing' --center reference.tps" in page["home"].text
         links = driver.find_elements("css selector", "#taken a.button")
         assert {"Report (HTML)", "Record (JSON)", "Value (TPS)", "Picture (PNG)"} <= {link.text for link in links}
         report = "return fetch(arguments[0]).then(a => a.text())"

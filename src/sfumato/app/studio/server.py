@@ -36,6 +36,7 @@ MOST_CODE = 1000
 MOST_DROPPED = 256 << 20  # of one file
 MOST_HELD = 1 << 30  # of all that is dropped: it may fill the memory, where temporary files are kept there
 GRACE = 3  # seconds: a request that is still under way when the studio ends is cut off then
+ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "release", "open")
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
 DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
 TYPES = {
@@ -80,9 +81,14 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, port: int, stop: Callable[[], None], tell: Callable[[str], None]) -> None:
-        self.app, self.token, self.code = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        self.host, self.stop, self.tell = f"{HOST}:{port}", stop, tell
-        self.used, self.opener = 0, Path()
+        self.app = app
+        self.token = secrets.token_urlsafe(32)
+        self.code = secrets.token_urlsafe(32)
+        self.host = f"{HOST}:{port}"
+        self.stop = stop
+        self.tell = tell
+        self.used = 0
+        self.opener = Path()
 
     @property
     def door(self) -> str:
@@ -117,10 +123,12 @@ class Guard:
 
     async def enter(self, receive: Receive) -> Response:
         """Return the way to the page for the code, once."""
-        body, more = b"", True
+        body = b""
+        more = True
         while more and len(body) < MOST_CODE:
             message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
         given = parse_qs(body.decode("latin-1")).get("code", [""])[0].strip()
         if not secrets.compare_digest(given.encode(), self.code.encode()):
             return _sorry("This is not the code that the studio's command printed: go back and paste it")
@@ -143,7 +151,8 @@ class Guard:
         host = headers.get(b"host", [])
         if host != [self.host]:
             return _no(f"the studio answers to {HOST} alone, not to another name", 421)
-        origin, site = headers.get(b"origin", []), headers.get(b"sec-fetch-site", [])
+        origin = headers.get(b"origin", [])
+        site = headers.get(b"sec-fetch-site", [])
         if (scope["method"], scope["path"], origin) == ("POST", "/", ["null"]):
             return None  # from a file, as the one that opens the browser: the code decides
         theirs = any(each != f"http://{self.host}" for each in origin) or any(
@@ -172,17 +181,9 @@ class Answers:
     """What the page asks, and the files that it is made of."""
 
     def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
-        self.studio, self.stop, self.held = studio, stop, 0
-        self.work: dict[str, Callable[[Request, dict[str, Any]], Any]] = {
-            "inspect": lambda wishes, _: studio.inspect(wishes),
-            "known": lambda wishes, _: studio.known(wishes),
-            "blur": lambda wishes, _: studio.blur(wishes),
-            "curve": lambda wishes, _: studio.curve(wishes),
-            "ledger": lambda wishes, _: studio.ledger(wishes),
-            "plan": lambda wishes, _: studio.plan(wishes),
-            "release": lambda wishes, more: studio.release(wishes, str(more.get("confirm")), more.get("seen")),
-            "open": lambda wishes, _: studio.open(wishes),
-        }
+        self.studio = studio
+        self.stop = stop
+        self.held = 0  # bytes of what was dropped
 
     @property
     def routes(self) -> list[Route]:
@@ -216,8 +217,8 @@ class Answers:
             body += chunk
             if len(body) > MOST_JSON:
                 return _no("the page sent too much at once", 413)
-        work = self.work.get(request.path_params["what"])
-        if work is None:
+        what = request.path_params["what"]
+        if what not in ASKS:
             return _no("the page asked for what is not here: load it again", 404)
         try:
             asked = json.loads(bytes(body))
@@ -225,35 +226,42 @@ class Answers:
                 raise ValueError("the page sent what is not understood: load it again")
             wishes = from_page(asked["choices"], Request)
             await run_in_threadpool(self.studio.check, wishes)
-            return _json(await run_in_threadpool(work, wishes, asked))
+            more = [str(asked.get("confirm")), asked.get("seen")] if what == "release" else []
+            return _json(await run_in_threadpool(getattr(self.studio, what), wishes, *more))
         except PLAIN as error:
             return _no(sentence(error, in_page), 422)
 
     async def drop(self, request: Asked) -> Response:
         try:
-            path, size, fits = self.studio.drop(request.query_params.get("name", "")), 0, True
-            try:
-                with path.open("wb") as file:
-                    async for chunk in request.stream():  # all of it: a browser hears no answer before it has sent all
-                        new = len(chunk)
-                        fits = fits and size + new <= MOST_DROPPED and self.held + new <= MOST_HELD
-                        if fits:
-                            size, self.held = size + new, self.held + new
-                            file.write(chunk)
-                if not fits:
-                    raise ValueError(
-                        f"{path.name}: is too large to be dropped: one file may have {MOST_DROPPED >> 20} MB, and all together "
-                        f"{MOST_HELD >> 20} MB; start the studio in the folder where the file lies, and type its name"
-                    )
-            except BaseException:
-                path.unlink(missing_ok=True)  # half a file is none
-                self.held -= size
-                raise
+            path = self.studio.drop(request.query_params.get("name", ""))
+            await self._keep(request, path)
             return _json({"path": str(path)})
         except PLAIN as error:
             return _no(sentence(error, in_page), 422)
         except ClientDisconnect:
             return _no("the file did not arrive whole", 400)
+
+    async def _keep(self, request: Asked, path: Path) -> None:
+        """Write what is dropped to a file, whole or not at all."""
+        size = 0
+        fits = True
+        try:
+            with path.open("wb") as file:
+                async for chunk in request.stream():  # all of it: a browser hears no answer before it has sent all
+                    fits = fits and size + len(chunk) <= MOST_DROPPED and self.held + len(chunk) <= MOST_HELD
+                    if fits:
+                        size += len(chunk)
+                        self.held += len(chunk)
+                        file.write(chunk)
+            if not fits:
+                raise ValueError(
+                    f"{path.name}: is too large to be dropped: one file may have {MOST_DROPPED >> 20} MB, and all together "
+                    f"{MOST_HELD >> 20} MB; start the studio in the folder where the file lies, and type its name"
+                )
+        except BaseException:
+            path.unlink(missing_ok=True)  # half a file is none
+            self.held -= size
+            raise
 
     async def take(self, request: Asked) -> Response:
         name = request.path_params["name"]

@@ -193,7 +193,8 @@ class Studio:
         from .foreseen import Foreseen, of_found, of_groups, of_steps
 
         _check_asked(request)
-        region, n = self.region(request)[0], request.n
+        region = self.region(request)[0]
+        n = request.n
         if request.by:
             _check_groups(request)
             return of_groups(region, request.smallest or max(1, n // 2), request.epsilon, request.inference)
@@ -265,7 +266,8 @@ class Studio:
         work = Workflow(replace(request, missing=request.missing or "none", by="", labels=""), whole=True)
         work.parts = bool(Workflow(request, whole=True).parts)
         work.load(guess=True)
-        data, space = work.data, work.space
+        data = work.data
+        space = work.space
         facts = inspection(data, space, said=bool(request.missing))
         rows = len(data)
         if work.parts:
@@ -509,7 +511,7 @@ def _check_asked(request: Request) -> None:
     from ...laws.privacy import PureDP
 
     if not request.n or not request.epsilon:
-        raise ValueError("give the number of records n, and ε")
+        raise ValueError("give the number of records n, and an epsilon above 0")
     check_records(request.n)
     PureDP(request.epsilon).check(force=False)
 
