@@ -38,6 +38,7 @@ GROUPED = (  # the neighbours of a release that was made of one of several group
     "data sets in which one unit's value differs and its group is the same; the groups of all units and so the sizes of the "
     "groups are public"
 )
+GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
 
@@ -150,6 +151,11 @@ class ErrorOf:
     radius: float
     distance: str
     quantiles: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def geodesic(self) -> bool:
+        """Whether it is a distance along the space, not in the flat space around it."""
+        return self.distance == GEODESIC
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -281,6 +287,11 @@ class Release(Record, Shown):
         if "lon" not in names[1].lower() and "lng" not in names[1].lower():
             longitude %= 360
         return replace(self, degrees={names[0]: latitude, names[1]: longitude})
+
+    @property
+    def is_mean(self) -> bool:
+        """Whether the value estimates a mean of points, and not one number or the minimum of a user's own objective."""
+        return scalar_of(self) is None and "objective" not in self.mechanism.options
 
     @property
     def estimate(self) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 from ..atomic import write_atomically
 from ..errors import printable
 from . import view_of
-from .base import Links
+from .drawing import draw
 from .page import Block, Grid, Paragraph, Picture, Points, Section, notebook, to_html, to_markdown
 from .plots import captioned, render, write_picture
+from .subject import Links, Subject
 from .words import region, telling
 
 if TYPE_CHECKING:
@@ -35,8 +36,13 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
     """The first two groups, as the view of their space draws two releases, and what their difference says."""
     (one, first), (two, second), *more = comparison.groups.items()
     difference = comparison.difference()
-    view = view_of(first).named(channels, first)
-    drawn = view.draw_pair({printable(one): first, printable(two): second}, difference.chart_radius, links)
+    view = view_of(first)
+    if channels:
+        view.check_names(channels, first.value.shape)
+    subjects = {
+        printable(name): Subject.of(release, 0.95, links, channels) for name, release in ((one, first), (two, second))
+    }
+    drawn = draw(view.pair(subjects, difference.chart_radius))
     others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
     promised = f"ε = {comparison.epsilon:g} for all groups together; n = {first.n} and {second.n}"
     return captioned(drawn, [difference.words, promised, *others])
@@ -45,7 +51,7 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
 def comparison_in_words(comparison: Comparison) -> str:
     """What the picture of a comparison shows, for those who do not see it."""
     (one, first), (two, _), *_ = comparison.groups.items()
-    both = printable(f"{one} and {two}, {view_of(first).things(first)}")
+    both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
     return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..release import Release
-from .base import Links
 from .page import notebook
 from .plots import draw_release, in_words, picture, plot_release
+from .subject import Links
 from .words import describe
 
 if TYPE_CHECKING:

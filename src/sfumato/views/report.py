@@ -17,10 +17,11 @@ from ..laws.bounds import bounds_of
 from ..release import FORMAT, Release
 from ..release.scalars import scalar_of
 from . import view_of
-from .base import Links
+from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
 from .plots import in_words, picture
-from .words import UNCHECKED, clock, first, in_degrees, of_chart, powers, region, what
+from .subject import Links, Subject
+from .words import UNCHECKED, clock, first, of_chart, powers, region, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
@@ -63,7 +64,7 @@ def write_report(
     if path.suffix.lower() not in (".html", ".md"):
         raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
     private = "private " if release.guarantee.private else ""
-    things = "units" if scalar_of(release) is not None else view_of(release).things(release)
+    things = "units" if scalar_of(release) is not None else view_of(release).things(Subject.of(release))
     title = f"The {private}{what(release, things).removesuffix(',')}"
     sections, drawn = _sections(release, outline, channels), picture(release, 0.95, outline, channels)
     if path.suffix.lower() == ".html":
@@ -101,12 +102,8 @@ def _glance(release: Release, outline: Links | None, channels: Sequence[str]) ->
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    view = view_of(release)
-    return [
-        Grid(rows),
-        Picture(view.caption(release), in_words(release, 0.95, channels)),
-        *view.more(release, outline=outline),
-    ]
+    view, s = view_of(release), Subject.of(release, 0.95, outline, channels)
+    return [Grid(rows), Picture(view.caption(s), in_words(release, 0.95, channels)), *view.more(s)]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -153,7 +150,7 @@ def _promise(release: Release) -> list[Block]:
 
 
 def _accuracy(release: Release) -> list[Block]:
-    view = view_of(release)
+    view, s = view_of(release), Subject.of(release)
     if release.predicted_error is None:
         return [Paragraph("Nothing public is known of the error of this statistic, so none is stated.")]
     start = (
@@ -162,7 +159,7 @@ def _accuracy(release: Release) -> list[Block]:
         f"clipping itself moved the result is not among them: where many records lay outside the region, it may be much more."
     )
     errors = {p: release.error(p) for p in PROBABILITIES}
-    rows = [[f"{p:.0%}", _digits(error), view.meaning(release, error)] for p, error in errors.items()]
+    rows = [[f"{p:.0%}", _digits(error), view.meaning(s, error)] for p, error in errors.items()]
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
     end = "These are proven upper bounds: the error may well be smaller."
@@ -271,11 +268,11 @@ def _by_hand(release: Release) -> str:
 
 def _value(release: Release, channels: Sequence[str]) -> list[Block]:
     note = "To six digits; the record has them all. The digits are those of a public lattice, not of the data."
-    header, rows = view_of(release).named(channels, release).table(release)
+    header, rows = view_of(release).table(Subject.of(release, names=channels))
     signed = [(first, *(powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
     blocks: list[Block] = [Paragraph(note), Grid(signed, header, numeric=True)]
     if release.degrees is not None:
-        blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release)}."))
+        blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release.degrees)}."))
     return blocks
 
 

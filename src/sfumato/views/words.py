@@ -12,6 +12,7 @@ from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
 from ..release.record import GROUPED
 from ..release.scalars import VARIANCE, scalar_of
+from .directions import in_degrees
 
 if TYPE_CHECKING:
     from ..release import Release
@@ -32,7 +33,7 @@ def describe(release: Release) -> str:
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
     notes = "".join(f"{line}\n" for line in of_chart(release))
     notes += "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
-    notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
+    notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(r.degrees)}.\n"
     words = (
         f"Released: {what(release, f'units ({printable(g.unit)})')}{place}. {first(release)}.\n"
         f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
@@ -194,11 +195,6 @@ def clock(delta: float | None) -> str:
     if delta == 0:
         return "The sampler's number of proposals does not depend on the data."
     return f"The sampler's number of proposals depends on the data with probability at most {delta:.1e}."
-
-
-def in_degrees(release: Release) -> str:
-    """The angles of a release that has them."""
-    return ", ".join(f"{name} {angle:.6g}" for name, angle in (release.degrees or {}).items())
 
 
 def value_in_words(release: Release) -> str:
