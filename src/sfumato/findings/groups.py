@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -30,10 +29,10 @@ from ..records.units import number_units
 from ..regions import Ball, Ellipsoid, Region
 from ..regions.units import reduce_to_units
 from ..release import Release
+from ..release.document import Document
 from ..release.population import chart_variance, released_coordinates
 from ..release.terms import Neighbours
 from ..shown import Shown
-from .saved import Saved
 
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
@@ -85,7 +84,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Saved, Shown):
+class Comparison(Document, Shown):
     """Private means of groups in one chart, which were charged as one.
 
     Attributes
@@ -100,6 +99,8 @@ class Comparison(Saved, Shown):
     epsilon: float
 
     format: ClassVar[str] = "sfumato comparison 1"
+    noun: ClassVar[str] = "comparison"
+    shown_by: ClassVar[str] = "compared"
 
     def difference(self, first: str | None = None, second: str | None = None, level: float = 0.95) -> Difference:
         """Two groups compared: the first two unless named.  Levels below 0.85 are not shown to cover, and refused.
@@ -130,17 +131,13 @@ class Comparison(Saved, Shown):
         """All pairs, at the level of 0.95 each."""
         return [self.difference(*pair) for pair in combinations(self.groups, 2)]
 
-    shown_by: ClassVar[str] = "compared"
-
-    # -- files ---------------------------------------------------------------------------------------------------------
-    def document(self) -> dict[str, Any]:
-        groups = {name: json.loads(release.to_json()) for name, release in self.groups.items()}
-        return {"epsilon": self.epsilon, "groups": groups}
+    def content(self) -> dict[str, Any]:
+        return {"epsilon": self.epsilon, "groups": {name: release.to_dict() for name, release in self.groups.items()}}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        groups = {name: Release.from_json(json.dumps(each)) for name, each in document["groups"].items()}
-        return cls(groups, float(document["epsilon"]))
+    def from_content(cls, content: dict[str, Any]) -> Self:
+        groups = {name: Release.from_dict(each) for name, each in content["groups"].items()}
+        return cls(groups, float(content["epsilon"]))
 
 
 def compare_groups(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
@@ -24,6 +23,7 @@ from ..records import Mapped
 from ..regions import Ball
 from ..regions.ellipsoid import for_each
 from ..release import Release
+from ..release.document import hash_of
 from ..release.terms import SIZE, SIZE_VARIANCE, VARIANCE, ScalarStatistic
 from ..spaces import LINE
 from ..spaces.base import Space
@@ -81,9 +81,7 @@ def private_variance(
     """
     if not isinstance(mean, Release):
         raise TypeError(f"the second argument of private_variance is a released mean, not {mean!r}")
-    space = mean.space.known
-    if space is None:
-        raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
+    space = mean.space.required
     far = _reach(space, mean) if reach is None else reach
     ball = Ball(space, mean.value, far)
     records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
@@ -142,8 +140,8 @@ class SizeRelease(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """The sum of the sums of both, which stands beside their charge in a ledger."""
-        return hashlib.sha256(f"{self.mean.sha256}{self.variance.sha256}".encode()).hexdigest()
+        """The SHA-256 of those of both, which stands beside their charge in a ledger."""
+        return hash_of(f"{self.mean.sha256}{self.variance.sha256}")
 
 
 def centroid_size(points: ArrayLike | Dataset) -> Array:

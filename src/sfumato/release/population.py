@@ -78,12 +78,10 @@ def chart_coordinates(release: Release, points: ArrayLike) -> Array:
     """w of points in the chart of a release by chart, not clipped."""
     from ..regions import Ellipsoid
 
-    space, found = release.space.known, release.chart
-    if space is None or found is None:
-        raise ValueError(
-            f"the space {release.space.name!r} is not known here" if found else "this release has no chart"
-        )
-    chart = Ellipsoid(space, release.ball.center, found.axes, found.basis)
+    if release.chart is None:
+        raise ValueError("this release has no chart")
+    space = release.space.required
+    chart = Ellipsoid(space, release.ball.center, release.chart.axes, release.chart.basis)
     canonical: Points = space.validate(points)
     return np.asarray(space.coordinates(chart.center, space.log(chart.center, canonical)) @ chart.basis.T / chart.axes)
 
