@@ -103,6 +103,13 @@ class Book:
         fields = (len(self.entries) + 1, kind, dataset, now(), f"{epsilon:f}", record, hash_of(record), self.head)
         return Entry(*fields, hash=link(vars(Entry(*fields, hash=""))))
 
+    def extended(self, entry: Entry) -> Book:
+        """Return the book with the line that was written next."""
+        budgets = dict(self.budgets)
+        spent = dict(self.spent)
+        _add(entry, budgets, spent)
+        return Book((*self.entries, entry), budgets, spent)
+
 
 def verified(rows: Iterable[Sequence[Any]]) -> Book:
     """The book of these lines; a ValueError says which is altered, missing, moved, inserted or not one of ours."""
