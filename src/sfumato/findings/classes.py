@@ -25,16 +25,13 @@ from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
 from ..release.record import SpaceOf
+from ..release.terms import Named, Neighbours
 from ..spaces import space_from
 from .saved import Saved
-from .scalar import Named
 
 DIRECTIONS, MIDDLE = 0.72, 0.2  # shares of ε; the rest is for how far the classes are apart
 CELLS, BEND = 30, 4.0  # of the grid of middles on each side of the centre, and how much finer it is near it
 RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
-NEIGHBOURS = (
-    "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +223,7 @@ def private_class_means(
     with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
         release = plan.release(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
-        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
+        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
         center = shape.space.present(shape.center)
         where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
         return payment.note(ClassMeans([*classes], release, middle, size, guarantee, *where))

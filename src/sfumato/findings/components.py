@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -23,14 +23,11 @@ from ..records import Mapped
 from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
 from ..release.record import SpaceOf
+from ..release.terms import Named
 from ..shown import Shown
 from ..spaces import space_from
 from .saved import Saved
-from .scalar import Named, check_units_of
-
-if TYPE_CHECKING:
-    pass
-
+from .scalar import check_units_of
 
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40

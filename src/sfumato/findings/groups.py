@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -31,13 +31,9 @@ from ..regions import Region, Settled
 from ..regions.units import reduce_to_units
 from ..release import Release
 from ..release.population import chart_variance, released_coordinates
-from ..release.record import GROUPED
+from ..release.terms import Neighbours
 from ..shown import Shown
 from .saved import Saved
-
-if TYPE_CHECKING:
-    pass
-
 
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
@@ -218,7 +214,7 @@ def compare_groups(
     with paying(budget, privacy.epsilon, {**first, **about, "n": sum(sizes.values())}) as payment:
         for name, plan in plans.items():
             release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
-            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=GROUPED))
+            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
         return payment.note(Comparison(groups, privacy.epsilon))
 
 

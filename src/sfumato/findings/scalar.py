@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
@@ -24,18 +24,9 @@ from ..records import Mapped
 from ..regions import Ball
 from ..regions.ellipsoid import for_each
 from ..release import Release
-from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
+from ..release.terms import SIZE, SIZE_VARIANCE, VARIANCE, ScalarStatistic
 from ..spaces import LINE
 from ..spaces.base import Space
-
-
-@dataclass(frozen=True)
-class Named:
-    """A statistic by its name."""
-
-    name: str
-    distance: str = "difference"
-    condition: str = ""
 
 
 def private_variance(
@@ -129,10 +120,12 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)[:, None]
 
 
-def scalar_plan(n: int, limits: tuple[float, float], name: str, privacy: PureDP, inference: float) -> Plan:
+def scalar_plan(
+    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float
+) -> Plan:
     """The mean of one number for each record, between public limits: by Laplace noise in a chart of the line."""
     low, high = limits
-    ball, statistic = Ball(LINE, [(low + high) / 2], (high - low) / 2), Named(name)
+    ball = Ball(LINE, [(low + high) / 2], (high - low) / 2)
     rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
     base = TangentKNorm(ball, rest).plan(n)
     assert isinstance(base, TangentPlan)
