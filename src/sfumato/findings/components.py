@@ -16,11 +16,10 @@ from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.steps import moved
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Mapped
-from ..regions import Ball, Ellipsoid, Region, as_chart
+from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
 from ..release.terms import Named
 from ..shown import Shown
@@ -262,9 +261,8 @@ def private_components(
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
     if isinstance(mean, Release):
         check_units_of(mean, records.n, unit)
-    whole = as_chart(region.settle(records.n, privacy.epsilon))
-    fixed = isinstance(region, Ball)
-    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)
+    whole = region.settle(records.n, privacy.epsilon).as_chart()
+    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
         release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
         return payment.note(Components(*Components.where(chart), release, int(components)))
@@ -272,18 +270,16 @@ def private_components(
 
 def _about(mean: Release | Region) -> Region:
     """The region about the released mean; or as it is, if no mean was given."""
-    if isinstance(mean, Region):
-        return mean
     if not isinstance(mean, Release):
-        raise TypeError(f"the second argument is a released mean or a region such as a sfumato.Ball, not {mean!r}")
+        return check_region(mean, "the second argument, if it is not a released mean,")
     space = mean.space.required
     chart = mean.chart
     if not mean.on_manifold:
         raise ValueError("the released mean is not a point of its space, so that there are no directions at it")
-    region: Ball | Ellipsoid = Ball(space, mean.ball.center, mean.ball.radius)
+    region: Settled = Ball(space, mean.ball.center, mean.ball.radius)
     if chart is not None and chart.basis is not None:
         region = Ellipsoid(space, mean.ball.center, chart.axes, chart.basis, source=chart.source, spread=chart.spread)
-    return moved(region, space.validate(mean.value[None])[0])
+    return region.moved(space.validate(mean.value[None])[0])
 
 
 def _plan(

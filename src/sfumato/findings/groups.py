@@ -26,7 +26,7 @@ from ..mechanisms.plan import Problem
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
-from ..regions import Ball, Ellipsoid, Region
+from ..regions import Region, Settled
 from ..regions.units import reduce_to_units
 from ..release import Release
 from ..release.document import Document
@@ -269,12 +269,12 @@ def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
         )
 
 
-def one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
+def one_chart(region: Region, n: int, epsilon: float) -> Settled:
     """The region as all groups use it: settled for the smallest of them."""
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
     """The release of one group of n in the chart of all."""
 
     def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
