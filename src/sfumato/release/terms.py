@@ -12,7 +12,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .record import ChartOf, Record
+    from .record import BallOf, ChartOf, Record
 
 
 class Kind(Enum):
@@ -84,9 +84,11 @@ class ScalarStatistic(Named):
     mean: str = ""
     squares_distances: bool = False  # from a released mean
 
-    def between(self, low: float, high: float) -> Scalar:
-        """Return what a record says of it, with its public limits."""
-        return Scalar(self.each, self.mean, low, high, sqrt(high) if self.squares_distances else None)
+    def within(self, ball: BallOf) -> Scalar:
+        """Return what a record says of it: the ball of the numbers has the public limits."""
+        (middle,) = ball.center
+        high = middle + ball.radius
+        return Scalar(self.each, self.mean, middle - ball.radius, high, sqrt(high) if self.squares_distances else None)
 
 
 VARIANCE = ScalarStatistic(
@@ -117,10 +119,7 @@ PURPOSES = {
 def named_scalar(record: Record) -> Scalar | None:
     """Return what a record is about whose name alone says that it is one number; None for all others."""
     statistic = BY_NAME.get(record.statistic)
-    if statistic is None:
-        return None
-    (middle,) = record.ball.center
-    return statistic.between(middle - record.ball.radius, middle + record.ball.radius)
+    return None if statistic is None else statistic.within(record.ball)
 
 
 def found_in_chart(chart: ChartOf | None) -> str:
