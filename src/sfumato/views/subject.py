@@ -16,6 +16,7 @@ from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..release.population import chart_coordinates
 from ..release.record import SpaceOf
+from ..release.terms import Kind
 from ..spaces.base import Space
 from .scene import Role
 
@@ -111,21 +112,18 @@ class Subject:
             on_manifold=release.on_manifold,
             chart=chart,
             given_by_axes=made is not None and made.basis is not None,
-            name="released mean" if release.is_mean else "released value",
-            found=bool(release.found),
+            name="released mean" if release.kind is Kind.MEAN else "released value",
+            found=release.found_privately,
             degrees=release.degrees,
             links=links,
             names=tuple(names),
         )
         return subject if chart is None else replace(subject, **_in_chart(release, chart, p))
 
-    @cached_property
+    @property
     def space(self) -> Space:
         """The space; a ValueError where this version does not know it."""
-        known = self.space_of.known
-        if known is None:
-            raise ValueError(f"the space {self.space_of.name!r} is not known here")
-        return known
+        return self.space_of.required
 
     @cached_property
     def base(self) -> Points:
