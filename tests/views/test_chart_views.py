@@ -60,7 +60,7 @@ def line(release, start):
 def test_a_chart_says_what_it_estimates_and_what_it_leaves_out():
     release = released(region_of(sf.Sphere(dim=4), frozen=2))
     words = release.describe()
-    assert "mean of 400 units (one record), in a chart about the public centre, in the space 'sphere'" in words
+    assert "mean in a chart about the public centre, of 400 units (one record), in the space 'sphere'" in words
     ellipsoid = "the public ellipsoid with 2 of 4 directions and semi-axes from 0.1 to 0.3 (from an atlas)"
     assert f"clipped to {ellipsoid} about a public centre" in words
     assert "public ball" not in words
@@ -121,7 +121,7 @@ def test_the_report_knows_every_entry(tmp_path):
     assert "an addition to this record" not in text
     for key in ("axes", "basis", "source", "spread", "frozen", "bias", "look"):
         assert f"chart.{key}" in text
-    assert text.startswith("# The private mean of 400 directions in 5 dimensions, in a chart about the public centre\n")
+    assert text.startswith("# The private mean in a chart about the public centre, of 400 directions in 5 dimensions\n")
     assert "if the public region came from the data" in text
     assert "Left out:" in text
 

@@ -19,7 +19,7 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import Kind, Neighbours, Scalar, found_in_chart, is_lowered, named_scalar, shares_in
+from .terms import Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, named_scalar, shares_in, symbols_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -118,6 +118,15 @@ class CalibrationOf:
     def lowered(self) -> bool:
         """Whether σ is that of a smaller ε than was asked for, as double precision can carry no more."""
         return is_lowered(self.formula)
+
+    @property
+    def symbols(self) -> set[str]:
+        """The symbols of the formula and of its explanation."""
+        return symbols_in(self.formula)
+
+    def filled(self, values: Mapping[str, str]) -> str | None:
+        """Return the formula with these values for its symbols; None where one has no value."""
+        return filled(self.formula, values)
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..atomic import write_atomically
 from ..errors import printable
 from . import view_of
 from .drawing import draw
-from .page import Block, Grid, Paragraph, Picture, Points, Section, notebook, to_html, to_markdown
+from .page import Block, Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
 from .subject import Links, Subject
 from .words import region, telling
@@ -89,7 +88,8 @@ def describe(comparison: Comparison) -> str:
 def html(comparison: Comparison) -> str:
     """Return the picture and the words, as a notebook shows them."""
     drawn = render(draw_comparison(comparison))
-    return notebook(drawn, comparison_in_words(comparison), describe(comparison))
+    lines = [("", line) for line in describe(comparison).splitlines()]
+    return notebook(drawn, comparison_in_words(comparison), lines)
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
@@ -126,19 +126,14 @@ def write_comparison_report(
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it."""
     file = Path(path)
+    check_page(file)
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
-    words, sections = comparison_in_words(comparison), _sections(comparison)
+    words = comparison_in_words(comparison)
     image = render(draw_comparison(comparison, links, channels), words=words)
-    if file.suffix.lower() == ".html":
-        write_atomically(file, to_html(title, sections, image))
-    elif file.suffix.lower() == ".md":
-        write_atomically(file.with_suffix(".png"), image)
-        write_atomically(file, to_markdown(title, sections, file.with_suffix(".png").name))
-    else:
-        raise ValueError(f"reports are written as .html or .md, not {file.suffix or 'without an ending'!r}: {file}")
+    write_page(file, title, _sections(comparison, words), image)
 
 
-def _sections(comparison: Comparison) -> list[Section]:
+def _sections(comparison: Comparison, words: str) -> list[Section]:
     first = next(iter(comparison.groups.values()))
     glance = [("Privacy", f"ε = {comparison.epsilon:g} for all groups together, for replacing {first.guarantee.unit}")]
     glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
@@ -151,7 +146,7 @@ def _sections(comparison: Comparison) -> list[Section]:
         *(Paragraph(line) for line in comparison.describe().split("\n")),
     ]
     return [
-        ("", [Grid(glance), Picture("Two released means and how they differ.", comparison_in_words(comparison))]),
+        ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
         ("How the groups differ", table),
         (
             "Each group",

@@ -57,7 +57,8 @@ def describe(found: Components) -> str:
 
 def html(found: Components) -> str:
     """Return the picture and the words, as a notebook shows them."""
-    return notebook(render(plot(found)), "How much each direction explains.", describe(found))
+    lines = [("", line) for line in describe(found).splitlines()]
+    return notebook(render(plot(found)), "How much each direction explains.", lines)
 
 
 def _title(found: Components, j: int) -> str:
