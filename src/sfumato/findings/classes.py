@@ -19,26 +19,23 @@ from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..records.units import number_units
-from ..regions import Ball, Ellipsoid, Region, as_chart
-from ..regions.ball import INSIDE
+from ..regions import Ball, Ellipsoid, Region
+from ..regions.base import INSIDE
 from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
-from ..release.record import SpaceOf
+from ..release.document import built
+from ..release.terms import Named, Neighbours
 from ..spaces import space_from
-from .saved import Saved
-from .scalar import Named
+from .in_chart import InChart
 
 DIRECTIONS, MIDDLE = 0.72, 0.2  # shares of ε; the rest is for how far the classes are apart
 CELLS, BEND = 30, 4.0  # of the grid of middles on each side of the centre, and how much finer it is near it
 RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
-NEIGHBOURS = (
-    "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
-)
 
 
 @dataclass(frozen=True, eq=False)
-class ClassMeans(Saved):
+class ClassMeans(InChart):
     """Private means of classes, as far as they differ: in all other directions they lie at the public centre.
 
     Attributes
@@ -58,12 +55,9 @@ class ClassMeans(Saved):
     middle: list[float]
     size: float
     guarantee: Guarantee
-    space: SpaceOf
-    center: Array
-    axes: Array
-    basis: Array
 
     format: ClassVar[str] = "sfumato class means 1"
+    noun: ClassVar[str] = "record of class means"
 
     @property
     def tangents(self) -> Array:
@@ -82,35 +76,32 @@ class ClassMeans(Saved):
     @cached_property
     def means(self) -> Array:
         """(K, …): the means as points of the space."""
-        space = self.space.known
-        if space is None:
-            raise ValueError(f"the space {self.space.name!r} is not known here")
-        return self.means_in(space)
+        return self.means_in(self.space.required)
 
     def means_in(self, space: Any) -> Array:
         at = space.validate(self.center[None])[0]
         return np.stack([point_or_center(space, at, tangent) for tangent in self.tangents])
 
-    def document(self) -> dict[str, Any]:
-        chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}
-        numbers = {
+    def content(self) -> dict[str, Any]:
+        return {
             "classes": self.classes,
             "middle": self.middle,
             "size": self.size,
             "guarantee": asdict(self.guarantee),
+            **self.chart_content(),
+            "directions": self.directions.to_dict(),
         }
-        space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}
-        return {**numbers, "space": space, **chart, "directions": json.loads(self.directions.to_json())}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        release = Release.from_json(json.dumps(document["directions"]))
-        chart = [np.asarray(document[name], dtype=np.float64) for name in ("center", "axes", "basis")]
-        classes, guarantee = list(document["classes"]), Guarantee(**document["guarantee"])
-        if release.raw.size != (len(classes) - 1) * len(chart[1]):
-            raise ValueError(f"contrasts of {release.raw.size} numbers are none of {len(classes)} classes")
-        middle, size = [float(x) for x in document["middle"]], float(document["size"])
-        return cls(classes, release, middle, size, guarantee, SpaceOf(**document["space"]), *chart)
+    def from_content(cls, content: dict[str, Any]) -> Self:
+        release = Release.from_dict(content["directions"])
+        where = cls.chart_from(content)
+        classes = list(content["classes"])
+        if release.raw.size != (len(classes) - 1) * len(where[2]):
+            raise ValueError(f"contrasts of {release.raw.size} numbers are not those of {len(classes)} classes")
+        middle = [float(x) for x in content["middle"]]
+        guarantee = built(Guarantee, content["guarantee"])
+        return cls(*where, classes, release, middle, float(content["size"]), guarantee)
 
 
 def helmert(k: int) -> Array:
@@ -219,17 +210,15 @@ def private_class_means(
             f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"
         ) from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
-    shape = as_chart(region.settle(count, DIRECTIONS * privacy.epsilon))
+    shape = region.settle(count, DIRECTIONS * privacy.epsilon).as_chart()
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
     with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
         release = plan.release(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
-        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
-        center = shape.space.present(shape.center)
-        where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
-        return payment.note(ClassMeans([*classes], release, middle, size, guarantee, *where))
+        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
+        return payment.note(ClassMeans(*ClassMeans.where(shape), [*classes], release, middle, size, guarantee))
 
 
 def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,21 +16,16 @@ from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.steps import moved
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Mapped
-from ..regions import Ball, Ellipsoid, Region, as_chart
+from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
-from ..release.record import SpaceOf
+from ..release.terms import Named
 from ..shown import Shown
 from ..spaces import space_from
-from .saved import Saved
-from .scalar import Named, check_units_of
-
-if TYPE_CHECKING:
-    pass
-
+from .in_chart import InChart
+from .scalar import check_units_of
 
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40
@@ -94,29 +88,27 @@ def _products(chart: Ellipsoid, points: Points) -> Array:
 
 # -- what was found --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class Components(Saved, Shown):
+class Components(InChart, Shown):
     """The leading directions of variation about a released mean, with their variances: all from one released matrix.
 
     Attributes
     ----------
-    release : Release
-        The second moment in the chart, with its noise, guarantee and record.
-    count : int
-        How many leading directions were asked for.
     space : SpaceOf
         The space of the records.
     center, axes, basis
         The chart: the mean, and the public directions there that the second moment was taken in, with their lengths.
+    release : Release
+        The second moment in the chart, with its noise, guarantee and record.
+    count : int
+        How many leading directions were asked for.
     """
 
     release: Release
     count: int
-    space: SpaceOf
-    center: Array
-    axes: Array
-    basis: Array
 
     format: ClassVar[str] = "sfumato components 1"
+    noun: ClassVar[str] = "record of components"
+    shown_by: ClassVar[str] = "components"
 
     @cached_property
     def matrix(self) -> Array:
@@ -181,29 +173,24 @@ class Components(Saved, Shown):
 
     def points(self, component: int = 0, deviations: float = 2.0) -> Array:
         """(2, …): the points exp_m(∓k·s·v) at so many standard deviations s from the mean along a direction v."""
-        space = self.space.known
-        if space is None:
-            raise ValueError(f"the space {self.space.name!r} is not known here")
-        at, length = space.validate(self.center[None])[0], np.sqrt(max(0.0, float(self.variances[component])))
+        space = self.space.required
+        at = space.validate(self.center[None])[0]
+        length = np.sqrt(max(0.0, float(self.variances[component])))
         steps = np.array([[-1.0], [1.0]]) * deviations * length * self.directions[component]
         return space.present(space.exp(at, space.from_coordinates(at, steps)))
 
-    shown_by: ClassVar[str] = "components"
-
-    # -- files ---------------------------------------------------------------------------------------------------------
-    def document(self) -> dict[str, Any]:
-        space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}
-        chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}
-        return {"count": self.count, "space": space, **chart, "release": json.loads(self.release.to_json())}
+    def content(self) -> dict[str, Any]:
+        return {"count": self.count, **self.chart_content(), "release": self.release.to_dict()}
 
     @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        release, chart = Release.from_json(json.dumps(document["release"])), (document["center"], document["axes"])
-        arrays = [np.asarray(numbers, dtype=np.float64) for numbers in (*chart, document["basis"])]
-        p = len(arrays[1])
-        if release.raw.size != p * (p + 1) // 2 or arrays[2].shape[0] != p:
-            raise ValueError(f"a second moment of {release.raw.size} numbers is none of {p} directions")
-        return cls(release, int(document["count"]), SpaceOf(**document["space"]), *arrays)
+    def from_content(cls, content: dict[str, Any]) -> Self:
+        release = Release.from_dict(content["release"])
+        where = cls.chart_from(content)
+        _, _, axes, basis = where
+        p = len(axes)
+        if release.raw.size != p * (p + 1) // 2 or len(basis) != p:
+            raise ValueError(f"a second moment of {release.raw.size} numbers is not one of {p} directions")
+        return cls(*where, release, int(content["count"]))
 
 
 # -- the release -----------------------------------------------------------------------------------------------------------
@@ -274,31 +261,25 @@ def private_components(
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
     if isinstance(mean, Release):
         check_units_of(mean, records.n, unit)
-    whole = as_chart(region.settle(records.n, privacy.epsilon))
-    fixed = isinstance(region, Ball)
-    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)
+    whole = region.settle(records.n, privacy.epsilon).as_chart()
+    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
         release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
-        center = chart.space.present(chart.center)
-        space = SpaceOf.of(chart.space)
-        return payment.note(Components(release, int(components), space, center, chart.axes, chart.basis))
+        return payment.note(Components(*Components.where(chart), release, int(components)))
 
 
 def _about(mean: Release | Region) -> Region:
     """The region about the released mean; or as it is, if no mean was given."""
-    if isinstance(mean, Region):
-        return mean
     if not isinstance(mean, Release):
-        raise TypeError(f"the second argument is a released mean or a region such as a sfumato.Ball, not {mean!r}")
-    space, chart = mean.space.known, mean.chart
-    if space is None:
-        raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
+        return check_region(mean, "the second argument, if it is not a released mean,")
+    space = mean.space.required
+    chart = mean.chart
     if not mean.on_manifold:
         raise ValueError("the released mean is not a point of its space, so that there are no directions at it")
-    region: Ball | Ellipsoid = Ball(space, mean.ball.center, mean.ball.radius)
+    region: Settled = Ball(space, mean.ball.center, mean.ball.radius)
     if chart is not None and chart.basis is not None:
         region = Ellipsoid(space, mean.ball.center, chart.axes, chart.basis, source=chart.source, spread=chart.spread)
-    return moved(region, space.validate(mean.value[None])[0])
+    return region.moved(space.validate(mean.value[None])[0])
 
 
 def _plan(

@@ -14,8 +14,8 @@ from ..files import Dataset, as_data
 from ..laws.calibration.scale import check_records
 from ..laws.privacy import PureDP
 from ..records import MEMORY, Progress
-from ..regions import Ball, Look, Region, SampleSketch, as_chart
-from ..regions.look import MOST_SHARE, SHARE, with_look
+from ..regions import Ball, Look, Region, check_region
+from ..regions.look import MOST_SHARE, SHARE
 from ..release import Release
 from ..shown import Shown
 from ..spaces import Space
@@ -117,18 +117,18 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
     check_records(problem.n)
     found: list[tuple[str, Plan | Refusal]] = []
     region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
-    if isinstance(region, SampleSketch) and check and problem.space.dim >= LOOKED_AT:
-        decided = with_look(region, n, epsilon, check)
-        if isinstance(decided, Look):
-            return [(TangentKNorm.name, LookPlan.of(problem, decided))]
-        region = decided
+    if check and problem.space.dim >= LOOKED_AT:
+        looked = region.looked(n, epsilon, check)
+        if isinstance(looked, Look):
+            return [(TangentKNorm.name, LookPlan.of(problem, looked))]
+        region = looked
     # records were clipped by the region that was asked for: only charts clip what a sketch let through
-    for kind in INTRINSIC if isinstance(problem.region, Ball) else (TangentKNorm,):
+    for kind in INTRINSIC if problem.region.is_ball else (TangentKNorm,):
         if epsilon < kind.worth_from[problem.space.dim > 3]:
             continue
         try:
             plan = kind(region, epsilon).plan(n)
-            if isinstance(problem.region, Ball) and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
+            if problem.region.is_ball and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     f"is released if asked for by name: mechanism={kind.name!r}"
@@ -244,7 +244,7 @@ def choose(
     if steps == 2:
         _needs_charts(mechanism, "a second step")
         return StepsPlan.of(problem)
-    if mechanism == "auto" or (mechanism == TangentKNorm.name and isinstance(problem.region, SampleSketch)):
+    if mechanism == "auto" or (mechanism == TangentKNorm.name and not problem.region.is_ball):
         rows = plans(problem, check)
         if isinstance(rows[0][1], Refusal):
             raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
@@ -368,13 +368,11 @@ def private_mean(
     """
     if prior is not None and region is not None:
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
-    region = prior if region is None else region
-    if not isinstance(region, Region):
-        raise TypeError(f"the second argument of private_mean is a region such as a sfumato.Ball, not {region!r}")
+    region = check_region(prior if region is None else region, "the second argument of private_mean")
     if epsilon is None:
         raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
-    if steps == 2 and isinstance(region, Ball):
-        region = as_chart(region)  # whose records are not clipped before the second chart sees them
+    if steps == 2 and region.is_ball:
+        region = region.settle(1, 1.0).as_chart()  # whose records are not clipped before the second chart sees them
     privacy = PureDP(epsilon).check(force)
     points = as_data(points, region.space)
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)

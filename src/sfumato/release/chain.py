@@ -6,7 +6,6 @@ against that, note the head (the last hash) elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from decimal import Context, Decimal, Inexact, InvalidOperation
 from typing import Any
 
 from ..errors import printable
+from .document import compact, hash_of
 
 GENESIS = "0" * 64  # what the first line holds for the hash of the line before it
 DIGITS = 50  # amounts have at most this many digits on either side of the point, so that sums stay exact in
@@ -103,6 +103,13 @@ class Book:
         fields = (len(self.entries) + 1, kind, dataset, now(), f"{epsilon:f}", record, hash_of(record), self.head)
         return Entry(*fields, hash=link(vars(Entry(*fields, hash=""))))
 
+    def extended(self, entry: Entry) -> Book:
+        """Return the book with the line that was written next."""
+        budgets = dict(self.budgets)
+        spent = dict(self.spent)
+        _add(entry, budgets, spent)
+        return Book((*self.entries, entry), budgets, spent)
+
 
 def verified(rows: Iterable[Sequence[Any]]) -> Book:
     """The book of these lines; a ValueError says which is altered, missing, moved, inserted or not one of ours."""
@@ -153,11 +160,6 @@ def now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def hash_of(text: str) -> str:
-    """The SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def link(fields: Mapping[str, Any]) -> str:
     """The hash of a line: of all its fields, the record by its own hash."""
     return hash_of(canonical({name: field for name, field in fields.items() if name not in ("record", "hash")}))
@@ -166,7 +168,7 @@ def link(fields: Mapping[str, Any]) -> str:
 def canonical(record: Mapping[str, Any]) -> str:
     """JSON with sorted keys and no spaces: equal records have equal text, also after a round trip through a file."""
     try:
-        text = json.dumps(dict(record), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = compact(dict(record), allow_nan=False)
         text.encode()
     except (TypeError, ValueError) as error:
         raise ValueError(f"the record of a charge must be plain JSON: {error}") from None

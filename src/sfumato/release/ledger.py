@@ -1,8 +1,9 @@
 """The budget: how much ε each data set may spend, and every charge against it, in one SQLite file.
 
-A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Every reading
-verifies the whole chain of hashes (:mod:`~sfumato.release.chain`) and every writing does so under the write lock, so nothing
-is charged to a ledger that is damaged, and two processes cannot overspend it.
+A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Opening verifies the
+whole chain of hashes (:mod:`~sfumato.release.chain`).  Every later reading or writing, the latter under the write lock, does so
+again unless the file is, byte for byte, what was verified last; so nothing is charged to a ledger that is damaged, and two
+processes cannot overspend it.
 
 The journal is SQLite's rollback journal with ``synchronous=EXTRA``: a commit returns once the file, and the removal of the
 journal from its directory, have been flushed.  (With FULL, a power cut could bring a removed journal back and undo a
@@ -12,12 +13,13 @@ need a file system that has them: keep a ledger on a local disk.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from decimal import Decimal
 from pathlib import Path
@@ -29,6 +31,7 @@ from .chain import GENESIS, Book, Entry, amount, canonical, verified
 __all__ = ["Book", "Entry", "Ledger"]
 
 FORMAT = "sfumato ledger 1"
+EMPTY = Book((), {}, {})
 LOCK_SECONDS = 30.0  # seconds to wait while another process writes
 RESTORE = (
     "Charge nothing to it: restore its last good copy and charge again what was released since, or treat it as spent."
@@ -84,7 +87,8 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], dataset: str | None = None) -> None:
         self.path = Path(path).absolute()
-        self._seen = GENESIS  # the last head that this object saw: an older copy put in the file's place is refused
+        # What was verified last, and the SHA-256 of the file then: an older copy put in the file's place is refused.
+        self._last = EMPTY, ""
         budgets = self.verify().budgets
         if dataset is None and len(budgets) == 1:
             dataset = next(iter(budgets))
@@ -118,7 +122,7 @@ class Ledger:
             with _transaction(path, "IMMEDIATE") as connection:
                 if new:
                     connection.execute(SCHEMA)
-                book = Book((), {}, {}) if new else _read(path, connection)
+                book = EMPTY if new else _read(path, connection)
                 if dataset in book.budgets:
                     raise LedgerError(
                         f"{path} already holds a budget of {book.budgets[dataset]} for {dataset!r}, which is never "
@@ -145,15 +149,18 @@ class Ledger:
         ...     budget.left
         Decimal('0')
         """
-        asked, text, dataset = amount(epsilon), canonical(record), self._named()
+        asked = amount(epsilon)
+        text = canonical(record)
+        dataset = self._named()
         if "value" in record:
             raise ValueError("a ledger keeps public information only: charge with the record without its value")
-        with self._writing() as (connection, book):
+
+        def charged(book: Book) -> Entry:
             if asked > book.left(dataset):
                 raise BudgetExceeded(f"epsilon {asked} was asked, but only {book.describe(dataset)}")
-            entry = _append(connection, book.following("charge", dataset, asked, text))
-        self._seen = entry.hash
-        return entry
+            return book.following("charge", dataset, asked, text)
+
+        return self._write(charged)
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
         """Note which release a charge paid for, by its ``sha256``.  A charge without such a note still counts.
@@ -169,15 +176,16 @@ class Ledger:
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
         text = canonical({"charge": entry.sequence, "release": release_hash})
-        with self._writing() as (connection, book):
+
+        def noted(book: Book) -> Entry:
             if entry.kind != "charge" or entry not in book.entries:
                 raise ValueError(f"line {entry.sequence} is not a charge of {self.path}")
             paid = [json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"]
             if entry.sequence in paid:
                 raise ValueError(f"line {entry.sequence} has already paid for a release")
-            note = _append(connection, book.following("release", entry.dataset, Decimal(0), text))
-        self._seen = note.hash
-        return note
+            return book.following("release", entry.dataset, Decimal(0), text)
+
+        return self._write(noted)
 
     def verify(self, head: str | None = None) -> Book:
         """Read every line and check it; a :class:`LedgerError` says which is altered, missing, moved or inserted.
@@ -195,30 +203,46 @@ class Ledger:
         [(1, 'budget', '1'), (2, 'charge', '0.25')]
         """
         with _transaction(self.path, "DEFERRED") as connection:
-            book = _read(self.path, connection, self._seen, head or GENESIS)
-        self._seen = book.head
+            book = _read(self.path, connection, self._last[0].head, head or GENESIS)
+            self._last = book, _fingerprint(connection)
         return book
 
     @property
     def left(self) -> Decimal:
         """The part of the budget that is not spent, as of now."""
-        return self.verify().left(self._named())
+        return self._read().left(self._named())
 
     def describe(self) -> str:
-        """How much is left of how much, and what was spent on what."""
-        return self.verify().describe(self._named())
+        """Return how much is left of how much, and what was spent on what."""
+        return self._read().describe(self._named())
 
     def _named(self) -> str:
         if self.dataset is None:
-            names = _names(self.verify().budgets)
+            names = _names(self._read().budgets)
             raise LedgerError(f"{self.path} has several data sets, {names}: name the one to charge")
         return self.dataset
 
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[sqlite3.Connection, Book]]:
-        """A transaction under the write lock, and what the ledger says in it."""
+    def _read(self) -> Book:
+        with _transaction(self.path, "DEFERRED") as connection:
+            return self._verified(connection)
+
+    def _verified(self, connection: sqlite3.Connection) -> Book:
+        """Return what the ledger says in a transaction: verified anew, unless the file is what was verified last."""
+        book, seen = self._last
+        mark = _fingerprint(connection)
+        if mark != seen or not mark:
+            book = _read(self.path, connection, book.head)
+            self._last = book, mark
+        return book
+
+    def _write(self, following: Callable[[Book], Entry]) -> Entry:
+        """Write the line that follows what the ledger says, under the write lock."""
         with _transaction(self.path, "IMMEDIATE") as connection:
-            yield connection, _read(self.path, connection, self._seen)
+            book = self._verified(connection)
+            entry = _append(connection, following(book))
+            mark = _fingerprint(connection)  # as the file will be
+        self._last = book.extended(entry), mark
+        return entry
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, dataset={self.dataset!r})"
@@ -307,6 +331,17 @@ def _read(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
     except ValueError as fault:
         raise LedgerError(f"{path}: {fault}. {RESTORE}") from None
     return book
+
+
+def _fingerprint(connection: sqlite3.Connection) -> str:
+    """Return the SHA-256 of the file as a transaction sees it, but for SQLite's count of changes; empty if it cannot be had."""
+    try:
+        content = bytearray(connection.serialize())
+    except (sqlite3.Error, MemoryError):  # damage, which verifying names
+        return ""
+    content[24:28] = bytes(4)  # how many changes there were, which a commit still counts up
+    content[92:100] = bytes(8)  # the same, and the version of SQLite that counted
+    return hashlib.sha256(content).hexdigest()
 
 
 def _check_database(path: Path, connection: sqlite3.Connection) -> None:

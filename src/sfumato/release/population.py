@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..laws.calibration.population import check_level, sum_quantile, variance_bound
 from ..numerics.arrays import Array, Points
-from .scalars import scalar_of
 
 if TYPE_CHECKING:
     from .record import Release
@@ -58,7 +57,7 @@ class PopulationRegion:
     @property
     def words(self) -> str:
         """What it says, in a sentence that a paper can use."""
-        release, scalar = self.release, scalar_of(self.release)
+        release, scalar = self.release, self.release.scalar
         what = "the mean of the population" if scalar is None else f"{scalar.mean}, in the population,"
         value = "released mean" if scalar is None else "released value"
         region = "region that was found privately" if release.found else "public region"
@@ -79,12 +78,10 @@ def chart_coordinates(release: Release, points: ArrayLike) -> Array:
     """w of points in the chart of a release by chart, not clipped."""
     from ..regions import Ellipsoid
 
-    space, found = release.space.known, release.chart
-    if space is None or found is None:
-        raise ValueError(
-            f"the space {release.space.name!r} is not known here" if found else "this release has no chart"
-        )
-    chart = Ellipsoid(space, release.ball.center, found.axes, found.basis)
+    if release.chart is None:
+        raise ValueError("this release has no chart")
+    space = release.space.required
+    chart = Ellipsoid(space, release.ball.center, release.chart.axes, release.chart.basis)
     canonical: Points = space.validate(points)
     return np.asarray(space.coordinates(chart.center, space.log(chart.center, canonical)) @ chart.basis.T / chart.axes)
 

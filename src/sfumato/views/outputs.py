@@ -12,7 +12,7 @@ from ..atomic import check_writable
 from ..errors import Fix, Refusal
 from ..files import write_points
 from ..release import Release
-from .base import Links
+from .subject import Links
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -16,7 +16,7 @@ from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Plan, Problem
 from ...mechanisms.steps import FIRST
-from ...regions import Ball, Region, as_chart
+from ...regions import Ball, Region
 from ..request import Request
 
 POWER = 0.8
@@ -54,8 +54,7 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     p = len(plan.chart.chart.axes)
     sigma = plan.scale.sigma
     wide = float(plan.width / n)
-    widest = float(np.max(as_chart(chart).axes))
-    apart = widest * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
+    apart = chart.radius * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
     words = (
         f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart"
     )
