@@ -165,8 +165,8 @@ def check_units_of(mean: Release, n: int, unit: object) -> None:
     """Raise an error if a mean of so many people would be followed, without a word, by a number about more records."""
     if unit is None and n != mean.n:
         raise ValueError(
-            f"the mean is of {mean.n} units, and these are {n} records: give unit=, the labels of people as for the mean, or "
-            f"unit={RECORD!r} if each of these records stands for itself"
+            f"the mean is of {mean.n} units, and these are {n} records: give the labels of people as for the mean, or the "
+            f"unit {RECORD!r} if each of these records stands for itself"
         )
 
 
