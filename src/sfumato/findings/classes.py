@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,10 +24,10 @@ from ..regions.base import INSIDE
 from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
-from ..release.document import built
+from ..release.document import Document
+from ..release.record import SpaceOf
 from ..release.terms import Named, Neighbours
 from ..spaces import space_from
-from .in_chart import InChart
 
 DIRECTIONS = 0.72  # the share of ε for the contrasts of the classes
 MIDDLE = 0.2  # the share for their middle; the rest is for how far they are apart
@@ -37,27 +37,33 @@ RATIO = 1.15  # of neighbouring distances of classes in their grid
 SIZES = 33  # how many such distances there are
 
 
-@dataclass(frozen=True, eq=False)
-class ClassMeans(InChart):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassMeans(Document):
     """Private means of classes, as far as they differ: in all other directions they lie at the public centre.
 
     Attributes
     ----------
     classes : list
         The classes, in the order of the means.
-    directions : Release
-        The contrasts of the classes, each unit's at length 1, in the chart: the noisy mean of these.
     middle, size
         Where the middle of the classes lies along the contrasts, and how long these are: private medians.
     guarantee : Guarantee
         What is promised of all of it together.
+    space, center, axes, basis
+        The space and the chart.
+    directions : Release
+        The contrasts of the classes, each unit's at length 1, in the chart: the noisy mean of these.
     """
 
     classes: list[Any]
-    directions: Release
     middle: list[float]
     size: float
     guarantee: Guarantee
+    space: SpaceOf
+    center: Array
+    axes: Array
+    basis: Array
+    directions: Release
 
     format: ClassVar[str] = "sfumato class means 1"
     noun: ClassVar[str] = "record of class means"
@@ -86,26 +92,11 @@ class ClassMeans(InChart):
         at = space.validate(self.center[None])[0]
         return np.stack([point_or_center(space, at, tangent) for tangent in self.tangents])
 
-    def content(self) -> dict[str, Any]:
-        return {
-            "classes": self.classes,
-            "middle": self.middle,
-            "size": self.size,
-            "guarantee": asdict(self.guarantee),
-            **self.chart_content(),
-            "directions": self.directions.to_dict(),
-        }
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Self:
-        release = Release.from_dict(content["directions"])
-        where = cls.chart_from(content)
-        classes = list(content["classes"])
-        if release.raw.size != (len(classes) - 1) * len(where[2]):
-            raise ValueError(f"contrasts of {release.raw.size} numbers are not those of {len(classes)} classes")
-        middle = [float(x) for x in content["middle"]]
-        guarantee = built(Guarantee, content["guarantee"])
-        return cls(*where, classes, release, middle, float(content["size"]), guarantee)
+    def check(self) -> None:
+        if self.directions.raw.size != (len(self.classes) - 1) * len(self.axes):
+            raise ValueError(
+                f"contrasts of {self.directions.raw.size} numbers are not those of {len(self.classes)} classes"
+            )
 
 
 def helmert(k: int) -> Array:
@@ -223,7 +214,18 @@ def private_class_means(
         release = plan.release(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
         guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
-        return payment.note(ClassMeans(*ClassMeans.where(shape), [*classes], release, middle, size, guarantee))
+        means = ClassMeans(
+            classes=[*classes],
+            middle=middle,
+            size=size,
+            guarantee=guarantee,
+            space=SpaceOf.of(shape.space),
+            center=shape.space.present(shape.center),
+            axes=shape.axes,
+            basis=shape.basis,
+            directions=release,
+        )
+        return payment.note(means)
 
 
 def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -22,10 +22,11 @@ from ..numerics.arrays import Array, Points
 from ..records import Mapped
 from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
+from ..release.document import Document
+from ..release.record import SpaceOf
 from ..release.terms import Named
 from ..shown import Shown
 from ..spaces import space_from
-from .in_chart import InChart
 from .scalar import check_units_of
 
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
@@ -88,24 +89,28 @@ def _products(chart: Ellipsoid, points: Points) -> Array:
 
 
 # -- what was found --------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class Components(InChart, Shown):
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Components(Document, Shown):
     """The leading directions of variation about a released mean, with their variances: all from one released matrix.
 
     Attributes
     ----------
+    count : int
+        How many leading directions were asked for.
     space : SpaceOf
         The space of the records.
     center, axes, basis
         The chart: the mean, and the public directions there that the second moment was taken in, with their lengths.
     release : Release
         The second moment in the chart, with its noise, guarantee and record.
-    count : int
-        How many leading directions were asked for.
     """
 
-    release: Release
     count: int
+    space: SpaceOf
+    center: Array
+    axes: Array
+    basis: Array
+    release: Release
 
     format: ClassVar[str] = "sfumato components 1"
     noun: ClassVar[str] = "record of components"
@@ -183,18 +188,10 @@ class Components(InChart, Shown):
         steps = np.array([[-1.0], [1.0]]) * deviations * length * self.directions[component]
         return space.present(space.exp(at, space.from_coordinates(at, steps)))
 
-    def content(self) -> dict[str, Any]:
-        return {"count": self.count, **self.chart_content(), "release": self.release.to_dict()}
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Self:
-        release = Release.from_dict(content["release"])
-        where = cls.chart_from(content)
-        _, _, axes, basis = where
-        p = len(axes)
-        if release.raw.size != p * (p + 1) // 2 or len(basis) != p:
-            raise ValueError(f"a second moment of {release.raw.size} numbers is not one of {p} directions")
-        return cls(*where, release, int(content["count"]))
+    def check(self) -> None:
+        p = len(self.axes)
+        if self.release.raw.size != p * (p + 1) // 2 or len(self.basis) != p:
+            raise ValueError(f"a second moment of {self.release.raw.size} numbers is not one of {p} directions")
 
 
 # -- the release -----------------------------------------------------------------------------------------------------------
@@ -269,7 +266,9 @@ def private_components(
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
         release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
-        return payment.note(Components(*Components.where(chart), release, int(components)))
+        where = {"center": chart.space.present(chart.center), "axes": chart.axes, "basis": chart.basis}
+        space = SpaceOf.of(chart.space)
+        return payment.note(Components(count=int(components), space=space, **where, release=release))
 
 
 def _about(mean: Release | Region) -> Region:

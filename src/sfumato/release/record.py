@@ -328,7 +328,7 @@ class Release(Record, Document, Shown):
         release = built(cls, {name: entry for name, entry in content.items() if name in own})
         if release.kind is Kind.OBJECTIVE:  # earlier versions wrote an unconditional promise
             release = replace(release, guarantee=replace(release.guarantee, private=False, condition=STATED))
-        _check(release)
+        release.check()
         return replace(release, additions=without(content, *own))
 
     @staticmethod
@@ -345,21 +345,19 @@ class Release(Record, Document, Shown):
         rest = without(document, "sha256")
         return not any(entry == cls.digest(without(rest, key)) for key, entry in rest.items())
 
-
-def _check(release: Release) -> None:
-    """Raise a ValueError if parts of a record do not go together."""
-    _check_value(release.value, release.space.known)
-    if not release.guarantee.epsilon > 0:
-        raise ValueError("epsilon must be positive")
-    if release.guarantee.epsilon != release.calibration.epsilon:
-        raise ValueError("the guarantee and the calibration state different epsilons")
-    chart = release.chart
-    if chart and chart.point is not None and [*map(is_number, chart.point)] != [True] * len(chart.axes):
-        raise ValueError("the coordinates of the draw are not one number for each axis of the chart")
-    error = release.predicted_error
-    stored = [] if error is None else [float(p) for p in error.quantiles]
-    if stored != sorted(stored):
-        raise ValueError("the probabilities of the stored errors do not rise")
+    def check(self) -> None:
+        _check_value(self.value, self.space.known)
+        if not self.guarantee.epsilon > 0:
+            raise ValueError("epsilon must be positive")
+        if self.guarantee.epsilon != self.calibration.epsilon:
+            raise ValueError("the guarantee and the calibration state different epsilons")
+        chart = self.chart
+        if chart and chart.point is not None and [*map(is_number, chart.point)] != [True] * len(chart.axes):
+            raise ValueError("the coordinates of the draw are not one number for each axis of the chart")
+        error = self.predicted_error
+        stored = [] if error is None else [float(p) for p in error.quantiles]
+        if stored != sorted(stored):
+            raise ValueError("the probabilities of the stored errors do not rise")
 
 
 def _check_value(value: Array, space: Space | None) -> None:
