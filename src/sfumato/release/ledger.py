@@ -142,15 +142,9 @@ class Ledger:
         return self._write(charged)
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``.  A charge without such a note still counts.
+        """Note which release a charge paid for, by its ``sha256``, as every release does once it is made.
 
-        :func:`sfumato.private_mean` and every mechanism do this once the release is made.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
-        ...     paid = budget.charge(1, {"statistic": "Fréchet mean"})
-        ...     budget.complete(paid, "c8dc5a975228" + 52 * "0").purpose
-        'release c8dc5a975228… paid by line 2'
+        A charge without such a note still counts.
         """
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
@@ -169,10 +163,9 @@ class Ledger:
     def verify(self, head: str | None = None) -> Book:
         """Read every line and check it; a :class:`LedgerError` says which is altered, missing, moved or inserted.
 
-        A chain of hashes cannot show by itself that someone who can write the file computed all hashes anew from some line
-        on, removed the last lines together with SQLite's count of them, or put an older copy in its place.  So note
-        ``verify().head`` elsewhere (in a report, with a colleague) and pass it later as ``head``: all of that is then
-        found, up to the noted line.
+        A chain of hashes cannot show by itself that all hashes from some line on were computed anew, that the last lines were
+        removed together with SQLite's count of them, or that this is an older copy.  So note ``verify().head`` elsewhere (in a
+        report, with a colleague) and pass it later as ``head``: all of that is then found, up to the noted line.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
