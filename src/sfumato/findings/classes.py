@@ -39,31 +39,17 @@ SIZES = 33  # how many such distances there are
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ClassMeans(Document):
-    """Private means of classes, as far as they differ: in all other directions they lie at the public centre.
+    """Private means of classes, as far as they differ: in all other directions they lie at the public centre."""
 
-    Attributes
-    ----------
-    classes : list
-        The classes, in the order of the means.
-    middle, size
-        Where the middle of the classes lies along the contrasts, and how long these are: private medians.
-    guarantee : Guarantee
-        What is promised of all of it together.
-    space, center, axes, basis
-        The space and the chart.
-    directions : Release
-        The contrasts of the classes, each unit's at length 1, in the chart: the noisy mean of these.
-    """
-
-    classes: list[Any]
-    middle: list[float]
-    size: float
-    guarantee: Guarantee
+    classes: list[Any]  # in the order of the means
+    middle: list[float]  # where the middle of the classes lies along the contrasts: private medians
+    size: float  # how long the contrasts are: a private median
+    guarantee: Guarantee  # what is promised of all of it together
     space: SpaceOf
     center: Array
     axes: Array
     basis: Array
-    directions: Release
+    directions: Release  # the noisy mean of the contrasts of the classes in the chart, each unit's at length 1
 
     format: ClassVar[str] = "sfumato class means 1"
     noun: ClassVar[str] = "record of class means"
@@ -190,9 +176,18 @@ def _unit_rows(rows: Array) -> Array:
 
 
 def private_class_means(
-    points: Array, kind: NDArray[np.intp], classes: Sequence[Any], region: Region, epsilon: float, unit: Any, words: str,
-    *, invalid: str = "raise", budget: Budget | None = None, allow_useless: bool = False,
-) -> ClassMeans:  # fmt: skip
+    points: Array,
+    kind: NDArray[np.intp],
+    classes: Sequence[Any],
+    region: Region,
+    epsilon: float,
+    unit: Any,
+    words: str,
+    *,
+    invalid: str = "raise",
+    budget: Budget | None = None,
+    allow_useless: bool = False,
+) -> ClassMeans:
     """Release means of classes, as far as they differ; ``kind`` says for each record which class it is of.
 
     72% of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on

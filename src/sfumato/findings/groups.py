@@ -42,27 +42,15 @@ PRIVATE_LABELS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """What the releases of two groups say of the difference of their population means, in the common chart.
-
-    Attributes
-    ----------
-    first, second : str
-        The groups.
-    length : float
-        ‖w̃₁ − w̃₂‖: how far the released means are apart, in the chart's norm, in which the public region has size 1.
-    chart_radius : float
-        The difference of the population means is within this of the released difference, at the level of ``level``.
-    p_value : float
-        The probability of released means at least so far apart if the populations have the same mean; above 0.15 it is only
-        shown to be that.
-    """
+    """What the releases of two groups say of the difference of their population means, in the common chart, in whose norm the
+    public region has size 1."""
 
     first: str
     second: str
     level: float
-    length: float
-    chart_radius: float
-    p_value: float
+    length: float  # ‖w̃₁ − w̃₂‖: how far the released means are apart
+    chart_radius: float  # within which of the released difference that of the population means lies, at this level
+    p_value: float  # the probability of released means at least so far apart if the populations have the same mean
 
     @property
     def differs(self) -> bool:
