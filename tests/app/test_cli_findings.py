@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.views.base import population_of
 from sfumato.views.plots import draw_release
+from sfumato.views.subject import Subject
 
 K = 8
 ANGLES = 2 * np.pi * np.arange(K) / K
@@ -261,7 +261,7 @@ def test_the_region_of_the_population_is_drawn_as_it_is(fish):
     shapes, _ = fish
     ball = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
     release = sf.private_mean(shapes, ball, epsilon=4.0, inference=0.1)
-    found = population_of(release, 0.95)
+    found = Subject.of(release, 0.95).region
     assert found.fixed == release.region(0.95).chart_radius
     moves = found.moves(2).reshape(K, 2, -1)
     halves = np.linalg.svd(moves)[1][:, 0]
@@ -273,7 +273,7 @@ def test_the_region_of_the_population_is_drawn_as_it_is(fish):
     off = np.linalg.norm(edge - found.values(np.zeros_like(found.w)), axis=2).max(axis=0)
     assert (off <= 1.05 * halves).all()
     assert (off >= 0.5 * halves).all()
-    assert population_of(sf.private_mean(shapes, ball, epsilon=4.0, mechanism="tangent"), 0.95) is None
+    assert Subject.of(sf.private_mean(shapes, ball, epsilon=4.0, mechanism="tangent"), 0.95).region is None
 
 
 def test_pictures_of_two_groups(fish, tmp_path):

@@ -16,7 +16,7 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import Kind, Neighbours, Scalar, found_in_chart, is_lowered, named_scalar, shares_in
+from .terms import Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, named_scalar, shares_in, symbols_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -27,6 +27,7 @@ NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier version
 NEWER_IN = {"ball": "source", "chart": "reach", "predicted_error": "quantiles"}  # the same, of parts
 EMPTY: tuple[Any, ...] = (None, "", {})
 GROUPED = Neighbours.GROUPS
+GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
 
@@ -118,6 +119,15 @@ class CalibrationOf:
         """Whether σ is that of a smaller ε than was asked for, as double precision can carry no more."""
         return is_lowered(self.formula)
 
+    @property
+    def symbols(self) -> set[str]:
+        """The symbols of the formula and of its explanation."""
+        return symbols_in(self.formula)
+
+    def filled(self, values: Mapping[str, str]) -> str | None:
+        """Return the formula with these values for its symbols; None where one has no value."""
+        return filled(self.formula, values)
+
 
 @dataclass(frozen=True)
 class ChartOf:
@@ -157,6 +167,11 @@ class ErrorOf:
     radius: float
     distance: str  # in which the radius is stated
     quantiles: Mapping[str, float] = field(default_factory=dict)  # radii for further probabilities, rising
+
+    @property
+    def geodesic(self) -> bool:
+        """Whether it is a distance along the space, not in the flat space around it."""
+        return self.distance == GEODESIC
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -6,6 +6,7 @@ Files of earlier versions say some of it in sentences alone.  Those are understo
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, StrEnum
 from math import sqrt
@@ -136,6 +137,30 @@ def shares_in(formula: str) -> dict[str, float]:
     shares = {PURPOSES[words]: float(share) for share, words in SPENT.findall(formula)}
     rest = 1 - shares.get(Purpose.SPREAD, 0.0)  # of which all others are shares
     return {what: share if what is Purpose.SPREAD else rest * share for what, share in shares.items()}
+
+
+SYMBOL = re.compile(r"A\(r,[rR]\)|[23]k|[^\W\d]+")
+
+
+def symbols_in(formula: str) -> set[str]:
+    """Return the symbols of a formula, with those of its explanation.
+
+    >>> sorted(symbols_in("Δ/ε, Δ = 2r(2 − h(2r))/n"))
+    ['h', 'n', 'r', 'Δ', 'ε']
+    """
+    return set(SYMBOL.findall(formula))
+
+
+def filled(formula: str, values: Mapping[str, str]) -> str | None:
+    """Return a formula, without its explanation, with these values for its symbols; None where one has no value.
+
+    >>> filled("2·Δ/ε, Δ = 2r/n (the paper's SPD run)", {"Δ": "0.1", "ε": "2"}), filled("Δ/ε", {"ε": "2"})
+    ('2·0.1/2', None)
+    """
+    expression = re.split(r", | \(| in ", formula)[0]
+    if not symbols_in(expression) <= values.keys():
+        return None
+    return SYMBOL.sub(lambda symbol: values[symbol[0]], expression)
 
 
 def is_lowered(formula: str) -> bool:
