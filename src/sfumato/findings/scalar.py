@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,18 +30,24 @@ from ..spaces import LINE
 from ..spaces.base import Space
 
 
+class Options(TypedDict, total=False):
+    """What every statistic of one number takes beside its own arguments."""
+
+    inference: float
+    budget: Budget | None
+    unit: str | ArrayLike | None
+    unit_name: str
+    invalid: str
+    force: bool
+
+
 def private_variance(
     points: ArrayLike | Dataset,
     mean: Release,
     epsilon: float,
     *,
     reach: float | None = None,
-    inference: float = SHARE,
-    budget: Budget | None = None,
-    unit: str | ArrayLike | None = None,
-    unit_name: str = PERSON,
-    invalid: str = "raise",
-    force: bool = False,
+    **options: Unpack[Options],
 ) -> Release:
     """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each clipped to at most reach².
 
@@ -61,10 +67,9 @@ def private_variance(
         The distance from the mean beyond which records count as being there: public.  Unless given, how far any record of the
         region can be from the mean: the radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too,
         plus the distance of the released mean from the centre.
-    inference : float
-        Share of ε for the interval; 0: none.
-    budget, unit, unit_name, invalid, force
-        As in :func:`sfumato.private_mean`.
+    **options
+        ``inference``, the share of ε for the interval, a tenth unless given (0: none); and ``budget``, ``unit``,
+        ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
 
     Returns
     -------
@@ -85,21 +90,8 @@ def private_variance(
     space = mean.space.required
     far = _reach(space, mean) if reach is None else reach
     ball = Ball(space, mean.value, far)
-    return private_scalar(
-        points,
-        ball,
-        partial(_squared_distances, ball),
-        (0.0, far**2),
-        VARIANCE,
-        epsilon,
-        after=mean,
-        inference=inference,
-        budget=budget,
-        unit=unit,
-        unit_name=unit_name,
-        invalid=invalid,
-        force=force,
-    )
+    squares = partial(_squared_distances, ball)
+    return private_scalar(points, ball, squares, (0.0, far**2), VARIANCE, epsilon, after=mean, **options)
 
 
 def private_scalar(
@@ -165,8 +157,8 @@ def check_units_of(mean: Release, n: int, unit: object) -> None:
     """Raise an error if a mean of so many people would be followed, without a word, by a number about more records."""
     if unit is None and n != mean.n:
         raise ValueError(
-            f"the mean is of {mean.n} units, and these are {n} records: give unit=, the labels of people as for the mean, or "
-            f"unit={RECORD!r} if each of these records stands for itself"
+            f"the mean is of {mean.n} units, and these are {n} records: give the labels of people as for the mean, or the "
+            f"unit {RECORD!r} if each of these records stands for itself"
         )
 
 
@@ -250,7 +242,7 @@ def private_size(
     epsilon : float
         The privacy loss of both.
     inference, budget, unit, unit_name, force
-        As in :func:`private_variance`.
+        As of :func:`private_variance`.
 
     Returns
     -------
