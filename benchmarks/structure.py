@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..laws.privacy import PureDP
-from ..means.frechet import frechet_mean
-from ..mechanisms import Problem, choose
-from ..numerics.arrays import Array
-from ..records import Records
-from ..regions import Ball, Ellipsoid, Region
-from ..regions.ellipsoid import tangent_coordinates
-from ..spaces import space_from
-from ..spaces.base import Space
-from ..views.figures import QUIET, SHARP, figure, plain, shared_legend
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
-from .synthetic import corpus_callosa
+from sfumato.laws.privacy import PureDP
+from sfumato.means.frechet import frechet_mean
+from sfumato.mechanisms import Problem, choose
+from sfumato.numerics.arrays import Array
+from sfumato.records import Records
+from sfumato.regions import Ball, Ellipsoid, Region
+from sfumato.regions.ellipsoid import tangent_coordinates
+from sfumato.spaces import space_from
+from sfumato.spaces.base import Space
+from sfumato.studies.store import Row, Store, mark_ticks, markdown_table, save_figure, summary
+from sfumato.studies.synthetic import corpus_callosa
+from sfumato.views.figures import QUIET, SHARP, figure, plain, shared_legend
 
 EPSILON, RADIUS, DRAWS, TURN = 1.0, 0.15, 10, np.pi / 6
 RIGHT = {"ball": QUIET, "smooth": "#7a9a3a", "bending": "#2f6f8f", "sample": SHARP}

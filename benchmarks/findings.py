@@ -11,19 +11,19 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import fdtr
 
-from ..laws.calibration.population import sum_quantile, variance_bound
-from ..laws.privacy import PureDP
-from ..means.frechet import frechet_mean
-from ..mechanisms import Problem, choose
-from ..mechanisms.inference import SHARE, InferencePlan
-from ..numerics.arrays import Array, blocks
-from ..records import Records
-from ..regions import Ball, Ellipsoid, Region
-from ..spaces import space_from
-from ..spaces.base import Space
-from ..views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
-from .synthetic import corpus_callosa, corpus_callosum_template
+from sfumato.laws.calibration.population import sum_quantile, variance_bound
+from sfumato.laws.privacy import PureDP
+from sfumato.means.frechet import frechet_mean
+from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms.inference import SHARE, InferencePlan
+from sfumato.numerics.arrays import Array, blocks
+from sfumato.records import Records
+from sfumato.regions import Ball, Ellipsoid, Region
+from sfumato.spaces import space_from
+from sfumato.spaces.base import Space
+from sfumato.studies.store import Row, Store, mark_ticks, markdown_table, save_figure, summary
+from sfumato.studies.synthetic import corpus_callosa, corpus_callosum_template
+from sfumato.views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
 
 LEVEL, SPREAD, MODES, PUBLIC = 0.95, 0.4, 10, 50
 POOL = 10_000  # records of a population, all of it: its mean is known, and a study draws from it with replacement
