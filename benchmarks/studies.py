@@ -11,7 +11,7 @@ from . import THREADS
 
 os.environ.update(dict.fromkeys(THREADS, "1"))
 
-from sfumato.studies.reproduce import REPLICATES, Settings, Study, conduct
+from sfumato.studies.reproduce import REPLICATES, Study, conduct, settings_of
 
 from .findings import Findings
 from .structure import Structure
@@ -22,7 +22,7 @@ TITLES = {"structure": "What public knowledge is worth", "findings": "Whether fi
 def run(what: str, out: Path, *, replicates: int = REPLICATES, quick: bool = False, seed: int = 0) -> Path:
     """Run a study, or finish an interrupted one; write figures, results.csv and REPORT.md, and return the report's path."""
     study: Study = Structure(quick) if what == "structure" else Findings(quick)
-    settings = Settings.of(replicates, quick, seed)
+    settings = settings_of(replicates, quick, seed)
     return conduct({what: study}, out, settings, f"# {TITLES[what]}", f"python -m benchmarks.studies {what}")
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 import time
 import zlib
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,7 +16,7 @@ from ..atomic import write_atomically
 from ..numerics.arrays import Array
 from . import callosa, rates
 from .curves import spd_curves, sphere_curves
-from .store import Store, progress
+from .store import Compute, Store, progress
 
 REPLICATES = 40_000
 PAPER = """# The paper, reproduced
@@ -28,33 +27,21 @@ theorems 1 and 2 (KNG) and Remark 1 (Laplace) as printed. Draws are exact."""
 
 
 class Study(Protocol):
-    """An experiment: cells that are run one by one, and the figures and the text that are made from their rows."""
+    """An experiment: what computes each of its cells, and the figures and the text that are made from their rows."""
 
-    def cells(self) -> int: ...
-    def run(self, store: Store, replicates: int) -> None: ...
+    def cells(self, replicates: int) -> dict[str, Compute]: ...
     def draw(self, store: Store) -> None: ...
     def report(self, store: Store) -> str: ...
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What decides the numbers of a run; ``data`` is a checksum of a user's outlines."""
-
-    version: str
-    replicates: int
-    quick: bool
-    seed: int
-    data: int = 0
-
-    @classmethod
-    def of(cls, replicates: int, quick: bool, seed: int, outlines: Array | None = None) -> Settings:
-        """Return the settings of this version; a quick run has a tenth of the usual replicates at most."""
-        if replicates < 100:
-            raise ValueError(f"a study needs at least 100 replicates, got {replicates}")
-        if quick:
-            replicates = min(replicates, REPLICATES // 10)
-        data = 0 if outlines is None else zlib.crc32(np.ascontiguousarray(outlines).tobytes())
-        return cls(__version__, replicates, quick, seed, data)
+def settings_of(replicates: int, quick: bool, seed: int, outlines: Array | None = None) -> dict[str, Any]:
+    """Return what decides the numbers of a run; a quick one has a tenth of the usual replicates at most."""
+    if replicates < 100:
+        raise ValueError(f"a study needs at least 100 replicates, got {replicates}")
+    if quick:
+        replicates = min(replicates, REPLICATES // 10)
+    checksum = 0 if outlines is None else zlib.crc32(np.ascontiguousarray(outlines).tobytes())
+    return {"version": __version__, "replicates": replicates, "quick": quick, "seed": seed, "data": checksum}
 
 
 def reproduce(
@@ -80,7 +67,7 @@ def reproduce(
     }
     if what not in ("all", *experiments):
         raise ValueError(f"unknown study {what!r}; known: {', '.join(experiments)}, all")
-    settings = Settings.of(replicates, quick, seed, outlines)
+    settings = settings_of(replicates, quick, seed, outlines)
     chosen = list(experiments) if what == "all" else [what]
     command = f"sfumato reproduce {what}"
     return conduct(
@@ -89,21 +76,23 @@ def reproduce(
 
 
 def conduct(
-    studies: Mapping[str, Study], out: Path, settings: Settings, heading: str, command: str, draws: str = ""
+    studies: Mapping[str, Study], out: Path, settings: dict[str, Any], heading: str, command: str, draws: str = ""
 ) -> Path:
     """Run studies, or finish interrupted ones; write figures, results.csv and REPORT.md, and return the report's path."""
-    store = Store(out, asdict(settings))
+    store = Store(out, settings)
     started = time.monotonic()
     parts = []
     for name, study in studies.items():
-        with progress(name, study.cells()) as store.advance:
-            study.run(store, settings.replicates)
+        cells = study.cells(settings["replicates"])
+        with progress(name, len(cells)) as store.advance:
+            for cell, compute in cells.items():
+                store.cell(cell, compute)
         study.draw(store)
         parts.append(study.report(store))
     store.write_csv()
     made = (
-        f"Made by `{command}` of sfumato {settings.version} with seed {settings.seed} and {settings.replicates} "
-        f"replicates{draws}{', quick' if settings.quick else ''}, in {time.monotonic() - started:.0f} s of this call, "
+        f"Made by `{command}` of sfumato {settings['version']} with seed {settings['seed']} and {settings['replicates']} "
+        f"replicates{draws}{', quick' if settings['quick'] else ''}, in {time.monotonic() - started:.0f} s of this call, "
         f"{datetime.now(UTC):%Y-%m-%d}. All means and standard errors: results.csv."
     )
     report = out / "REPORT.md"
