@@ -19,6 +19,8 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
+from .shown import wire
+
 # ``__init__.pyi`` lists the public names with their homes: type checkers read it, and so does this module.
 _LINES = re.findall(
     r"^from (\S+) import (.+)$", files(__name__).joinpath("__init__.pyi").read_text(encoding="utf-8"), re.M
@@ -26,6 +28,7 @@ _LINES = re.findall(
 _HOMES = {name.split(" as ")[0]: home for home, names in _LINES for name in names.split(", ")}
 
 __all__ = sorted(_HOMES)
+wire(lambda name: import_module(f".views.{name}", __name__))  # type: ignore[arg-type, return-value]
 
 
 def __getattr__(name: str) -> Any:

@@ -23,6 +23,7 @@ from .findings import compare_groups as compare_groups
 from .findings import private_components as private_components
 from .findings import private_size as private_size
 from .findings import private_variance as private_variance
+from .findings.session import Session as Session
 from .landmarks import crosses_itself as crosses_itself
 from .landmarks import outline_bandwidth as outline_bandwidth
 from .landmarks import smooth_outline as smooth_outline
@@ -54,7 +55,6 @@ from .regions import widest_ball as widest_ball
 from .release import Guarantee as Guarantee
 from .release import Release as Release
 from .release.ledger import Ledger as Ledger
-from .release.session import Session as Session
 from .sklearn import PrivateFrechetMean as PrivateFrechetMean
 from .sklearn import PrivateMDM as PrivateMDM
 from .sklearn import PrivateTangentSpace as PrivateTangentSpace

@@ -16,7 +16,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.app import cli
-from sfumato.release.session import Session
+from sfumato.findings.session import Session
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from sfumato.audit.exact import center_loss, exact_loss
 from sfumato.laws.bounds import bounds_of
 from sfumato.laws.calibration.rounding import UNIT
 from sfumato.laws.radial import RadialLaw
-from sfumato.mechanisms import Problem, choose, plan_from
+from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.staircase import MOST_STEPS, best_gamma, roughness, staircase_law
 
 TINY = 1e-6
@@ -291,8 +291,6 @@ def test_releases_are_within_their_stated_error(space):
     for p in (0.5, 0.95):
         within = np.mean(found <= releases[0].error(p))
         assert abs(within - p) < 5 * np.sqrt(p * (1 - p) / len(found)) + 0.05  # and is no idle bound
-    again = plan_from(releases[0].record)
-    assert again.error_quantile(0.95) == mechanism.at(n).error_quantile(0.95)
     assert releases[0].record["calibration"]["numbers"].keys() >= {"delta", "solver", "gamma", "jump"}
 
 

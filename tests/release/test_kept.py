@@ -45,7 +45,8 @@ def test_a_record_says_what_it_said(name):
     found = load(HERE / f"{name}.json")
     assert found.sha256 == document(name)["sha256"]
     said = leaves(facts(found))
-    expected = leaves(EXPECTED[name])
+    # that commit asked the mechanism for errors beyond those that a record states
+    expected = {where: leaf for where, leaf in leaves(EXPECTED[name]).items() if not where.endswith("/0.9999")}
     words = [where for where, leaf in expected.items() if isinstance(leaf, str)]
     assert [said.pop(where, None) for where in words] == [expected.pop(where) for where in words]
     assert said == pytest.approx(expected, rel=1e-9)

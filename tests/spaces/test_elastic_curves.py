@@ -11,7 +11,6 @@ from conftest import cloud
 from sfumato.app import cli
 from sfumato.laws.bounds import has_bounds
 from sfumato.numerics import warps as _warps
-from sfumato.regions.ellipsoid import as_chart
 from sfumato.spaces import space_typed
 from sfumato.views.base import noise_of
 from sfumato.views.curves import _widths
@@ -184,7 +183,7 @@ def test_alignment_never_takes_a_curve_farther_away(space, rng):
 def test_an_aligned_row_depends_on_its_record_alone_to_the_bit(space, rng):
     curves = some_curves(9, space.points, rng)
     base = space.validate(curves[:1])[0]
-    chart = as_chart(sf.Ball(space, curves[0], 0.8)).chart
+    chart = sf.Ball(space, curves[0], 0.8).as_chart().chart
     other = some_curves(9, space.points, rng)
     other[1], other[2], other[3] = np.nan, 1e250, 0.0
     rows = [0, 5, 8]

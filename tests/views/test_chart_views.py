@@ -7,7 +7,7 @@ import pytest
 
 import sfumato as sf
 from sfumato.app import demo
-from sfumato.regions.look import with_look
+from sfumato.regions.look import SHARE
 from sfumato.views import directions, matrices, shapes
 from sfumato.views.base import noise_of
 from sfumato.views.plots import draw_release, plot_release
@@ -83,7 +83,7 @@ def test_a_look_says_what_it_cost_and_found(fits, tmp_path):
     spread = np.array([1.0, 0.5, 0.5, *[0.01] * 147])
     region = sf.Ellipsoid.from_sample(space, rng.normal(size=(60, 150)) * spread)
     points = rng.normal(size=(2000, 150)) * spread + (0.0 if fits else 2 * spread[::-1])
-    look = with_look(region, 2000, 1.0)
+    look = region.looked(2000, 1.0, SHARE)
     loss = np.linalg.norm(look.lost(points).mean(axis=0))
     room = (look.limit(2000, 1.0) - loss) / look.scale(2000, 1.0)
     assert (room > 12) if fits else (room < -12)  # in widths of the noise: the answer is not left to chance

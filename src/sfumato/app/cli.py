@@ -213,8 +213,8 @@ def release(
 
     Example: sfumato release headings.csv --space sphere --prior whole --inference 0.1 --epsilon 1
     """
+    from ..findings.session import Session
     from ..records.parts import in_parts, memory_bytes, open_parts
-    from ..release.session import Session
     from ..views.curator import of_clipping, region_used
     from ..views.outputs import check_outputs, write_outputs
 
@@ -504,8 +504,8 @@ def compare(
     Example: sfumato compare fish.tps --by sex --labels-are-public --public atlas.tps --epsilon 1 --plot sexes.png
     """
     from ..files.labels import groups_of, with_table
+    from ..findings.session import Session
     from ..mechanisms.inference import SHARE
-    from ..release.session import Session
     from ..views.compared import pairs_in_words
     from ..views.curator import of_clipping, region_used
     from ..views.outputs import check_comparable, check_outputs, write_comparison
@@ -565,8 +565,8 @@ def plan(
     """
     from ..laws.privacy import PureDP
     from ..mechanisms import forecast
-    from ..mechanisms.planning import aim, instead, plot_plan
-    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
+    from ..mechanisms.planning import aim, by_records, instead
+    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words, plot_plan
     from ..views.outputs import check_outputs
 
     if error is not None and not 0 < error < float("inf"):
@@ -582,7 +582,7 @@ def plan(
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
         plot = simulate = None
     if plot is not None:
-        plot_plan(region, n, epsilon, plot, known.share, **known.how)
+        plot_plan(region, n, epsilon, by_records(region, n, epsilon, known.share, **known.how), plot)
     if simulate is not None:
         draw_simulated(region, n, epsilon, simulate, known)
     if as_json:

@@ -19,8 +19,8 @@ from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..records.units import number_units
-from ..regions import Ball, Ellipsoid, Region, as_chart
-from ..regions.ball import INSIDE
+from ..regions import Ball, Ellipsoid, Region
+from ..regions.base import INSIDE
 from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
@@ -219,7 +219,7 @@ def private_class_means(
             f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"
         ) from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
-    shape = as_chart(region.settle(count, DIRECTIONS * privacy.epsilon))
+    shape = region.settle(count, DIRECTIONS * privacy.epsilon).as_chart()
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache, partial
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -12,27 +11,26 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
-from ..errors import Refusal, printable
+from ..errors import Refusal
 from ..files import Dataset, as_data
 from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.steps import moved
 from ..mechanisms.tangent import TangentKNorm, TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Mapped
-from ..regions import Ball, Ellipsoid, Region, as_chart
+from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
 from ..release.record import SpaceOf
+from ..shown import Shown
 from ..spaces import space_from
 from .saved import Saved
 from .scalar import Named, check_units_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
-    from ..views.base import Links
 
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40
@@ -95,7 +93,7 @@ def _products(chart: Ellipsoid, points: Points) -> Array:
 
 # -- what was found --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False)
-class Components(Saved):
+class Components(Saved, Shown):
     """The leading directions of variation about a released mean, with their variances: all from one released matrix.
 
     Attributes
@@ -189,39 +187,7 @@ class Components(Saved):
         steps = np.array([[-1.0], [1.0]]) * deviations * length * self.directions[component]
         return space.present(space.exp(at, space.from_coordinates(at, steps)))
 
-    def describe(self) -> str:
-        """What was found, in plain words."""
-        guarantee, p = self.release.guarantee, len(self.axes)
-        lines = [
-            f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {self.release.n} records, "
-            f"epsilon {guarantee.epsilon:g} ({printable(guarantee.unit)}), beside that of the mean."
-        ]
-        rows = zip(self.variances, self.intervals(), self.shares, self.significant, self.angles, strict=True)
-        for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):
-            part = "" if np.isnan(share) else f", {share:.0%} of the total"
-            known = (
-                f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
-            )
-            verdict = f"stands above the noise; {known}" if clear else "not above the noise: read nothing from it"
-            lines.append(f"{j}. variance {variance:.3g} (95%: {low:.3g} to {high:.3g}){part}; {verdict}.")
-        lines.append(
-            "Intervals count the noise: they hold for the records as clipped to the public region, not for the population."
-        )
-        return "\n".join(lines)
-
-    def plot(self, path: str | os.PathLike[str] | None = None, *, links: Links | None = None) -> Figure:
-        """Landmarks at the mean and two standard deviations from it along each direction; of other spaces the explained
-        variances with their intervals.  Written to a file if one is named."""
-        from ..views.components import plot_components
-
-        return plot_components(self, path, links)
-
-    def _repr_html_(self) -> str:
-        """The picture and the words, for notebooks: all of it is public."""
-        from ..views.page import notebook
-        from ..views.plots import render
-
-        return notebook(render(self.plot()), "How much each direction explains.", self.describe())
+    shown_by: ClassVar[str] = "components"
 
     # -- files ---------------------------------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:
@@ -307,9 +273,8 @@ def private_components(
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
     if isinstance(mean, Release):
         check_units_of(mean, records.n, unit)
-    whole = as_chart(region.settle(records.n, privacy.epsilon))
-    fixed = isinstance(region, Ball)
-    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, fixed, allow_useless)
+    whole = region.settle(records.n, privacy.epsilon).as_chart()
+    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
         release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
         center = chart.space.present(chart.center)
@@ -319,19 +284,17 @@ def private_components(
 
 def _about(mean: Release | Region) -> Region:
     """The region about the released mean; or as it is, if no mean was given."""
-    if isinstance(mean, Region):
-        return mean
     if not isinstance(mean, Release):
-        raise TypeError(f"the second argument is a released mean or a region such as a sfumato.Ball, not {mean!r}")
+        return check_region(mean, "the second argument, if it is not a released mean,")
     space, chart = mean.space.known, mean.chart
     if space is None:
         raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
     if not mean.on_manifold:
         raise ValueError("the released mean is not a point of its space, so that there are no directions at it")
-    region: Ball | Ellipsoid = Ball(space, mean.ball.center, mean.ball.radius)
+    region: Settled = Ball(space, mean.ball.center, mean.ball.radius)
     if chart is not None and chart.basis is not None:
         region = Ellipsoid(space, mean.ball.center, chart.axes, chart.basis, source=chart.source, spread=chart.spread)
-    return moved(region, space.validate(mean.value[None])[0])
+    return region.moved(space.validate(mean.value[None])[0])
 
 
 def _plan(

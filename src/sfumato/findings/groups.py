@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
@@ -28,17 +27,17 @@ from ..mechanisms.plan import Problem
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
-from ..regions import Ball, Ellipsoid, Region
+from ..regions import Region, Settled
 from ..regions.units import reduce_to_units
 from ..release import Release
 from ..release.population import chart_variance, released_coordinates
 from ..release.record import GROUPED
+from ..shown import Shown
 from .saved import Saved
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
+    pass
 
-    from ..views.base import Links
 
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
@@ -90,7 +89,7 @@ class Difference:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison(Saved):
+class Comparison(Saved, Shown):
     """Private means of groups in one chart, which were charged as one.
 
     Attributes
@@ -135,43 +134,7 @@ class Comparison(Saved):
         """All pairs, at the level of 0.95 each."""
         return [self.difference(*pair) for pair in combinations(self.groups, 2)]
 
-    def describe(self) -> str:
-        """The groups and what their difference says, in plain words."""
-        from ..views.words import telling
-
-        sizes = ", ".join(f"{printable(name)} ({release.n})" for name, release in self.groups.items())
-        pairs = self.differences
-        many = f" These are {len(pairs)} tests: one in twenty would reject by chance." if len(pairs) > 1 else ""
-        words = "\n".join(difference.words for difference in pairs)
-        unit = printable(next(iter(self.groups.values())).guarantee.unit)
-        bias = [release.bias if telling(release, release.bias) else None for release in self.groups.values()]
-        known = [bound for bound in bias if bound is not None]
-        near = f" Fréchet means may differ from these by up to {max(known):.2g}." if known == bias else ""
-        return (
-            f"Compared: {sizes}, whose groups and sizes are public; epsilon {self.epsilon:g} in all, as each unit "
-            f"({unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
-            f"centre, of populations as they are clipped to the public region.{near}"
-        )
-
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        links: Links | None = None,
-        channels: Sequence[str] = (),
-    ) -> Figure:
-        """A picture of the first two groups and how they differ; written to a file if one is named."""
-        from ..views.compared import plot_comparison
-
-        return plot_comparison(self, path, links, channels)
-
-    def _repr_html_(self) -> str:
-        """The picture and the words, for notebooks: all of it is public."""
-        from ..views.compared import comparison_in_words, draw_comparison
-        from ..views.page import notebook
-        from ..views.plots import render
-
-        return notebook(render(draw_comparison(self)), comparison_in_words(self), self.describe())
+    shown_by: ClassVar[str] = "compared"
 
     # -- files ---------------------------------------------------------------------------------------------------------
     def document(self) -> dict[str, Any]:
@@ -313,12 +276,12 @@ def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
         )
 
 
-def one_chart(region: Region, n: int, epsilon: float) -> Ball | Ellipsoid:
+def one_chart(region: Region, n: int, epsilon: float) -> Settled:
     """The region as all groups use it: settled for the smallest of them."""
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Ball | Ellipsoid, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
     """The release of one group of n in the chart of all."""
 
     def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:

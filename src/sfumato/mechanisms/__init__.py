@@ -2,7 +2,7 @@
 
 from .ambient import AmbientLaplace
 from .base import Mechanism
-from .choice import INTRINSIC, MECHANISMS, Forecast, choose, forecast, plan_from, plans, private_mean
+from .choice import INTRINSIC, MECHANISMS, Forecast, choose, forecast, plans, private_mean
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
@@ -29,7 +29,6 @@ __all__ = [
     "TangentKNorm",
     "choose",
     "forecast",
-    "plan_from",
     "plans",
     "private_mean",
 ]

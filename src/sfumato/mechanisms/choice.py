@@ -4,20 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Refusal
 from ..files import Dataset, as_data
-from ..laws.calibration.scale import Scale, check_records
+from ..laws.calibration.scale import check_records
 from ..laws.privacy import PureDP
 from ..records import MEMORY, Progress
-from ..regions import Ball, Ellipsoid, Look, Region, SampleSketch, as_chart
-from ..regions.look import MOST_SHARE, SHARE, with_look
+from ..regions import Ball, Look, Region, check_region
+from ..regions.look import MOST_SHARE, SHARE
 from ..release import Release
-from ..spaces import Space, space_from
+from ..shown import Shown
+from ..spaces import Space
 from .ambient import AmbientLaplace
 from .base import PERSON, Mechanism, gather
 from .composed import ComposedPlan
@@ -102,28 +103,10 @@ class Forecast:
         return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless, found.spending)
 
 
-class Forecasts(list[Forecast]):
+class Forecasts(list[Forecast], Shown):
     """Forecasts of several mechanisms, the most accurate first; a table in notebooks."""
 
-    def _repr_html_(self) -> str:
-        from ..views.page import notebook_table
-
-        def shown(number: float | None) -> str:
-            return "" if number is None else f"{number:.3g}"
-
-        header = ("Mechanism", "Median error", "Error at 95%", "To beat", "Directions", "")
-        rows = [
-            (
-                row.mechanism,
-                *map(shown, (row.median_error, row.error_95, row.to_beat)),
-                "" if row.directions is None else str(row.directions),
-                row.refusal or ("useless" if row.useless else "auto takes this one" if row is self[0] else ""),
-            )
-            for row in self
-        ]
-        return notebook_table(
-            header, rows, "To beat: how far the mean is known to lie from the public centre beforehand."
-        )
+    shown_by = "forecasts"
 
 
 def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
@@ -134,18 +117,18 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
     check_records(problem.n)
     found: list[tuple[str, Plan | Refusal]] = []
     region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
-    if isinstance(region, SampleSketch) and check and problem.space.dim >= LOOKED_AT:
-        decided = with_look(region, n, epsilon, check)
-        if isinstance(decided, Look):
-            return [(TangentKNorm.name, LookPlan.of(problem, decided))]
-        region = decided
+    if check and problem.space.dim >= LOOKED_AT:
+        looked = region.looked(n, epsilon, check)
+        if isinstance(looked, Look):
+            return [(TangentKNorm.name, LookPlan.of(problem, looked))]
+        region = looked
     # records were clipped by the region that was asked for: only charts clip what a sketch let through
-    for kind in INTRINSIC if isinstance(problem.region, Ball) else (TangentKNorm,):
+    for kind in INTRINSIC if problem.region.is_ball else (TangentKNorm,):
         if epsilon < kind.worth_from[problem.space.dim > 3]:
             continue
         try:
             plan = kind(region, epsilon).plan(n)
-            if isinstance(problem.region, Ball) and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
+            if problem.region.is_ball and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     f"is released if asked for by name: mechanism={kind.name!r}"
@@ -239,7 +222,7 @@ def choose(
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
     if steps == 2 and mechanism in ("auto", TangentKNorm.name, TangentKNorm.__name__):
         return StepsPlan.of(problem)
-    if mechanism == "auto" or (mechanism == TangentKNorm.name and isinstance(problem.region, SampleSketch)):
+    if mechanism == "auto" or (mechanism == TangentKNorm.name and not problem.region.is_ball):
         rows = plans(problem, check)
         if isinstance(rows[0][1], Refusal):
             raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
@@ -363,13 +346,11 @@ def private_mean(
     """
     if prior is not None and region is not None:
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
-    region = prior if region is None else region
-    if not isinstance(region, Region):
-        raise TypeError(f"the second argument of private_mean is a region such as a sfumato.Ball, not {region!r}")
+    region = check_region(prior if region is None else region, "the second argument of private_mean")
     if epsilon is None:
         raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
-    if steps == 2 and isinstance(region, Ball):
-        region = as_chart(region)  # whose records are not clipped before the second chart sees them
+    if steps == 2 and region.is_ball:
+        region = region.settle(1, 1.0).as_chart()  # whose records are not clipped before the second chart sees them
     privacy = PureDP(epsilon).check(force)
     points = as_data(points, region.space)
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
@@ -378,21 +359,3 @@ def private_mean(
     plan = choose(Problem(region, records.n, privacy), *asked)
     plan.check_useful(lambda r, n, e: choose(Problem(r, n, PureDP(e)), *asked), allow_useless)
     return plan.release(records, words, budget, degrees)
-
-
-def plan_from(record: Mapping[str, Any]) -> Plan:
-    """The plan that a record describes, with the scale that stands there: ready to predict its error again."""
-    name, options = record["mechanism"]["name"], dict(record["mechanism"]["options"])
-    if "objective" in options:
-        raise ValueError(
-            f"the error of {options['objective']!r} cannot be predicted: nothing public is known about its growth"
-        )
-    space, found = space_from(record["space"]["name"], record["space"]["parameters"]), record["calibration"]
-    region: Region = Ball(space, record["ball"]["center"], record["ball"]["radius"])
-    chart = record.get("chart")
-    if chart is not None and chart["basis"] is not None:
-        region = Ellipsoid(space, record["ball"]["center"], chart["axes"], chart["basis"], spread=chart["spread"])
-    mechanism = MECHANISMS[name](region, found["epsilon"], found["name"], **options)
-    limit = np.inf if found["region"] is None else found["region"]
-    scale = Scale(found["sigma"], found["formula"], dict(found["numbers"]), limit)
-    return mechanism.with_scale(record["n"], found["epsilon"], scale)

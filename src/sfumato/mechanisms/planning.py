@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -163,36 +162,7 @@ def _least(
     return high
 
 
-def plot_plan(region: Region, n: int, epsilon: float, path: Path, check: float = SHARE, **how: Any) -> None:
-    """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
-    from ..views.figures import LINES, QUIET, figure, plain, top_legend
-    from ..views.plots import captioned, write_picture
-
+def by_records(region: Region, n: int, epsilon: float, check: float = SHARE, **how: Any) -> dict[int, list[Forecast]]:
+    """Return forecasts for n and for numbers of records from a tenth of n to ten times n, as a picture shows them."""
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
-    curves: dict[str, list[tuple[int, float]]] = {}
-    directions = set[int | None]()
-    for size in sizes:
-        for row in forecast(region, int(size), epsilon, check, **how):
-            if row.error_95 is not None:
-                curves.setdefault(row.mechanism, []).append((int(size), row.error_95))
-                directions.add(row.directions)
-    drawn = figure(7, 4.8)
-    axes = drawn.add_subplot()
-    for (name, points), (color, style) in zip(sorted(curves.items()), LINES, strict=False):
-        axes.loglog(*zip(*points, strict=True), color=color, ls=style, label=name)
-    axes.axvline(n, color=QUIET, lw=0.8, ls=":", label=f"n = {n}")
-    limit = region.radius if isinstance(region, Ball) else forecast(region, n, epsilon, check)[0].to_beat
-    if limit is not None:
-        words = "radius of the ball" if isinstance(region, Ball) else "known beforehand: distance of the mean"
-        axes.axhline(limit, color=QUIET, lw=0.8, ls="--", label=words)
-    axes.set(xlabel="records n", ylabel="error at 95%")
-    plain(axes)
-    top_legend(axes, 3)
-    said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
-    if len(directions) > 1 and not isinstance(region, Ball):
-        said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
-    told = "; ".join(
-        f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
-    )
-    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {told}."
-    write_picture(captioned(drawn, said), path, seen)
+    return {int(size): forecast(region, int(size), epsilon, check, **how) for size in {*sizes.tolist(), n}}

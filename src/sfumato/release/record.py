@@ -10,23 +10,21 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from ..atomic import write_atomically
 from ..errors import RecordError, UnknownSpaceError, printable
 from ..numerics.arrays import Array
+from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .scalars import scalar_of
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..views.base import Links
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
@@ -206,7 +204,7 @@ class Record:
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Release(Record):
+class Release(Record, Shown):
     """A private statistic with its record.  Nothing in it depends on the data, beyond their number, but the private draw and
     what follows from it: ``value``, ``unprojected``, ``bias``, ``degrees``, what a look found, and the private ``spread``.
 
@@ -220,6 +218,8 @@ class Release(Record):
     bias: float | None = None
     degrees: Mapping[str, float] | None = None
     additions: Mapping[str, Any] = field(default_factory=dict)
+
+    shown_by: ClassVar[str] = "released"
 
     @property
     def record(self) -> dict[str, Any]:
@@ -241,22 +241,21 @@ class Release(Record):
 
         From public numbers only, computed when the release was made: the quantile of the mechanism (exact for the Laplace
         mechanisms, a proven bound for KNG and the exponential mechanism) plus what the lattice can move a point.  A
-        probability between two that are stored takes the larger one's radius.  Records of earlier versions stored one, and
-        probabilities above 0.999 are not stored: there the mechanism is asked.  ``predicted_error`` says in which distance,
-        and from which statistic.
+        probability between two that are stored takes the larger one's radius; one above all of them, 0.999, is refused.
+        ``predicted_error`` says in which distance, and from which statistic.
         """
         from ..laws.radial import check_probability
 
         check_probability(p)
-        stored = {} if self.predicted_error is None else self.predicted_error.quantiles
-        for probability, radius in stored.items():
+        if self.predicted_error is None:
+            raise ValueError("this record states no error: nothing public is known of it")
+        stated = self.predicted_error.quantiles or {
+            f"{self.predicted_error.probability:g}": self.predicted_error.radius
+        }
+        for probability, radius in stated.items():
             if p <= float(probability):
                 return radius
-        if stored and self.space.known is None:
-            raise ValueError(f"this record states its error up to a probability of {list(stored)[-1]}, not for {p:g}")
-        from ..mechanisms import plan_from
-
-        return plan_from(self.record).release_error(p)
+        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p:g}")
 
     def region(self, level: float = 0.95) -> PopulationRegion:
         """Where the mean of the population lies that the records are a sample of, at a confidence ``level`` from 0.85 to 0.999.
@@ -269,42 +268,19 @@ class Release(Record):
 
         return population_region(self, level)
 
-    def plot(
-        self,
-        path: str | os.PathLike[str] | None = None,
-        *,
-        title: str = "",
-        p: float = 0.95,
-        links: Links | None = None,
-        channels: Sequence[str] = (),
-    ) -> Figure:
-        """The picture that ``--plot`` writes, as a Matplotlib figure; written to a file if one is named.
-
-        ``links`` are landmarks (from 0) in the order of a closed line, or pairs of them that lines join; ``channels`` names for
-        the channels of matrices, the parts of compositions or coordinates, which no record holds.
-        """
-        from ..views.plots import draw_release, plot_release
-
-        if path is not None:
-            plot_release(self, Path(path), title, p, links, channels)
-        return draw_release(self, title, p, links, channels)
-
-    def _repr_html_(self) -> str:
-        """The picture and the words, for notebooks: all of it is public."""
-        from ..views.page import notebook
-        from ..views.plots import in_words, picture
-
-        return notebook(picture(self), in_words(self), self.describe())
-
     def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
         """The same release, whose record also says the value in degrees: a function of the value alone.
 
         Longitudes are between −180 and 180; angles of other names, as a right ascension, between 0 and 360.
         """
-        from ..views import view_of
-
-        angles = view_of(self).degrees(self, names)
-        return self if angles is None else replace(self, degrees=angles)
+        space = self.space.known
+        angles = None if space is None else space.to_degrees(self.value)
+        if angles is None:
+            return self
+        latitude, longitude = angles.tolist()
+        if "lon" not in names[1].lower() and "lng" not in names[1].lower():
+            longitude %= 360
+        return replace(self, degrees={names[0]: latitude, names[1]: longitude})
 
     @property
     def estimate(self) -> str:
@@ -321,12 +297,6 @@ class Release(Record):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
         """The value alone, for NumPy."""
         return np.array(self.value, dtype=dtype, copy=copy)
-
-    def describe(self) -> str:
-        """The release in plain words, for a data-sharing agreement."""
-        from ..views.words import describe
-
-        return describe(self)
 
     def to_json(self) -> str:
         document = {"format": FORMAT, "value": self.value.tolist(), "guarantee": asdict(self.guarantee), **self.record}

@@ -36,7 +36,7 @@ from ..files.people import take_unit
 from ..mechanisms.choice import private_mean
 from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
-from ..regions import Ball, Region
+from ..regions import Ball, Region, check_region
 from ..release import Release
 from ..spaces import Space, space_from
 
@@ -111,10 +111,9 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 "was spent"
             )
         if self.region is not None:
-            if not isinstance(self.region, Region):
-                raise TypeError(f"region must be a region such as a sfumato.Ball, not {self.region!r}")
+            region = check_region(self.region, "region")
             self._leave_out("space", "metric", "center", "radius")
-            return self.region, self._require("epsilon")[0]
+            return region, self._require("epsilon")[0]
         center, radius, epsilon = self._require("center", "radius", "epsilon")
         if self.space is not None:
             self._leave_out("metric")

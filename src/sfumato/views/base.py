@@ -109,10 +109,6 @@ class View:
         """What a value is that is no point of the space."""
         return "the released value is not a point of this space"
 
-    def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
-        """The value as two angles; None where it has none."""
-        return None
-
 
 class Table(View):
     """A view that draws nothing: its picture is a table."""

@@ -11,9 +11,9 @@ from ..atomic import write_atomically
 from ..errors import printable
 from . import view_of
 from .base import Links
-from .page import Block, Grid, Paragraph, Picture, Points, Section, to_html, to_markdown
+from .page import Block, Grid, Paragraph, Picture, Points, Section, notebook, to_html, to_markdown
 from .plots import captioned, render, write_picture
-from .words import region
+from .words import region, telling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -49,17 +49,41 @@ def comparison_in_words(comparison: Comparison) -> str:
     return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 
-def plot_comparison(
+def plot(
     comparison: Comparison,
     path: str | os.PathLike[str] | None = None,
+    *,
     links: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """The same; written to a file that ends in .png or .svg, whole or not at all, if one is named."""
+    """Return the picture of a comparison; write it, whole or not at all, if a file that ends in .png or .svg is named."""
     drawn = draw_comparison(comparison, links, channels)
     if path is not None:
         write_picture(drawn, path, comparison_in_words(comparison))
     return drawn
+
+
+def describe(comparison: Comparison) -> str:
+    """Return the groups and what their differences say, in plain words."""
+    sizes = ", ".join(f"{printable(name)} ({release.n})" for name, release in comparison.groups.items())
+    pairs = comparison.differences
+    many = f" These are {len(pairs)} tests: one in twenty would reject by chance." if len(pairs) > 1 else ""
+    words = "\n".join(difference.words for difference in pairs)
+    unit = printable(next(iter(comparison.groups.values())).guarantee.unit)
+    bias = [release.bias if telling(release, release.bias) else None for release in comparison.groups.values()]
+    known = [bound for bound in bias if bound is not None]
+    near = f" Fréchet means may differ from these by up to {max(known):.2g}." if known == bias else ""
+    return (
+        f"Compared: {sizes}, whose groups and sizes are public; epsilon {comparison.epsilon:g} in all, as each unit "
+        f"({unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
+        f"centre, of populations as they are clipped to the public region.{near}"
+    )
+
+
+def html(comparison: Comparison) -> str:
+    """Return the picture and the words, as a notebook shows them."""
+    drawn = render(draw_comparison(comparison))
+    return notebook(drawn, comparison_in_words(comparison), describe(comparison))
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:

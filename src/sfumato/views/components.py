@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..errors import printable
 from .base import Links
 from .figures import QUIET, RIM, SHARP, SOFT, TEXT, figure, plain, shared_legend
-from .plots import write_picture
+from .page import notebook
+from .plots import render, write_picture
 from .shapes import draw_links, joined
 
 if TYPE_CHECKING:
@@ -22,16 +24,38 @@ MOST_PANELS = 6
 FAINT_WORDS = "not above the noise"
 
 
-def plot_components(
-    found: Components, path: str | os.PathLike[str] | None = None, links: Links | None = None
-) -> Figure:
-    """Planar landmarks two standard deviations from the mean along each direction; of anything else, bars."""
+def plot(found: Components, path: str | os.PathLike[str] | None = None, *, links: Links | None = None) -> Figure:
+    """Draw planar landmarks two standard deviations from the mean along each direction; of anything else, bars."""
     space = found.space.known
     planar = space is not None and space.kind == "landmarks" and found.center.shape[1:] == (2,)
     drawn = _shapes(found, links) if planar else _bars(found)
     if path is not None:
-        write_picture(drawn, path, found.describe())
+        write_picture(drawn, path, describe(found))
     return drawn
+
+
+def describe(found: Components) -> str:
+    """Return the directions and what each explains, in plain words."""
+    guarantee, p = found.release.guarantee, len(found.axes)
+    lines = [
+        f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {found.release.n} records, "
+        f"epsilon {guarantee.epsilon:g} ({printable(guarantee.unit)}), beside that of the mean."
+    ]
+    rows = zip(found.variances, found.intervals(), found.shares, found.significant, found.angles, strict=True)
+    for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):
+        part = "" if np.isnan(share) else f", {share:.0%} of the total"
+        known = f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
+        verdict = f"stands above the noise; {known}" if clear else "not above the noise: read nothing from it"
+        lines.append(f"{j}. variance {variance:.3g} (95%: {low:.3g} to {high:.3g}){part}; {verdict}.")
+    lines.append(
+        "Intervals count the noise: they hold for the records as clipped to the public region, not for the population."
+    )
+    return "\n".join(lines)
+
+
+def html(found: Components) -> str:
+    """Return the picture and the words, as a notebook shows them."""
+    return notebook(render(plot(found)), "How much each direction explains.", describe(found))
 
 
 def _title(found: Components, j: int) -> str:

@@ -69,15 +69,6 @@ class Directions(View):
     def off_manifold(self, release: Release) -> str:
         return f"the released vector has length {length(release.value):.3g}: it is not a point of the sphere"
 
-    def degrees(self, release: Release, names: tuple[str, str]) -> dict[str, float] | None:
-        space = release.space.known
-        angles = None if space is None else space.to_degrees(release.value)
-        if angles is None:
-            return None
-        latitude, longitude = angles.tolist()
-        longitude = longitude if "lon" in names[1].lower() or "lng" in names[1].lower() else longitude % 360
-        return {names[0]: latitude, names[1]: longitude}
-
     def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
         if length(release.value) > 0 and release.value.size in (2, 3):
             return (_draw_circle if release.value.size == 2 else _draw_globe)(release, p)

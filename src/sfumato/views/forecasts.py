@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from .page import notebook_table
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
@@ -100,3 +103,58 @@ def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) ->
     first = f"ε = {epsilon_at_n:.3g}" if epsilon_at_n else "no ε up to 100"
     second = f"or {n_at_epsilon} records" if n_at_epsilon else "and no n"
     return f"{goal}: {first} with {n} records, {second} with ε = {epsilon:g}."
+
+
+def html(rows: Sequence[Forecast]) -> str:
+    """Return the forecasts as a table, for notebooks."""
+
+    def shown(number: float | None) -> str:
+        return "" if number is None else f"{number:.3g}"
+
+    header = ("Mechanism", "Median error", "Error at 95%", "To beat", "Directions", "")
+    lines = [
+        (
+            row.mechanism,
+            *map(shown, (row.median_error, row.error_95, row.to_beat)),
+            "" if row.directions is None else str(row.directions),
+            row.refusal or ("useless" if row.useless else "auto takes this one" if row is rows[0] else ""),
+        )
+        for row in rows
+    ]
+    return notebook_table(header, lines, "To beat: how far the mean is known to lie from the public centre beforehand.")
+
+
+def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:
+    """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
+    from .figures import LINES, QUIET, figure, plain, top_legend
+    from .plots import captioned, write_picture
+
+    sizes = sorted(rows)
+    curves: dict[str, list[tuple[int, float]]] = {}
+    directions = set[int | None]()
+    for size in sizes:
+        for row in rows[size]:
+            if row.error_95 is not None:
+                curves.setdefault(row.mechanism, []).append((size, row.error_95))
+                directions.add(row.directions)
+    drawn = figure(7, 4.8)
+    axes = drawn.add_subplot()
+    for (name, points), (color, style) in zip(sorted(curves.items()), LINES, strict=False):
+        axes.loglog(*zip(*points, strict=True), color=color, ls=style, label=name)
+    axes.axvline(n, color=QUIET, lw=0.8, ls=":", label=f"n = {n}")
+    limit = rows[n][0].to_beat
+    in_ball = limit == region.radius
+    if limit is not None:
+        words = "radius of the ball" if in_ball else "known beforehand: distance of the mean"
+        axes.axhline(limit, color=QUIET, lw=0.8, ls="--", label=words)
+    axes.set(xlabel="records n", ylabel="error at 95%")
+    plain(axes)
+    top_legend(axes, 3)
+    said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
+    if len(directions) > 1 and not in_ball:
+        said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
+    told = "; ".join(
+        f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
+    )
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {told}."
+    write_picture(captioned(drawn, said), path, seen)

@@ -58,12 +58,12 @@ def write_comparison(
     comparison: Comparison, outputs: Mapping[str, Path | None], links: Links | None = None, channels: Sequence[str] = ()
 ) -> None:
     """The picture and the report of a comparison that is saved as ``--out``."""
-    from .compared import plot_comparison, write_comparison_report
+    from .compared import write_comparison_report
 
     plot, report = outputs.get("--plot"), outputs.get("--report")
     try:
         if plot is not None:
-            plot_comparison(comparison, plot, links, channels)
+            comparison.plot(plot, links=links, channels=channels)
         if report is not None:
             write_comparison_report(comparison, report, links, channels)
     except (OSError, ValueError) as error:

@@ -50,9 +50,8 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     share = inference or SHARE
     chart = one_chart(region, n, epsilon * (1 - share))
     plan = plan_group(chart, n, PureDP(epsilon), share, allow=True)
-    widest = chart.radius if isinstance(chart, Ball) else float(np.max(chart.axes))
     p, sigma, wide = len(plan.chart.chart.axes), plan.scale.sigma, float(plan.width / n)
-    apart = widest * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
+    apart = chart.radius * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
     words = (
         f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart"
     )
@@ -92,7 +91,6 @@ def of_found(region: Region, n: int, epsilon: float, known: Known) -> Foreseen:
     (5.0, 'tangent', 'If your records lie within 5 of some point: ')
     """
     find: Literal["ball", "radius"] | None = known.find
-    assert isinstance(region, Ball)
     plan = choose(Problem(region, n, PureDP(epsilon)), inference=known.inference or 0.0, find=find)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
     spent = {**plan.spending}

@@ -21,7 +21,6 @@ from ...mechanisms.tangent import TangentPlan
 from ...numerics.arrays import Array
 from ...records import Records
 from ...regions import Ellipsoid, Region
-from ...regions.sketch import Sketch
 from ...spaces import Space
 from ...views import VIEWS
 from ...views.base import Noise, View
@@ -211,7 +210,7 @@ class Predicted(NamedTuple):
 def left_out(region: Region, plan: Plan) -> float:
     """How much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
     chart = _chart(plan)
-    return region.left_out(chart, plan.problem.n) if isinstance(region, Sketch) and chart is not None else 0.0
+    return 0.0 if chart is None else region.left_out(chart, plan.problem.n)
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:

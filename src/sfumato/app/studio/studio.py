@@ -445,7 +445,7 @@ def _show(release: Release | Comparison, path: Path, choices: Choices) -> None:
     """The report, the picture or the value, as the name of the file says."""
     from ...files import write_points
     from ...release import Release
-    from ...views.compared import plot_comparison, write_comparison_report
+    from ...views.compared import write_comparison_report
     from ...views.plots import plot_release, read_links, read_names
     from ...views.report import write_report
 
@@ -454,7 +454,10 @@ def _show(release: Release | Comparison, path: Path, choices: Choices) -> None:
     lines = read_links(choices.links, len(one.value)) if choices.links else None
     names = read_names(choices.channels) if choices.channels else ()
     if not isinstance(release, Release):
-        (write_comparison_report if report else plot_comparison)(release, path, lines, names)
+        if report:
+            write_comparison_report(release, path, lines, names)
+        else:
+            release.plot(path, links=lines, channels=names)
     elif report:
         write_report(release, path, lines, names)
     elif picture:
@@ -593,7 +596,7 @@ def refusal(error: Exception) -> str:
 def _watched(out: Path, ledger: Any, n: int) -> Any:
     """A session that says how far it is, and charges for the number of records that was planned with alone."""
     from ...errors import Refusal
-    from ...release.session import Session
+    from ...findings.session import Session
 
     class Watched(Session):
         job: Job

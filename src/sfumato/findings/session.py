@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from ..errors import BudgetExceeded, UnsavedError
 from ..laws.privacy import PureDP
+from ..mechanisms import private_mean
+from ..mechanisms.paying import note_release
 from ..regions import Region
-from .interruption import Interruption
-from .ledger import Entry, Ledger
-from .record import Release
+from ..release import Release
+from ..release.interruption import Interruption
+from ..release.ledger import Entry, Ledger
+from .groups import Comparison, compare_groups
 
-if TYPE_CHECKING:
-    from ..findings import Comparison
-
-T = TypeVar("T", "Release", "Comparison")
+T = TypeVar("T", Release, Comparison)
 
 
 @dataclass
@@ -77,8 +77,6 @@ class Session:
 
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
-        from .. import private_mean
-
         self.entry = None
         self.afford(epsilon)
         release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
@@ -87,16 +85,12 @@ class Session:
     def compare(self, points: Any, labels: Any, region: Region, epsilon: float, **options: Any) -> Comparison:
         """The means of groups, released as by :func:`sfumato.compare_groups`, paid for as one, written to one file and noted in
         the ledger; ``options`` are those of ``compare_groups``."""
-        from ..findings import compare_groups
-
         self.entry = None
         self.afford(epsilon)
         return self._keep(compare_groups(points, labels, region, epsilon, budget=self, **options))
 
     def _keep(self, made: T) -> T:
         """Write what was made, and note it beside its charge."""
-        from ..mechanisms.paying import note_release
-
         with self.ctrl_c.held_back():
             try:
                 made.save(self.out, overwrite=self.overwrite)
