@@ -39,6 +39,8 @@ class Fix(NamedTuple):
 
     def __str__(self) -> str:
         """Return the fix as an argument of a call in Python; the command line and the page have words of their own."""
+        if self.wish == "unit_column":  # in Python the labels themselves
+            return f"unit=data.labels[{self.value!r}]"
         return f"{self.wish}={self.value!r}"
 
 

@@ -252,10 +252,10 @@ def test_nts_of_one_specimen_and_without_dimensions(load):
     assert load(text, name="a.nts").kind == "vectors"
     np.testing.assert_array_equal(load(text, sf.PlanarShapes(5), name="a.nts").points, LANDMARKS)
     np.testing.assert_array_equal(load(text, sf.PlanarShapes, name="a.nts").points, LANDMARKS)
-    assert load(text, name="a.nts").source.endswith("if these are landmarks, type --space shapes --landmarks 5")
+    assert load(text, name="a.nts").source.endswith("if these are landmarks, give the space, shapes with 5 landmarks")
     for space in (sf.SizeAndShape, sf.Shapes3D):
         with pytest.raises(
-            FileError, match="type --space shapes --landmarks 5; or write DIM=2 or DIM=3 at the end of the"
+            FileError, match="give the space, shapes with 5 landmarks; or write DIM=2 or DIM=3 at the end of the"
         ):
             load(text, space, name="a.nts")
 
@@ -1051,7 +1051,7 @@ def test_r_lists_of_matrices_are_records(load, tmp_path):
     for space in (None, sf.PlanarShapes, sf.PlanarShapes(5)):
         with pytest.raises(FileError, match=r"'coo': a list of 5 outlines of 4 to 5 points; .* coo_sample"):
             load(uneven, space)
-    with pytest.raises(FileError, match=r"R files mark no curves, so curves=50 \(--curves\) does nothing"):
+    with pytest.raises(FileError, match=r"R files mark no curves, so curves=50 does nothing"):
         load(uneven, curves=50)
     deeper = {name: {"xy": outline, "scale": 2.0} for name, outline in outlines.items()}
     for objects in ({"out": deeper}, {"out": {"coo": deeper, "fac": table}}):
@@ -1068,7 +1068,7 @@ def test_the_axis_of_coordinates_may_stand_anywhere(load):
     np.testing.assert_array_equal(load(mat(a=np.moveaxis(LANDMARKS, 1, 2)), sf.PlanarShapes(5)).points, LANDMARKS)
     for array in (np.moveaxis(LANDMARKS, 0, -1), np.moveaxis(LANDMARKS, 1, 2), LANDMARKS.transpose(2, 1, 0)):
         for space in (None, sf.PlanarShapes):
-            with pytest.raises(FileError, match="say how many landmarks a record has, --landmarks 4 or 5"):
+            with pytest.raises(FileError, match="say how many landmarks a record has, landmarks=4 or landmarks=5"):
                 load(npy(array), space)
     with pytest.raises(FileError, match="save it with the records first"):
         load(npy(np.zeros((5, 2, 5))), sf.PlanarShapes(5))
@@ -1202,7 +1202,7 @@ def test_codes_in_tables_name_the_column(load):
     weights = [[60 + i / 10, 170 + i] for i in range(12)]
     with pytest.raises(FileError, match=r"record 4 \(line 6\): column 'height' is 9999"):
         load(csv(["weight", "height"], [*weights[:4], [61, 9999], *weights[4:]]))
-    with pytest.raises(FileError, match=r"column 'lat': -999 is beyond ±90 degrees; .*--missing -999"):
+    with pytest.raises(FileError, match=r"column 'lat': -999 is beyond ±90 degrees; .*\(missing=-999\)"):
         load(QUAKES + "-999,-999,5\n")
     assert np.isnan(load(QUAKES + "-999,-999,5\n", missing=-999).points[2]).all()
 

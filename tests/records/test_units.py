@@ -177,7 +177,7 @@ def test_a_data_set_with_repeated_subjects_needs_a_unit():
         sf.private_mean(data, ball, 1.0, budget=budget)
     assert "trial" not in str(error.value)
     for words in ("subject", "SUBJECT", "one subject", "trial"):
-        with pytest.raises(ValueError, match="--unit-column"):
+        with pytest.raises(ValueError, match=r"unit=data\.labels\["):
             sf.private_mean(data, ball, 1.0, unit=words, budget=budget)
     assert budget.charges == []
     assert sf.private_mean(data, ball, 1.0, unit="one record").record["n"] == 480

@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Contents, FileError, Format, Found, Labels, shown
+from .base import Contents, Dataset, FileError, Format, Labels, shown
 from .labels import strings, text_columns, texts
 from .lines import Line, coordinates, count, lines_of
 
@@ -27,7 +27,7 @@ def read_morphologika(text: str) -> Contents:
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if sections.get("labelvalues"):
         labels |= _label_values(sections, n)
-    return {"": Found(points, "landmarks", labels)}
+    return {"": Dataset(points, "landmarks", labels=labels)}
 
 
 MORPHOLOGIKA = Format("Morphologika", read_morphologika, looks=_SECTION.search)

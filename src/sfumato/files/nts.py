@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from .base import Contents, FileError, Format, Found, Labels, Rows, shown
+from .base import Contents, Dataset, FileError, Format, Labels, Rows, shown
 from .labels import strings
 from .lines import Line, lines_of, numbers
 
@@ -44,13 +44,13 @@ def read_nts(text: str) -> Contents:
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
     dim = int(header["dim"] or 0)
     if p == dim:
-        return {"": Found(table[None], "landmarks", {})}
+        return {"": Dataset(table[None], "landmarks")}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if not dim:
         return {"": Rows(table), **labels}
     if p % dim:
         raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
-    return {"": Found(table.reshape(n, p // dim, dim), "landmarks", labels)}
+    return {"": Dataset(table.reshape(n, p // dim, dim), "landmarks", labels=labels)}
 
 
 def _named(tokens: list[Token], n: int, p: int, rows: str, column_names: int) -> tuple[list[str], list[Token]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, slicer, tps
 from .base import FileError, Format
 
@@ -18,6 +20,15 @@ _OTHERS = {
     b"%PDF": "a PDF, which holds no records to read; give the table as CSV",
     **dict.fromkeys([b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"], _PICTURE),
 }
+
+
+def opened(path: Path) -> tuple[Format, bytes | str]:
+    """Return the format of a file, and its content as the reader of this format takes it."""
+    if path.exists() and not path.is_file():
+        raise FileError("not a regular file; give a file of records, or a folder of such files")
+    content = path.read_bytes()
+    format = recognise(content, path.suffix.lower())
+    return format, content if format.looks is None else decode(content).rstrip(" \t\x1a")  # DOS ended files with Ctrl-Z
 
 
 def recognise(content: bytes, suffix: str) -> Format:

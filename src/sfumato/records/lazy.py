@@ -62,7 +62,8 @@ class LazyRecords(Records):
         self.n = survey.n
         if survey.reasons:
             error = InvalidPointError(survey.reasons)
-            error.args = (f"{error}; {survey.bad} in all",) if survey.bad > len(survey.reasons) else error.args
+            if survey.bad > len(survey.reasons):
+                error.parts = (*error.parts, f"; {survey.bad} in all")
             raise error
 
     @property
