@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 from pathlib import Path
+from pkgutil import resolve_name
 
-from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, slicer, tps
 from .base import FileError, Format
 
-# fmt: off
-FORMATS: tuple[Format, ...] = (  # those of text in the order in which they are asked
-    npy.NPY, npy.NPZ, parquet.PARQUET, matlab.MATLAB, matlab.MATLAB_73, r.R,
-    tps.TPS, morphologika.MORPHOLOGIKA, slicer.MARKUPS, json_text.JSON, slicer.FCSV, nts.NTS, csv_text.TSV, csv_text.CSV,
+READERS = (  # a line for each format; those of text in the order in which they are asked
+    "npy:NPY",
+    "npy:NPZ",
+    "parquet:PARQUET",
+    "matlab:MATLAB",
+    "matlab:MATLAB_73",
+    "r:R",
+    "tps:TPS",
+    "morphologika:MORPHOLOGIKA",
+    "slicer:MARKUPS",
+    "json_text:JSON",
+    "slicer:FCSV",
+    "nts:NTS",
+    "csv_text:TSV",
+    "csv_text:CSV",  # takes whatever is left
 )
-# fmt: on
+FORMATS: tuple[Format, ...] = tuple(resolve_name(f"{__package__}.{name}") for name in READERS)
 _PICTURE = "a picture, not records; give the landmarks that were found on it"
 _OTHERS = {
     b"\x89HDF": "an HDF5 file that MATLAB did not write; save the array as .npy",
