@@ -113,8 +113,8 @@ def widths(space: Space) -> set[int]:
 
 def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
     """Return what a space that takes several layouts calls this one, for a message."""
-    made = _shaped(space, shape)
-    names = [name for name, own in made.layouts.items() if own == shape] if made and len(made.layouts) > 1 else []
+    layouts = _layouts(space, shape)
+    names = [name for name, own in layouts.items() if own == shape] if len(layouts) > 1 else []
     if not names:
         return ""
     return f", as {names[0]}" + (", scalar first (w, x, y, z)" if names[0] == QUATERNIONS else "")
@@ -122,8 +122,13 @@ def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
 
 def takes_quaternions(space: Wanted) -> bool:
     """Tell whether points of the space may be written as quaternions."""
-    made = _shaped(space, (4,))
-    return made is not None and QUATERNIONS in made.layouts
+    return QUATERNIONS in _layouts(space, (4,))
+
+
+def _layouts(space: Wanted, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the layouts of the space, or of that of a family whose points have this shape."""
+    sized = _shaped(space, shape)
+    return {} if sized is None else sized.layouts
 
 
 def _shaped(space: Wanted, shape: tuple[int, ...]) -> Space | None:
@@ -144,8 +149,8 @@ def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
         dim = space.of.landmark_dim if space.kind == "landmarks" else None
         if kind == space.kind:
             return not isinstance(dim, int) or shape[1] == dim
-        made = _shaped(space, shape) if space.kind != "landmarks" else None
-        return made is not None and fits(kind, shape, made)
+        sized = _shaped(space, shape) if space.kind != "landmarks" else None
+        return sized is not None and fits(kind, shape, sized)
     shapes = shapes_of(space)
     kinds = {space.kind} | ({_kind(own) for own in shapes} if len(shapes) > 1 else set())
     return kind in kinds and shape in shapes
@@ -265,10 +270,10 @@ def needs(space: Wanted) -> str:
 
 
 def _no_reading(array: NDArray[Any], space: Wanted) -> str:
-    held = f"{'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
+    words = f"the {'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
     if space is not None:
-        return f"the {held} does not hold points of the space; {needs(space)}"
-    return f"the {held} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)"
+        return f"{words} does not hold points of the space; {needs(space)}"
+    return f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)"
 
 
 def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) -> AmbiguousError:
@@ -280,8 +285,8 @@ def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) ->
         return AmbiguousError(f"{start}give the space")
     if square:
         return AmbiguousError(f"{start}save it with the records first")
-    wish, what = ("landmarks", "landmarks") if readings[0].kind == "landmarks" else ("size", "rows")
-    parts: list[str | Fix] = [f"{start}say how many {what} a record has"]
+    marks = readings[0].kind == "landmarks"
+    parts: list[str | Fix] = [f"{start}say how many {'landmarks' if marks else 'rows'} a record has"]
     for size in sorted({reading.points.shape[1] for reading in readings}):
-        parts += [", " if len(parts) == 1 else " or ", Fix(wish, size)]
+        parts += [", " if len(parts) == 1 else " or ", Fix("landmarks" if marks else "size", size)]
     return AmbiguousError(*parts)

@@ -166,22 +166,8 @@ class Named(NamedTuple):
     names: NDArray[Any]
 
 
-class Rows(NamedTuple):
-    """Specimens in rows, in a file that may hold landmarks but does not say of how many dimensions."""
-
-    array: Array
-
-    @property
-    def question(self) -> str:
-        """Return what to say of the space, in words; empty where the rows cannot be landmarks."""
-        p = self.array.shape[1]
-        spaces = {"shapes": 2, "shapes3d": 3}.items()
-        ways = [f"{name} with {p // dim} landmarks" for name, dim in spaces if p % dim == 0 and p >= 3 * dim]
-        return f"its header has no DIM=: if these are landmarks, give the space, {' or '.join(ways)}" if ways else ""
-
-
-# What a file holds, by name: an array, specimens in Rows, a Table, landmarks and curves (Curved), or an error that says why it
-# is not read.
+# What a file holds, by name: an array, a Table, landmarks and curves (Curved), a Dataset of landmarks or of vectors that may be
+# landmarks, or an error that says why it is not read.
 Contents = dict[str, Any]
 
 

@@ -14,7 +14,7 @@ from ..numerics.arrays import Array
 from ..spaces.base import Space, named_entry
 from .base import Dataset, measured
 
-_NINES = [float(f"{'9' * whole}{part}") for whole in (2, 3, 4, 5, 6) for part in ("", ".9", ".99")]
+_NINES = [float(f"{whole}{part}") for whole in (99, 999, 9999, 99999, 999999) for part in ("", ".9", ".99")]
 CODES = np.array(
     [*(-nine for nine in _NINES), *(nine for nine in _NINES if nine > 100), -999.25, -(2.0**15), -(2.0**31)]
 )
@@ -140,7 +140,7 @@ def _zeros(data: Dataset) -> list[str]:
         return []
     row, landmark = some[0]
     return [
-        f"{data.where(row)}: landmark {landmark + 1} is ({', '.join('0' * data.points.shape[2])}), and "
+        f"{data.where(row)}: landmark {landmark + 1} is {(0,) * data.points.shape[2]}, and "
         f"{len(some) - 1} others are, where no other number is zero or negative; if these were not found on the "
         "specimen, write NA for them"
     ]
@@ -155,19 +155,19 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
     >>> remarks(Dataset(np.array([[0.6, 0.8001]]), "vectors", "CSV", {}, Path("a")), Sphere(1))
     ['1 of 1 records are not quite of the right length, by up to 8e-05 of it; each is divided by its length']
     """
-    found: list[str] = []
+    lines: list[str] = []
     if not said:
         doubts = suspects(data) + suspects(data, certain=False)
-        found += [f"{words}say whether it is one, or was measured" for words, _ in doubts] + _zeros(data)
+        lines += [f"{words}say whether it is one, or was measured" for words, _ in doubts] + _zeros(data)
     if data.kind == "landmarks" and data.points.shape[2] == 3 and not data.points[..., 2].any():
-        found.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
+        lines.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
     if data.kind == "landmarks" and not space.parameters().get("reflections"):
         words = (
             "looks like the mirror image of others; was it taken from the other side, or are left and right exchanged?"
         )
-        found += [f"{data.where(row)}: {words}" for row in mirrored(data.points)]
-    found += space.corrections(data.points)
+        lines += [f"{data.where(row)}: {words}" for row in mirrored(data.points)]
+    lines += space.corrections(data.points)
     angles = space.to_degrees(data.points) if data.degrees is not None and len(data) >= ENOUGH else None
     if angles is not None and (np.abs(angles) <= (np.pi / 2, np.pi)).all():
-        found.append("all latitudes are within ±1.6 and all longitudes within ±3.2 degrees: are they in radians?")
-    return found
+        lines.append("all latitudes are within ±1.6 and all longitudes within ±3.2 degrees: are they in radians?")
+    return lines

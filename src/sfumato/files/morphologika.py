@@ -40,7 +40,8 @@ def _sections(text: str) -> Sections:
             heading = line.text[1:].removesuffix("]").strip().lower()
             if not line.text.endswith("]") or heading in sections:
                 raise FileError(f"line {line.number}: the heading {shown(line.text)} is cut or repeated")
-            sections[heading] = current = []
+            current: list[Line] = []
+            sections[heading] = current
         elif not sections:
             raise FileError(f"line {line.number}: {shown(line.text)} comes before the first [section]")
         else:

@@ -32,14 +32,14 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 
     with damaged("the Parquet file is damaged or cut"):
         file = parquet.ParquetFile(arrow.BufferReader(content))
-        held = file.metadata
+        meta = file.metadata
         limit = allowed(len(content))
-        groups = [held.row_group(i) for i in range(held.num_row_groups)]
-        size = max(sum(group.total_byte_size for group in groups), 8 * held.num_rows * held.num_columns)
+        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        size = max(sum(group.total_byte_size for group in groups), 8 * meta.num_rows * meta.num_columns)
         if size > limit:
             raise FileError(f"would unpack to {size} bytes, over the limit of {limit}")
-        if sum(group.num_rows for group in groups) != held.num_rows:
-            raise FileError(f"says {held.num_rows} rows, but its groups hold another number; the file is damaged")
+        if sum(group.num_rows for group in groups) != meta.num_rows:
+            raise FileError(f"says {meta.num_rows} rows, but its groups hold another number; the file is damaged")
         # texts stay as references to their dictionary until their length is known
         words = [field.name for field in file.schema_arrow if _is_text(arrow, field.type)]
         table = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=words).read()

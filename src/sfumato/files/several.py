@@ -11,20 +11,7 @@ from numpy.typing import NDArray
 from ..errors import Fix
 from ..spaces.family import Family
 from .arrays import arrange, landmarks, layout_named, needs
-from .base import (
-    AmbiguousError,
-    Choice,
-    Contents,
-    Dataset,
-    FileError,
-    Labels,
-    Named,
-    Rows,
-    Wanted,
-    listed,
-    placed,
-    shown,
-)
+from .base import AmbiguousError, Choice, Contents, Dataset, FileError, Labels, Named, Wanted, listed, placed, shown
 from .columns import read_table
 from .curves import Curved
 from .labels import per_record
@@ -92,14 +79,13 @@ def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool
     if isinstance(item, Dataset | Curved):
         if choice.columns:
             raise FileError("a file of landmarks alone, without columns to choose from")
-        return landmarks(item.records(choice) if isinstance(item, Curved) else item, space)
+        records = item.records(choice) if isinstance(item, Curved) else item
+        return landmarks(records, space) if records.kind == "landmarks" else _of_rows(records, space)
     if isinstance(item, Table):
         records = read_table(replace(item, choice=choice), space)
         return replace(records, source=f"{records.source} (table {shown(name)})") if name else records
     if choice.columns:
         raise FileError("columns are chosen in a table, and this file holds arrays; choose no columns")
-    if isinstance(item, Rows):
-        return _of_rows(item, space, records_last)
     return _of_array(name, item, space, records_last)
 
 
@@ -111,16 +97,17 @@ def _of_array(name: str, array: NDArray[Any], space: Wanted, records_last: bool 
     return Dataset(reading.points, reading.kind, source=source, sure=array.ndim + np.iscomplexobj(array) > 2)
 
 
-def _of_rows(rows: Rows, space: Wanted, records_last: bool) -> Dataset:
-    """Return rows as landmarks of the dimension that the space has; ask where it may have either."""
-    if isinstance(space, Family) and space.kind == "landmarks" and rows.question:
+def _of_rows(rows: Dataset, space: Wanted) -> Dataset:
+    """Return rows as landmarks of the dimension that the space has; where it may have either, ask as their source does."""
+    if isinstance(space, Family) and space.kind == "landmarks" and rows.source:
         dim = space.of.landmark_dim
-        if not isinstance(dim, int) or rows.array.shape[1] % dim:
-            raise FileError(f"{rows.question}; or write DIM=2 or DIM=3 at the end of the header")
-        return landmarks(Dataset(rows.array.reshape(len(rows.array), -1, dim), "landmarks"), space)
-    records = _of_array("", rows.array, space, records_last)
-    question = f"; {rows.question}" if rows.question and space is None else ""
-    return replace(records, source=records.source + question)
+        if not isinstance(dim, int) or rows.points.shape[1] % dim:
+            raise FileError(f"{rows.source}; or write DIM=2 or DIM=3 at the end of the header")
+        points = rows.points.reshape(len(rows), -1, dim)
+        return landmarks(replace(rows, points=points, kind="landmarks", source=""), space)
+    records = _of_array("", rows.points, space)
+    question = f"; {rows.source}" if rows.source and space is None else ""
+    return replace(records, source=records.source + question, labels=rows.labels)
 
 
 def _best(items: Contents, possible: dict[str, Dataset | FileError], space: Wanted) -> str:
@@ -160,6 +147,6 @@ def _contents(items: Contents) -> str:
 def _item(item: Any) -> str:
     if isinstance(item, Table):
         return f", a table of {len(item)} rows"
-    if isinstance(item, Dataset | Curved | Rows):
+    if isinstance(item, Dataset | Curved):
         return "landmarks"
     return f" {item.shape} {item.dtype}" if isinstance(item, np.ndarray) else f": {item}"

@@ -79,29 +79,29 @@ def read_markups(text: str) -> Contents:
         kind = one.get("type", "Fiducial")
         if kind not in ("Fiducial", *_CURVES):
             raise FileError(f"list {i} is of type {shown(str(kind))}; save lists of points and curves alone")
-        held, names = _control_points(one, f"list {i}")
+        own, names = _control_points(one, f"list {i}")
         if kind in _CURVES:
-            curves.append(held)
+            curves.append(own)
             on_curves += names
         else:
-            points += held
+            points += own
             labels += names
     return {"": _specimen(points, labels, curves, on_curves)}
 
 
 def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[float]], list[str]]:
     sign = _sign(str(markups.get("coordinateSystem", "LPS")))
-    held = markups.get("controlPoints")
-    if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
+    marks = markups.get("controlPoints")
+    if not isinstance(marks, list) or not all(isinstance(one, dict) for one in marks):
         raise FileError(f"{where}: its 'controlPoints' is not a list of points; is the file damaged?")
     points = []
-    for i, one in enumerate(held, start=1):
+    for i, one in enumerate(marks, start=1):
         at = one.get("position")
         placed = one.get("positionStatus", "defined") == "defined"
         if placed and not (isinstance(at, list) and len(at) == 3 and all(map(_is_number, at))):
             raise FileError(f"{where}, control point {i}: the position {shown(str(at))} is not three numbers")
-        points.append([sign * _float(at[0]), sign * _float(at[1]), _float(at[2])] if placed else _NOWHERE)
-    return points, [str(one.get("label", "")) for one in held]
+        points.append([*(sign * _float(x) for x in at[:2]), _float(at[2])] if placed else _NOWHERE)
+    return points, [str(one.get("label", "")) for one in marks]
 
 
 def _is_number(value: Any) -> bool:
@@ -109,7 +109,9 @@ def _is_number(value: Any) -> bool:
 
 
 def _float(value: Any) -> float:
-    return np.nan if value is None else float(value) if abs(value) < 1 << 1023 else float("inf")
+    if value is None:
+        return np.nan
+    return float(value) if abs(value) < 1 << 1023 else float("inf")
 
 
 def _sign(system: str) -> float:

@@ -111,7 +111,7 @@ TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=Tr
 
 def _curved(specimens: list[_Specimen], dim: int) -> Curved:
     """Return the specimens with the words that name each in a message, and their labels."""
-    source = f"the landmarks of LM{'3' * (dim == 3)}={len(specimens[0].points)}"
+    source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].points)}"
     begins = tuple(specimen.line for specimen in specimens)
     named = [Specimen(f"record {i} (line {one.line})", one.points, [*one.curves]) for i, one in enumerate(specimens)]
     return Curved(named, dim, _labels(specimens), source, begins)
