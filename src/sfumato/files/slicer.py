@@ -6,17 +6,16 @@ have it): points come out in LPS.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import Any
 
 import numpy as np
 
 from .base import Contents, FileError, Format, shown
+from .csv_text import rows_of
 from .curves import Curved, Specimen
 from .json_text import parsed
-from .lines import lines_of, number
+from .lines import lines_of, numbers
 
 _COLUMNS = ["id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"]
 _STATUS = len(_COLUMNS)  # where Slicer 5 writes whether a point was placed, in a column that its header does not name
@@ -41,26 +40,15 @@ def read_fcsv(text: str) -> Contents:
     if missing:
         raise FileError(f"the line '# columns =' names no column {missing[0]}; is the file damaged?")
     sign = _sign(said["coordinatesystem"])
-    points: list[list[float]] = []
-    labels: list[str] = []
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row in reader:
-            if "".join(row).strip() and not row[0].startswith("#"):
-                points.append(_position(row, names, reader.line_num, sign))
-                labels.append(row[names.index("label")])
-    except csv.Error as error:
-        raise FileError(f"line {reader.line_num}: {error}") from None
-    return {"": _specimen(points, labels, [], [])}
+    rows, lines = rows_of(text, ",")
+    points = [_position(row, names, line, sign) for row, line in zip(rows, lines, strict=True)]
+    return {"": _specimen(points, [row[names.index("label")] for row in rows], [], [])}
 
 
 def _position(row: list[str], names: list[str], line: int, sign: float) -> list[float]:
     if len(row) < len(names):
         raise FileError(f"line {line}: {len(row)} values, but '# columns =' names {len(names)}; is the file cut?")
-    try:
-        x, y, z = (number(row[names.index(axis)].strip() or "NA") for axis in "xyz")
-    except ValueError as error:
-        raise FileError(f"line {line}: {error}") from None
+    x, y, z = numbers([row[names.index(axis)].strip() or "NA" for axis in "xyz"], line)
     placed = len(row) <= _STATUS or names != _COLUMNS or row[_STATUS].strip() in ("", _PLACED)
     return [sign * x, sign * y, z] if placed else _NOWHERE
 
