@@ -72,7 +72,10 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
         raise FileError(f"holds no records: the array has shape {array.shape}")
     readings = _usual(array, space, records_last)
     if not readings:
-        raise FileError(_no_reading(array, space))
+        words = f"the {'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
+        if space is not None:
+            raise FileError(f"{words} does not hold points of the space; {needs(space)}")
+        raise FileError(f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)")
     counted = isinstance(space, Space)
     square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
     if len(readings) > 1 and (square or not counted):
@@ -100,14 +103,9 @@ def landmarks(data: Dataset, space: Wanted) -> Dataset:
     return replace(data, source=data.source or f"{k} landmarks")
 
 
-def shapes_of(space: Space) -> list[tuple[int, ...]]:
-    """Return the shapes in which users may type one point."""
-    return list(space.layouts.values())
-
-
 def widths(space: Space) -> set[int]:
     """Return numbers of columns that make a point: half a symmetric matrix is enough."""
-    shapes = shapes_of(space)
+    shapes = space.layouts.values()
     return {math.prod(shape) for shape in shapes} | (set(_halves(space)) if _symmetric(space) else set())
 
 
@@ -151,7 +149,7 @@ def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
             return not isinstance(dim, int) or shape[1] == dim
         sized = _shaped(space, shape) if space.kind != "landmarks" else None
         return sized is not None and fits(kind, shape, sized)
-    shapes = shapes_of(space)
+    shapes = [*space.layouts.values()]
     kinds = {space.kind} | ({_kind(own) for own in shapes} if len(shapes) > 1 else set())
     return kind in kinds and shape in shapes
 
@@ -168,7 +166,7 @@ def _symmetric(space: Space) -> bool:
 
 def _halves(space: Space) -> dict[int, int]:
     """Return how many numbers the upper triangle has, and whether it begins on the diagonal (0) or beside it (1)."""
-    k = shapes_of(space)[0][0]
+    k = next(iter(space.layouts.values()))[0]
     beside = {} if space.fixed_diagonal is None else {k * (k - 1) // 2: 1}
     return {k * (k + 1) // 2: 0, **beside}
 
@@ -182,13 +180,12 @@ def _readings(array: NDArray[Any]) -> list[Reading]:
         return [Reading("vectors", "(n, m)", array, Order.FIRST)]
     if array.ndim != 3:
         return []
-    possible = [layout for layout in _LAYOUTS if _possible(layout, array.shape)]
-    return [Reading(one.kind, one.words, array.transpose(one.axes), one.order) for one in possible]
-
-
-def _possible(layout: Layout, shape: tuple[int, ...]) -> bool:
-    rows, columns = (shape[axis] for axis in layout.axes[1:])
-    return rows == columns if layout.kind == "matrices" else rows >= 3 and columns == layout.dim
+    readings = []
+    for layout in _LAYOUTS:
+        rows, columns = (array.shape[axis] for axis in layout.axes[1:])
+        if rows == columns if layout.kind == "matrices" else rows >= 3 and columns == layout.dim:
+            readings.append(Reading(layout.kind, layout.words, array.transpose(layout.axes), layout.order))
+    return readings
 
 
 def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
@@ -199,7 +196,7 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
         return _of_family(array, space.kind)
     if np.iscomplexobj(array):
         return [Reading(space.kind, _ALONE, _pairs(array)[None], Order.FIRST)] if array.ndim == 1 else []
-    return next(filter(None, (way(array, space, shapes_of(space)) for way in (_alone, _stacks, _rows))), [])
+    return next(filter(None, (way(array, space, [*space.layouts.values()]) for way in (_alone, _stacks, _rows))), [])
 
 
 def _of_family(array: NDArray[Any], kind: Kind) -> list[Reading]:
@@ -263,17 +260,8 @@ def needs(space: Wanted) -> str:
         dim = space.of.landmark_dim
         where = f" {IN_WORDS[dim]}" if space.kind == "landmarks" and dim in IN_WORDS else ""
         return f"{space.of.__name__} needs {space.kind}{where}"
-    layouts = space.layouts
-    if len(layouts) == 1:
-        return f"{space} needs {space.kind} of shape {shapes_of(space)[0]}"
+    layouts = space.layouts if len(space.layouts) > 1 else {space.kind: next(iter(space.layouts.values()))}
     return f"{space} needs {' or '.join(f'{name} of shape {shape}' for name, shape in layouts.items())}"
-
-
-def _no_reading(array: NDArray[Any], space: Wanted) -> str:
-    words = f"the {'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
-    if space is not None:
-        return f"{words} does not hold points of the space; {needs(space)}"
-    return f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)"
 
 
 def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) -> AmbiguousError:

@@ -12,10 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..errors import Fix
-from ..numerics.arrays import Array
 from ..spaces import GLOBE, Space
 from ..spaces.family import Family
-from .arrays import arrange, fits, landmarks, layout_named, needs, shapes_of, takes_quaternions, widths
+from .arrays import arrange, fits, landmarks, layout_named, needs, takes_quaternions, widths
 from .base import AmbiguousError, Dataset, FileError, Wanted, listed, measured, shown
 from .labels import spelled
 from .lines import is_number
@@ -105,8 +104,15 @@ def _chosen(table: Table, space: Wanted) -> Dataset:
         labels = {**table.labels(list(taken.values())), **labels}
     words = ", ".join(name if meaning == name else f"{name} as {meaning}" for meaning, name in taken.items())
     renamed = [taken[meaning] for meaning in records.degrees or () if taken.get(meaning, meaning) != meaning]
-    if len(renamed) == 2 and not any(map(_unit, taken)):
-        _ask_unit(table, *renamed)
+    small = not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in renamed)
+    if len(renamed) == 2 and small and not any(map(_unit, taken)):  # as small as radians
+        lat, lon = renamed
+        raise FileError(
+            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say ",
+            Fix("columns", f"lat_deg={lat}, lon_deg={lon}"),
+            " or ",
+            Fix("columns", f"lat_rad={lat}, lon_rad={lon}"),
+        )
     names = tuple(taken.get(meaning, meaning) for meaning in records.names)
     return replace(records, labels=labels, source=f"the columns {words}", names=names)
 
@@ -130,23 +136,12 @@ def _taken(table: Table) -> dict[str, str]:
     return taken
 
 
-def _ask_unit(table: Table, lat: str, lon: str) -> None:
-    """Refuse angles that the user named and whose numbers are as small as radians."""
-    if not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in (lat, lon)):
-        raise FileError(
-            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say ",
-            Fix("columns", f"lat_deg={lat}, lon_deg={lon}"),
-            " or ",
-            Fix("columns", f"lat_rad={lat}, lon_rad={lon}"),
-        )
-
-
 # -- columns of which only the number is known -------------------------------------------------------------------------------
 def _in_order(table: Table, space: Wanted) -> Dataset:
     """Return the points from columns named as components, or else from all columns of numbers."""
     named: list[str] = []
     if space is not None and space.kind == "vectors" and globe(space) is not None:  # x, y, z before all others
-        named = components(table, shapes_of(space)[0][0] if isinstance(space, Space) else None)
+        named = components(table, next(iter(space.layouts.values()))[0] if isinstance(space, Space) else None)
     used = named or _numeric(table, space)
     if not used:
         raise FileError(f"holds no columns of numbers, only {listed(list(table.columns))}")
@@ -337,19 +332,16 @@ def _rows_by_specimen(table: Table, groups: NDArray[Any], point: str | None) -> 
         return np.argsort(rank, kind="stable").reshape(len(names), counts[0])
     places: NDArray[Any] = table.numbers(point) if table.is_numeric(point) else _ranks(table.columns[point])[2]
     rows: NDArray[np.intp] = np.lexsort((np.arange(len(table)), places, rank)).reshape(len(names), counts[0])
-    _check_places(table, places[rows], rows, table.columns[point])
-    return rows
-
-
-def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: NDArray[Any]) -> None:
-    """Refuse a landmark that a specimen has twice, or that the first specimen does not have."""
+    places = places[rows]
+    marks = table.columns[point][rows]
     for i, j in np.argwhere(places[:, 1:] == places[:, :-1]):
-        row = int(rows[i, j + 1])
-        raise FileError(f"{table.where(row)}: a second landmark {shown(str(names[row]))} in one specimen (record {i})")
+        where = table.where(int(rows[i, j + 1]))
+        raise FileError(f"{where}: a second landmark {shown(str(marks[i, j + 1]))} in one specimen (record {i})")
     for i, j in np.argwhere(places != places[0]):
-        own, other = (shown(str(names[rows[k, j]])) for k in (i, 0))
+        own, other = (shown(str(marks[k, j])) for k in (i, 0))
         where = table.where(int(rows[i, j]))
         raise FileError(f"{where}: record {i} has landmark {own} where the first specimen has {other}")
+    return rows
 
 
 # -- matrices and rotations --------------------------------------------------------------------------------------------------

@@ -52,17 +52,11 @@ def _rows(item: dict[str, Any]) -> dict[str, Any] | list[Any]:
     """Return the rows of GeoJSON's features, or of lists of one length; any other object as it is."""
     if isinstance(item.get("features"), list):
         return [_feature(one) for one in item["features"]]
-    if _is_columns(item):
-        return [dict(zip(item, row, strict=True)) for row in zip(*item.values(), strict=True)]
-    return item
-
-
-def _is_columns(item: dict[str, Any]) -> bool:
-    """Tell whether these are lists of single values, of one length."""
     lists = [value for value in item.values() if isinstance(value, list)]
-    lengths = {len(value) for value in lists}
     single = not any(isinstance(one, dict | list) for value in lists for one in value)
-    return 1 < len(lists) == len(item) and len(lengths) == 1 and 0 not in lengths and single
+    if 1 < len(lists) == len(item) and len(set(map(len, lists))) == 1 and lists[0] and single:
+        return [dict(zip(item, row, strict=True)) for row in zip(*lists, strict=True)]
+    return item
 
 
 def _feature(feature: Any) -> dict[str, Any]:

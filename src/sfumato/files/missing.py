@@ -78,18 +78,13 @@ def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
         low, high = (np.broadcast_to(f(others, axis=axis), flat.shape) for f in (np.nanmin, np.nanmax))
         far = (flat < 2 * low - high) | (flat > 2 * high - low)
     beyond = coded & ((flat < low) | (flat > high)) & (np.isfinite(others).sum(axis=axis) >= ENOUGH)
-    apart = (low >= 0) & (flat < 0) | far | _repeated(flat, coded, axis)
+    apart = (low >= 0) & (flat < 0) | far
+    for code in np.unique(flat[coded]):
+        apart |= (flat == code) & (np.sum(flat == code, axis=axis) > 1)
     chosen = beyond & apart if certain else beyond & ~apart | coded & ~beyond & whole
     if dim:
         chosen &= ~whole | (np.arange(flat.shape[1]) % dim == 0)
     return np.asarray(chosen)
-
-
-def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArray[np.bool_]:
-    again = np.zeros(flat.shape, dtype=bool)
-    for code in np.unique(flat[coded]):
-        again |= (flat == code) & (np.sum(flat == code, axis=axis) > 1)
-    return again
 
 
 def _suspect(data: Dataset, row: int, entry: int, dim: int) -> tuple[str, float]:

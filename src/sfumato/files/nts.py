@@ -92,9 +92,9 @@ def _header(line: Line) -> re.Match[str]:
     return header
 
 
-def _is_nts(text: str) -> bool:
-    """Tell whether the first line that is not a comment is the header of an NTS file of landmarks."""
-    return any(_FIRST.match(line.text) for line in _without_comments(text)[:1])
-
-
-NTS = Format("NTS", read_nts, looks=_is_nts, suffixes=(".nts", ".dta"))
+NTS = Format(
+    "NTS",
+    read_nts,
+    looks=lambda words: any(_FIRST.match(line.text) for line in _without_comments(words)[:1]),
+    suffixes=(".nts", ".dta"),
+)

@@ -70,7 +70,8 @@ def _check_unit(unit: str, columns: Iterable[str], repeated: Mapping[str, str]) 
     if not words:
         raise ValueError(f"the unit is empty: say what one record stands for, such as '{RECORD}' or 'one person'")
     column = next((name for name in columns if words.casefold() == name.casefold()), None)
-    claimed = next((name for name in repeated if bare in (name.casefold(), _without_id(name))), None)
+    spoken = {name: " ".join(word for word in _words_of(name) if word not in ("id", "ids")) for name in repeated}
+    claimed = next((name for name in repeated if bare in (name.casefold(), spoken[name])), None)
     if column is None and claimed is not None:
         raise Refusal(
             f"the unit is {unit!r}, but the column {claimed!r} has {repeated[claimed]}: to count each {claimed} once, give ",
@@ -117,10 +118,6 @@ def says_whose(name: str) -> bool:
 
 def _words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
-
-
-def _without_id(name: str) -> str:
-    return " ".join(word for word in _words_of(name) if word not in ("id", "ids"))
 
 
 def _looks_like_a_column(words: str) -> bool:

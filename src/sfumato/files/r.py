@@ -68,12 +68,10 @@ def _collect(name: str, item: Any, contents: Contents) -> None:
 
 def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """Return a list of matrices or data frames as one array with the records last, as R has it; None if it is no such list."""
-    arrays = []
-    for item in items:
-        array = _matrix(_only_matrix(item))
-        if array is None:
-            return None
-        arrays.append(array)
+    matrices = [_matrix(_only_matrix(item)) for item in items]
+    arrays = [matrix for matrix in matrices if matrix is not None]
+    if len(arrays) < len(items):
+        return None
     shapes = sorted({array.shape for array in arrays})
     if len(arrays) < 2 and (not arrays or shapes[0][1] != 2):
         return None
@@ -98,7 +96,7 @@ def _matrix(item: Any) -> NDArray[Any] | None:
 
 
 def _only_matrix(item: Any) -> Any:
-    """Take the matrix or data frame out of a list that holds one beside names and numbers; anything else stays as it is."""
+    """Return the matrix or data frame of a list that holds one beside names and numbers; anything else as it is."""
     parts = list(item.values() if isinstance(item, dict) else item) if isinstance(item, dict | list) else []
     large = [part for part in parts if not (part is None or (isinstance(part, Named) and part.array.ndim < 2))]
     return large[0] if len(large) == 1 and isinstance(large[0], Table | Named) else item

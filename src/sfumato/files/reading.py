@@ -85,29 +85,19 @@ def read(
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
     choice = Choice(chosen, array, codes(missing), wanted(curves))
-    data = _gathered(path, space, choice)
-    if choice.missing is None:
-        _refuse_codes(data)
-    return data
-
-
-def _refuse_codes(data: Dataset) -> None:
-    """Refuse numbers that are likely codes for missing values."""
-    doubts = suspects(data)
+    if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
+        data = _read(path, space, choice)
+    elif isinstance(path, str | os.PathLike):
+        data = _together([_read(one, space, choice) for one in _files_of(Path(path))], choice)
+        data = replace(data, path=Path(path))
+    else:
+        data = _together([_read(one, space, choice) for one in path], choice)
+    doubts = suspects(data) if choice.missing is None else []
     if doubts:
         words, value = doubts[0]
         more = f" (and {len(doubts) - 1} more like it)" if len(doubts) > 1 else ""
         raise FileError(printable(f"{data.path}: {words[:MOST]}"), *remedy(value), more)
-
-
-def _gathered(path: Any, space: Wanted, choice: Choice) -> Dataset:
-    """Return the records of a file, of a frame, of all files of a folder, or of several files."""
-    if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
-        return _read(path, space, choice)
-    folder = Path(path) if isinstance(path, str | os.PathLike) else None
-    files = path if folder is None else _files_of(folder)
-    together = _together([_read(one, space, choice) for one in files], choice)
-    return together if folder is None else replace(together, path=folder)
+    return data
 
 
 def as_data(points: Any, space: Space) -> Any:

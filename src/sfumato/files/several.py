@@ -69,7 +69,9 @@ def _asked(items: Contents, choice: Choice) -> Contents:
         return {choice.array: items[choice.array]}
     if len(items) == 1 and "" in items:  # one axis makes a label, unless it stands alone
         return items
-    return {name: item for name, item in items.items() if not _is_label(item)}
+    arrays = {name for name, item in items.items() if isinstance(item, np.ndarray)}
+    labels = {n for n in arrays if items[n].ndim < 2 - np.iscomplexobj(items[n]) or items[n].dtype.kind not in "biufc"}
+    return {name: item for name, item in items.items() if name not in labels}
 
 
 def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Dataset:
@@ -126,10 +128,6 @@ def _best(items: Contents, possible: dict[str, Dataset | FileError], space: Want
             f"more than one array could be the records (it holds {_contents(items)}); say which, as ", choose
         )
     return best[0]
-
-
-def _is_label(item: Any) -> bool:
-    return isinstance(item, np.ndarray) and (item.ndim < 2 - np.iscomplexobj(item) or item.dtype.kind not in "biufc")
 
 
 def _rank(item: Any, records: Dataset | FileError) -> int:

@@ -15,7 +15,8 @@ from .base import Contents, FileError, Format, shown
 from .csv_text import rows_of
 from .curves import Curved, Specimen
 from .json_text import parsed
-from .lines import lines_of, numbers
+from .labels import numbers
+from .lines import lines_of, number
 
 _COLUMNS = ["id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"]
 _STATUS = len(_COLUMNS)  # where Slicer 5 writes whether a point was placed, in a column that its header does not name
@@ -48,7 +49,10 @@ def read_fcsv(text: str) -> Contents:
 def _position(row: list[str], names: list[str], line: int, sign: float) -> list[float]:
     if len(row) < len(names):
         raise FileError(f"line {line}: {len(row)} values, but '# columns =' names {len(names)}; is the file cut?")
-    x, y, z = numbers([row[names.index(axis)].strip() or "NA" for axis in "xyz"], line)
+    try:
+        x, y, z = (number(row[names.index(axis)].strip() or "NA") for axis in "xyz")
+    except ValueError as error:
+        raise FileError(f"line {line}: {error}") from None
     placed = len(row) <= _STATUS or names != _COLUMNS or row[_STATUS].strip() in ("", _PLACED)
     return [sign * x, sign * y, z] if placed else _NOWHERE
 
@@ -85,21 +89,14 @@ def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[floa
     points = []
     for i, one in enumerate(marks, start=1):
         at = one.get("position")
-        placed = one.get("positionStatus", "defined") == "defined"
-        if placed and not (isinstance(at, list) and len(at) == 3 and all(map(_is_number, at))):
+        position = numbers(at) if isinstance(at, list) and len(at) == 3 else None
+        if one.get("positionStatus", "defined") != "defined":
+            points.append(_NOWHERE)
+        elif position is None:
             raise FileError(f"{where}, control point {i}: the position {shown(str(at))} is not three numbers")
-        points.append([*(sign * _float(x) for x in at[:2]), _float(at[2])] if placed else _NOWHERE)
+        else:
+            points.append((position * (sign, sign, 1.0)).tolist())
     return points, [str(one.get("label", "")) for one in marks]
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
-def _float(value: Any) -> float:
-    if value is None:
-        return np.nan
-    return float(value) if abs(value) < 1 << 1023 else float("inf")
 
 
 def _sign(system: str) -> float:
