@@ -115,21 +115,18 @@ class LazyRecords(Records):
         words are withheld.
         """
         try:
-            return self._each(job, parts, tick)
+            if self.on_dask:
+                return on_dask(job, parts, tick)
+            results = []
+            with one_thread(), ThreadPoolExecutor(self.workers) as pool:
+                for result in pool.map(job, parts) if self.workers > 1 else map(job, parts):
+                    results.append(result)
+                    tick(len(results))
+            return results
         except Exception:
             if not self.surveyed:
                 raise
         raise RuntimeError(f"the data could be read once, but not again: see whether they are still there. {LOST}")
-
-    def _each(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
-        if self.on_dask:
-            return on_dask(job, parts, tick)
-        results = []
-        with one_thread(), ThreadPoolExecutor(self.workers) as pool:
-            for result in pool.map(job, parts) if self.workers > 1 else map(job, parts):
-                results.append(result)
-                tick(len(results))
-        return results
 
 
 def stream(

@@ -86,7 +86,12 @@ def parts_of(points: Any, space: Space, rows: int, memory: int = MEMORY) -> list
     """Return the parts of data that are not in memory; None for data that are."""
     package = type(points).__module__.split(".")[0]
     if isinstance(points, np.memmap) or (package in ("h5py", "zarr") and hasattr(points, "shape")):
-        return None if COPIES * points.size * points.dtype.itemsize <= memory else _array_parts(points, rows)
+        if COPIES * points.size * points.dtype.itemsize <= memory:
+            return None
+        stored = (getattr(points, "chunks", None) or (1,))[0]
+        step = rows - rows % stored if stored <= rows else rows  # whole chunks of the file, if they are not too large
+        n = points.shape[0]
+        return [Rows(points, slice(a, min(a + step, n))) for a in range(0, n, step)]
     if package == "pyarrow":
         return table_parts(points, space, rows)
     if package == "dask":
@@ -96,23 +101,16 @@ def parts_of(points: Any, space: Space, rows: int, memory: int = MEMORY) -> list
     return None
 
 
-def _array_parts(array: Any, rows: int) -> list[Any]:
-    """Return rows together, whole chunks of the file where they are not too large."""
-    n = array.shape[0]
-    stored = (getattr(array, "chunks", None) or (1,))[0]
-    step = rows - rows % stored if stored <= rows else rows
-    return [Rows(array, slice(a, min(a + step, n))) for a in range(0, n, step)]
-
-
 def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
     """Return the parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk."""
     from ..files.parquet import read_head
 
+    schema = getattr(source, "schema_arrow", source.schema)
     with errors_in_words():
-        head = table_head(source, rows)
+        batches = _batches(source, source.schema, schema.names, rows)
+        head = next((batch for batch in batches if batch.num_rows), None)
     if head is None:
         return []
-    schema = getattr(source, "schema_arrow", source.schema)
     part = Batches(source, schema, read_head(head, space)[1], space, rows)
     if hasattr(source, "slice"):
         return [replace(part, source=source.slice(a, rows)) for a in range(0, source.num_rows, rows)]
@@ -124,12 +122,6 @@ def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
         return [part]
     groups = (group for fragment in fragments for group in _row_groups(fragment, rows))
     return [replace(part, source=some, rows=even) for some, even in groups]
-
-
-def table_head(source: Any, rows: int) -> Any:
-    """Return the first rows, or None if there are none."""
-    names = getattr(source, "schema_arrow", source.schema).names
-    return next((batch for batch in _batches(source, source.schema, names, rows) if batch.num_rows), None)
 
 
 def _row_groups(fragment: Any, rows: int) -> Iterator[tuple[Any, int]]:
