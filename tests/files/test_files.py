@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.errors import Fix
 from sfumato.files import FileError, read, write_points
 from sfumato.files.base import allowed
 
@@ -1726,3 +1727,24 @@ def test_an_answer_larger_than_its_file_explains_is_refused(load, monkeypatch):
         load(content)
     monkeypatch.undo()
     np.testing.assert_array_equal(load(content).points, LANDMARKS)
+
+
+def test_refusals_carry_their_fixes(load):
+    """The command line and the page say them in words of their own, also after the name of the file was put before them."""
+    rows = np.vstack([np.linspace(1, 2, 24).reshape(12, 2), [[-999, 1], [-999, 2]]])
+    curves = (
+        "LM=3\n0 0\n1 0\n0 1\nCURVES=1\nPOINTS=2\n0 0\n1 1\nID=a\n"
+        + "LM=3\n0 0\n1 0\n0 1\nCURVES=1\nPOINTS=3\n0 0\n1 1\n2 2\nID=b\n"
+    )
+    for content, space, fixes in [
+        ("theta,phi\n60,-150\n0,90\n", sf.Sphere, [Fix("columns", "lat=theta, lon=phi")]),
+        (csv(["height", "weight"], rows.tolist()), None, [Fix("missing", -999), Fix("missing", "none")]),
+        (npz(left=LANDMARKS, right=LANDMARKS), None, [Fix("array", "left")]),
+        (npy(np.zeros((4, 2, 5))), sf.PlanarShapes, [Fix("landmarks", 4), Fix("landmarks", 5)]),
+        (curves, None, [Fix("curves", "drop"), Fix("curves", 20)]),
+        (csv("wxyz", [[0.5, 0.5, 0.5, 0.5]] * 3), None, [Fix("space", "rotations"), Fix("space", "euclidean")]),
+    ]:
+        with pytest.raises(FileError) as refusal:
+            load(content, space)
+        assert [part for part in refusal.value.parts if isinstance(part, Fix)] == fixes, str(refusal.value)
+        assert f"--{fixes[0].wish} " in refusal.value.say(lambda fix: f"--{fix.wish} {fix.value}")

@@ -471,7 +471,7 @@ def _angles(table: Table, space: Wanted, matches: Matches) -> tuple[str, str] | 
     """Return the columns of latitude and longitude; ask where angles have names that do not say which is which."""
     lats, lons = ({prefix: own[""] for prefix, own in columns.items()} for columns in matches)
     whole = [(lat[0], lons[prefix][0]) for prefix, lat in lats.items() if len(lat) == len(lons.get(prefix, ())) == 1]
-    # a text among the numbers of one is an error, to be told; two of texts are something else
+    # a text among the numbers of one is an error; two columns of texts are something else
     if len(whole) == 1 and (space is not None or any(map(table.is_numeric, whole[0]))):
         return whole[0]
     if space is None or len(whole) == 1:

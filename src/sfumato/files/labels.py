@@ -38,7 +38,7 @@ def people(labels: ArrayLike) -> NDArray[np.str_]:
 
     Text is brought to NFKC, without invisible characters and needless spaces.  Text of digits, in any script, is the number;
     bytes are UTF-8, whole floats are whole numbers, midnight is the date.  What has no such form is refused.  Two people who
-    share a normal form count as one unit, which errs on the side of privacy; upper and lower case are told apart.
+    share a normal form count as one unit, which errs on the side of privacy; upper and lower case differ.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _number(value: Any, most: int) -> str:
     if float(value).is_integer() and abs(value) < most:
         return str(int(value))
     if not abs(value) < most:
-        raise ValueError("a number too large to be told from its neighbours: save labels as text or whole numbers")
+        raise ValueError("a number too large to differ from its neighbours: save labels as text or whole numbers")
     short = np.float32(value)  # a label may have been stored in single precision
     return format(Decimal(str(short) if float(short) == value else repr(float(value))), "f")
 
@@ -164,7 +164,7 @@ def group_name(value: Any) -> str:
 
 
 def join(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return one column of several files; where they are stored otherwise, single precision must have held whole numbers."""
+    """Return one column of several files; refuse numbers that single precision has rounded and another file has whole."""
     for column in columns:
         most = ROUNDED.get(column.dtype.char)
         if most and len({other.dtype for other in columns}) > 1 and bool((np.abs(column) >= most).any()):

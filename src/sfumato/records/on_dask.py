@@ -45,7 +45,7 @@ def client_of(collections: list[Any]) -> Any:
 
 def check_workers(parts: list[Any]) -> None:
     """Raise a ValueError if a cluster has no workers, or if some, or the scheduler, lack this version of sfumato: such a worker
-    dies of what it is sent, as does the one that takes its place, and the sums would be waited for for ever."""
+    dies of what it is sent, as does the one that takes its place, and the sums would never come."""
     client = client_of(parts)
     if client is None:
         return
