@@ -810,7 +810,7 @@ def test_pipes_and_devices_are_refused_and_not_waited_for(sfumato, wings, tmp_pa
     assert (code, "pipe is not a regular file" in err) == (2, True), err
     groups = ("--by", "sex", "--labels-are-public", "--labels", "pipe")
     code, _, err = sfumato("compare", file, *how, *groups, "--out", "m.json")
-    assert (code, "--labels pipe: not a regular file" in err) == (2, True), err
+    assert (code, "the table of labels pipe: not a regular file" in err) == (2, True), err
     with pytest.raises(sf.UnsavedError, match="not a regular file") as unsaved:
         Session(tmp_path / "pipe", overwrite=True).release(
             np.zeros((50, 2)), sf.Ball(sf.Euclidean(2), [0, 0], 1.0), epsilon=1.0

@@ -185,7 +185,7 @@ def test_the_names_of_columns_tell_which_part_of_a_quaternion_is_the_scalar(tmp_
     header = f"{names},left_w,left_x,left_y,left_z"
     twice = np.hstack([some.as_quat(), some.as_quat()])
     np.savetxt(tmp_path / "two.csv", twice, delimiter=",", fmt="%.17g", header=header, comments="")
-    with pytest.raises(sf.FileError, match=r"holds several quaternions in a row: .* say which, as --columns"):
+    with pytest.raises(sf.FileError, match=r"holds several quaternions in a row: .* say which, as columns='"):
         sf.read(tmp_path / "two.csv", TURNS)
 
 

@@ -354,11 +354,13 @@ def as_option(fix: Fix) -> str:
     if fix.wish not in WISHES:
         return str(fix)
     option = option_of(fix.wish, WISHES[fix.wish])
-    return option if fix.value is True or fix.value in (..., None) else f"{option} {as_typed(fix.value)}"
+    return option if any(fix.value is one for one in (True, ..., None)) else f"{option} {as_typed(fix.value)}"
 
 
 def as_typed(value: Any) -> str:
     """Return a value as it is typed after its option."""
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
     return shlex.quote(repr(value).removesuffix(".0") if isinstance(value, float) else str(value))
 
 
@@ -371,7 +373,7 @@ def in_page(fix: Fix) -> str:
     if fix.wish not in WISHES:
         return str(fix)
     one = WISHES[fix.wish]
-    if fix.value is True or fix.value in (..., None, one.metavar, "FILE"):
+    if any(fix.value is bare for bare in (True, ..., None)) or str(fix.value).startswith(("FILE", "NAME")):
         return one.label
     return (one.said or f"{one.label} ({{}})").format(fix.value)
 

@@ -98,13 +98,13 @@ class Workflow:
     def load(self, guess: bool = False) -> None:
         """Read the records, or the first of those that are read in parts; ``guess``: as the most usual of what they may be."""
         from ..files.labels import groups_of, with_table
-        from ..files.reading import opened
+        from ..files.reading import reader
 
         r = self.request
         if self.parts:
             self.data, self.family = _first_records(self.paths[0], r.space)
         else:
-            read = opened(self.paths[0] if len(self.paths) == 1 else self.paths)
+            read = reader(self.paths[0] if len(self.paths) == 1 else self.paths)
             self.data, self.family = read_records(read, r, r.reading, guess)
         self.space = self.family.sized(**r.sizes) or self.family.shaped(self.data.points.shape[1:])
         if r.by:
@@ -302,13 +302,13 @@ def check_apart(wish: Fix, request: Request) -> None:
 
 def read_sample(request: Request, family: Family | None) -> tuple[Dataset, Family]:
     """Return the public specimens, each of them a point of its space, and what they are."""
-    from ..files.reading import opened
+    from ..files.reading import reader
 
     path = Path(request.public)
     wish = Fix("public", request.public)
     alike = not request.files or path.suffix.lower() == Path(request.files[0]).suffix.lower()
     reading = request.reading if alike else {"missing": request.reading["missing"]}
-    read = opened(path)
+    read = reader(path)
     family = family or (space_of_name(request.space) if request.space else _family(read, request, reading, False))
     sample = read(family.sized(**request.sizes) or family, **reading)
     if len(sample) < 2:
@@ -361,7 +361,7 @@ def _rows(data: Dataset) -> Any:
 
 def read_center(request: Request, space: Space, records: Dataset | None = None, read: Reader | None = None) -> Any:
     """Return the public centre: a word, or the only record of a file; by the columns of the records, if the file has them."""
-    from ..files.reading import opened
+    from ..files.reading import reader
     from ..views import VIEWS
     from ..views.base import View
 
@@ -376,7 +376,7 @@ def read_center(request: Request, space: Space, records: Dataset | None = None, 
     if not Path(text).exists():
         words = f", or {' or '.join(view.centers)}" if view.centers and not view.origin else ""
         raise Refusal(wish, f": there is no such file; {ONE}{words}")
-    read = read or opened(Path(text))
+    read = read or reader(Path(text))
     curves = request.reading["curves"]
     try:
         data = read(space, curves=curves, columns=None if records is None else request.reading["columns"])
@@ -448,7 +448,7 @@ def public_region(request: Request) -> tuple[Region, Any]:
 
     Plans of a ball need no centre, as they are the same about any.
     """
-    from ..files.reading import opened
+    from ..files.reading import reader
 
     r = request
     if r.public:
@@ -461,7 +461,7 @@ def public_region(request: Request) -> tuple[Region, Any]:
     if not r.center:
         space = named_space(r)
         return region_of(r, space, None, space.present(space.origin())), None
-    read = opened(Path(r.center))
+    read = reader(Path(r.center))
     if Path(r.center).exists():
         data, family = read_records(read, r, {"curves": r.reading["curves"]})
         space = family.sized(**r.sizes) or family.shaped(data.points.shape[1:])

@@ -499,7 +499,7 @@ def test_a_large_parquet_file_is_never_read_whole(studio_folder, monkeypatch):
     assert Page().ask("inspect", plan)["records"] == 5000
     monkeypatch.setattr("sfumato.records.parts.memory_bytes", lambda _: 20_000)
     monkeypatch.setattr("sfumato.files.reading.read", None)
-    monkeypatch.setattr("sfumato.files.reading.opened", None)
+    monkeypatch.setattr("sfumato.files.reading.reader", None)
     seen = Page().ask("inspect", plan)
     assert (seen["n"], seen["records"]) == (5000, 1000)
     assert "only the first 1000 of its 5000 records" in seen["remarks"][0]
