@@ -438,7 +438,7 @@ def _check_mechanism(name: str, region: Region) -> None:
     from ..mechanisms.choice import MECHANISMS
 
     kind = next((kind for kind in MECHANISMS.values() if name in (kind.name, kind.__name__)), None)
-    if kind is not None and not isinstance(region, kind.takes):
+    if kind is not None and not kind.takes_charts and not region.is_ball:
         words = "<mechanism:>: takes a ball, which <center> and <radius> alone give; for other regions leave <mechanism> out"
         raise refusal(words, mechanism=name)
 

@@ -632,7 +632,7 @@ Promise.allSettled(tries).then(all => done(all.map(a => a.value || a.status)));
 
 def test_a_page_of_another_origin_can_neither_read_nor_spend(studio_folder, driver):
     """Even one that knows the secret address."""
-    plan = {"file": "wings.tps", "unit": "one wing", "center": "reference.tps", "radius": 0.2, "n": 120, "epsilon": 1}
+    plan = {"files": "wings.tps", "unit": "one wing", "center": "reference.tps", "radius": 0.2, "n": 120, "epsilon": 1}
     plan |= {"ledger": "study.ledger"}
     evil = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
     threading.Thread(target=evil.serve_forever, daemon=True).start()

@@ -850,15 +850,7 @@ REFUSALS = {
 }
 
 
-# Messages of other rooms, as long as they name options and carry no fix.
-PENDING = pytest.mark.xfail(reason="the message carries no fix yet", strict=False)
-
-
-def rows(table, *pending):
-    return [pytest.param(name, marks=PENDING) if name in pending else name for name in table]
-
-
-@pytest.mark.parametrize("name", rows(REFUSALS, "no privacy"))
+@pytest.mark.parametrize("name", REFUSALS)
 def test_what_is_refused_before_a_record_is_read(studio_folder, name, monkeypatch):
     change, words = REFUSALS[name]
     monkeypatch.setattr("sfumato.app.workflow.Workflow.load", None)  # reading would fail
@@ -882,7 +874,7 @@ LATER = {
 }
 
 
-@pytest.mark.parametrize("name", rows(LATER, "useless", "repeats"))
+@pytest.mark.parametrize("name", LATER)
 def test_what_is_refused_once_the_records_are_read_costs_nothing_either(studio_folder, name):
     text = Path("wings.tps").read_text()
     Path("twice.tps").write_text(text.replace("ID=1\n", "ID=0\n"))
