@@ -16,7 +16,7 @@ from sfumato.app.options import Grouped, taking
 from sfumato.app.recipes import as_command
 from sfumato.app.request import GROUPS, Request, as_option, from_page, wish, wish_of
 from sfumato.errors import Fix, Refusal
-from sfumato.views import plots
+from sfumato.views import outputs, plots, report
 
 
 @dataclass(frozen=True)
@@ -97,7 +97,8 @@ def test_each_file_is_read_once_and_the_picture_drawn_once(sfumato, wings, monke
         return read_bytes(path)
 
     monkeypatch.setattr(Path, "read_bytes", noted)
-    monkeypatch.setattr(plots, "draw_release", lambda *a, **k: (drawn.append(1), draw(*a, **k))[1])
+    for module in (plots, outputs, report):
+        monkeypatch.setattr(module, "draw_release", lambda *a, **k: (drawn.append(1), draw(*a, **k))[1])
     code, _, err = sfumato(*wings, *more, "--plot", "mean.png", "--report", "mean.html", "--even-if-useless")
     assert code == 0, err
     assert (read["wings.tps"], read["public.tps"], len(drawn)) == (1, 1, 1)

@@ -19,7 +19,6 @@ from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
 from .options import Grouped, taking
 from .request import OUTPUT, Request, as_option, sentence
-from .workflow import Workflow, asked, named_space, public_region, space_of_name
 
 if TYPE_CHECKING:
     from ..findings import Comparison
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from ..records import Progress
     from ..regions import Region
     from ..release import Release
+    from .workflow import Workflow
 
 # exit codes; the last plus the number of the signal
 CONVICTED = UNUSABLE = 1
@@ -102,6 +102,7 @@ def make(request: Request, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
     from ..findings.session import Session
     from ..views.outputs import Outputs
+    from .workflow import Workflow
 
     work = Workflow(request)
     work.check()
@@ -189,6 +190,7 @@ def plan(
     from ..mechanisms import forecast
     from ..mechanisms.planning import aim, instead
     from ..views.outputs import check_outputs
+    from .workflow import public_region
 
     if error is not None and not 0 < error < float("inf"):
         raise ValueError(f"--error must be a positive number, not {error}")
@@ -236,6 +238,7 @@ def draw_plan(request: Request, region: Region, pictures: dict[str, Path]) -> No
     from ..mechanisms.planning import by_records
     from ..views.forecasts import plot_plan
     from ..views.plots import plot_release
+    from .workflow import asked
 
     if "plot" in pictures:
         rows = by_records(region, request.n, request.epsilon, **request.how)
@@ -266,6 +269,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
     """
     from ..views.check import against
     from ..views.curator import MARK, inspection, inspection_in_words
+    from .workflow import Workflow
 
     work = Workflow(replace(request, missing=request.missing or "none"))
     work.parts = False
@@ -436,6 +440,7 @@ def reproduce(
     """
     from ..files import read
     from ..studies.reproduce import reproduce as run
+    from .workflow import space_of_name
 
     outlines = None
     source = ""
@@ -474,6 +479,7 @@ def audit(
     """
     from .. import Ball
     from ..audit.trial import conduct, table
+    from .workflow import named_space
 
     space = named_space(request)
     radius = request.radius or 0.0

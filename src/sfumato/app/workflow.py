@@ -9,24 +9,36 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..errors import FileError, Fix, InvalidPointError, Refusal, SfumatoError
+from ..files import Dataset
+from ..files.labels import groups_of, with_table
+from ..files.parquet import read_first
+from ..files.people import RECORD, check_words, named_labels, repeated_labels
+from ..files.reading import reader
+from ..findings import Comparison
+from ..findings.session import Session
+from ..landmarks.symmetry import read_pairs, symmetrize
+from ..mechanisms.choice import MECHANISMS
+from ..mechanisms.inference import SHARE
+from ..records import Progress
+from ..records import parts as streamed
+from ..regions import Ball, Ellipsoid, Region, widest_ball
+from ..regions.sketch import from_landmarks
+from ..release import Release
+from ..release.ledger import Ledger
+from ..spaces import SPACES, Family, Space, space_typed
+from ..views import VIEWS
+from ..views.base import View
+from ..views.curator import of_clipping, region_used
+from ..views.outputs import check_comparable, check_outputs
+from ..views.plots import read_links, read_names
 from .request import Request, refusal
 
-if TYPE_CHECKING:
-    from ..files import Dataset
-    from ..findings import Comparison
-    from ..findings.session import Session
-    from ..records import Progress
-    from ..regions import Region
-    from ..release import Release
-    from ..release.ledger import Ledger
-    from ..spaces import Family, Space
-
-Reader = Callable[..., "Dataset"]  # of files that are parsed once
+Reader = Callable[..., Dataset]  # of files that are parsed once
 Reading = dict[str, Any]  # how: columns, array, missing, curves
 ONE = "give a file with one public record"
 OTHERS = "so it is not public; give specimens of others, which anyone may see"
@@ -62,8 +74,6 @@ class Workflow:
 
     def check(self) -> None:
         """Raise an error for all that can be refused before a record is read, but for the budget."""
-        from ..views.outputs import check_comparable, check_outputs
-
         self.request.complete()
         if self.request.by:
             check_comparable(self.request.by, self.request.labels_are_public)
@@ -71,38 +81,29 @@ class Workflow:
 
     def ledger(self) -> Ledger | None:
         """Return the ledger that pays, if there is one."""
-        from ..release.ledger import Ledger
-
         if self.request.dataset and not self.request.ledger:
             raise refusal("<dataset> names a budget in a ledger: give <ledger> too, or nothing would be charged")
         return Ledger(self.request.ledger, self.request.dataset or None) if self.request.ledger else None
 
     @cached_property
     def memory(self) -> int:
-        from ..records.parts import memory_bytes
-
-        return memory_bytes(self.request.memory)
+        return streamed.memory_bytes(self.request.memory)
 
     @cached_property
     def parts(self) -> bool:
         """Whether the records are read in parts."""
-        from ..records.parts import in_parts
-
         r = self.request
         chosen = any(r.reading.values())
         if r.by or (self.whole and (r.unit_column or r.symmetric or chosen or self.paths[0].is_dir())):
             return False
-        return in_parts(self.paths, self.memory, bool(r.unit_column), r.scheduler or None, chosen)
+        return streamed.in_parts(self.paths, self.memory, bool(r.unit_column), r.scheduler or None, chosen)
 
     # -- records and region ---------------------------------------------------------------------------------------------------
     def load(self, guess: bool = False) -> None:
         """Read the records, or the first of those that are read in parts; ``guess``: as the most usual of what they may be."""
-        from ..files.labels import groups_of, with_table
-        from ..files.reading import reader
-
         r = self.request
         if self.parts:
-            self.data, self.family = _first_records(self.paths[0], r.space)
+            self.data, self.family = _first_records(self.paths[0], r)
         else:
             read = reader(self.paths[0] if len(self.paths) == 1 else self.paths)
             self.data, self.family = read_records(read, r, r.reading, guess)
@@ -134,10 +135,6 @@ class Workflow:
 
     def _looks(self) -> tuple[Any, list[str]]:
         """Return lines between landmarks and names of channels for pictures; wrong ones cost nothing yet."""
-        from ..views import VIEWS
-        from ..views.base import View
-        from ..views.plots import read_links, read_names
-
         r = self.request
         shape = self.data.points.shape[1:]
         names = read_names(r.channels) if r.channels else []
@@ -150,8 +147,6 @@ class Workflow:
 
     def unit_of(self, unit: str) -> dict[str, Any]:
         """Return the unit in words, or the labels of a column and what they stand for; without words nothing may repeat."""
-        from ..files.people import RECORD, check_words, named_labels, repeated_labels
-
         column = self.request.unit_column
         labels = self.data.labels
         if not column:
@@ -166,9 +161,6 @@ class Workflow:
     # -- the release ---------------------------------------------------------------------------------------------------------
     def run(self, session: Session, progress: Progress | None = None) -> Release | Comparison:
         """Plan, charge, draw and write the record."""
-        from ..mechanisms.inference import SHARE
-        from ..records.parts import open_parts
-
         r = self.request
         how = {**self.unit, "invalid": r.invalid, "force": r.force, "allow_useless": r.allow_useless}
         with self._rows_named(), ExitStack() as stack:
@@ -177,15 +169,12 @@ class Workflow:
                 return session.compare(self.data, self.groups, self.region, r.epsilon, **how)
             points = self.data.points
             if self.parts:
-                points = open_parts(stack, self.paths, self.space, self.memory, r.workers, r.scheduler or None)
+                points = streamed.open_parts(stack, self.paths, self.space, self.memory, r.workers, r.scheduler or None)
             how |= asked(r, self.region) | {"workers": r.workers, "memory": self.memory, "progress": progress}
             return session.release(points, epsilon=r.epsilon, mechanism=r.mechanism, degrees=self.data.degrees, **how)
 
     def clipping(self, done: Release | Comparison) -> str:
         """Return how many records were clipped: for the curator's eyes."""
-        from ..release import Release
-        from ..views.curator import of_clipping, region_used
-
         one = done if isinstance(done, Release) else next(iter(done.groups.values()))
         return of_clipping(region_used(self.region, one), self.data.points, first=self.parts)
 
@@ -214,8 +203,6 @@ def asked(request: Request, region: Region) -> dict[str, Any]:
 # -- spaces --------------------------------------------------------------------------------------------------------------
 def space_of_name(name: str) -> Family:
     """Return what a person typed as a space; a module in the folder where the command runs is found too."""
-    from ..spaces import space_typed
-
     if ":" in name and "" not in sys.path:
         sys.path.insert(0, "")
     return space_typed(name)
@@ -249,8 +236,6 @@ def read_records(read: Reader, request: Request, reading: Reading, guess: bool =
 
 def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Family:
     """Return what records can only be, or are by their size."""
-    from ..spaces import Family
-
     said = _of_size(request)
     if {kind.kind for kind in said} == {"landmarks"} or (guess and len(said) == 1):
         fitting = (kind for kind in said if _reads(read, kind.sized(**request.sizes), reading))
@@ -266,8 +251,6 @@ def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Fa
 
 def _of_size(request: Request) -> list[type[Space]]:
     """Return the kinds of spaces whose size is said."""
-    from ..spaces import SPACES
-
     return [kind for kind in SPACES.values() if request.sizes.get(kind.size_option or "") and not kind.by_name]
 
 
@@ -280,14 +263,12 @@ def _reads(read: Reader, space: Any, reading: Reading) -> bool:
     return True
 
 
-def _first_records(path: Path, name: str) -> tuple[Dataset, Family]:
+def _first_records(path: Path, request: Request) -> tuple[Dataset, Family]:
     """Return the first records of a file that is read in parts."""
-    from ..files.parquet import read_first
-
-    if not name:
+    if not request.space:
         raise refusal(f"{path}: is read in parts, so say what its records are: <space:>", space="NAME")
-    family = space_of_name(name)
-    return read_first(path, family.sized() or family), family
+    family = space_of_name(request.space)
+    return read_first(path, family.sized(**request.sizes) or family), family
 
 
 def check_apart(wish: Fix, request: Request) -> None:
@@ -302,8 +283,6 @@ def check_apart(wish: Fix, request: Request) -> None:
 
 def read_sample(request: Request, family: Family | None) -> tuple[Dataset, Family]:
     """Return the public specimens, each of them a point of its space, and what they are."""
-    from ..files.reading import reader
-
     path = Path(request.public)
     wish = Fix("public", request.public)
     alike = not request.files or path.suffix.lower() == Path(request.files[0]).suffix.lower()
@@ -361,10 +340,6 @@ def _rows(data: Dataset) -> Any:
 
 def read_center(request: Request, space: Space, records: Dataset | None = None, read: Reader | None = None) -> Any:
     """Return the public centre: a word, or the only record of a file; by the columns of the records, if the file has them."""
-    from ..files.reading import reader
-    from ..views import VIEWS
-    from ..views.base import View
-
     text = request.center
     wish = Fix("center", text)
     view = VIEWS.get(space.name) or View()
@@ -392,8 +367,6 @@ def read_center(request: Request, space: Space, records: Dataset | None = None, 
 # -- regions -------------------------------------------------------------------------------------------------------------
 def symmetrized(request: Request, points: Any) -> Any:
     """Return specimens made symmetric, if that is wished."""
-    from ..landmarks.symmetry import read_pairs, symmetrize
-
     if not request.symmetric or points is None:
         return points
     with _of(Fix("symmetric", request.symmetric)):
@@ -411,9 +384,6 @@ def _of(wish: Fix) -> Iterator[None]:
 
 def region_of(request: Request, space: Space, sample: Dataset | None, center: Any = None) -> Region:
     """Return the region in a space, from the public sample or the public centre."""
-    from ..regions import Ball, Ellipsoid, widest_ball
-    from ..regions.sketch import from_landmarks
-
     r = request
     if r.modes is not None and not 1 <= r.modes <= space.dim:
         raise refusal(f"<modes> must be from 1 to {space.dim}, the dimension of {space}, not {r.modes}")
@@ -435,8 +405,6 @@ def region_of(request: Request, space: Space, sample: Dataset | None, center: An
 
 def _check_mechanism(name: str, region: Region) -> None:
     """Raise an error if a mechanism that is asked for by its name does not take such a region."""
-    from ..mechanisms.choice import MECHANISMS
-
     kind = next((kind for kind in MECHANISMS.values() if name in (kind.name, kind.__name__)), None)
     if kind is not None and not kind.takes_charts and not region.is_ball:
         words = "<mechanism:>: takes a ball, which <center> and <radius> alone give; for other regions leave <mechanism> out"
@@ -448,8 +416,6 @@ def public_region(request: Request) -> tuple[Region, Any]:
 
     Plans of a ball need no centre, as they are the same about any.
     """
-    from ..files.reading import reader
-
     r = request
     if r.public:
         sample, family = read_sample(r, None)

@@ -12,6 +12,9 @@ from ..atomic import check_writable
 from ..errors import Fix, Refusal
 from ..files import write_points
 from ..release import Release
+from .compared import comparison_in_words, draw_comparison, write_comparison_report
+from .plots import draw_release, in_words, render, write_picture
+from .report import write_report
 from .subject import Links
 
 if TYPE_CHECKING:
@@ -76,28 +79,18 @@ class Outputs:
 
     @cached_property
     def figure(self) -> Figure:
-        from .compared import draw_comparison
-        from .plots import draw_release
-
         if isinstance(self.done, Release):
             return draw_release(self.done, outline=self.links, channels=self.channels)
         return draw_comparison(self.done, self.links, self.channels)
 
     @cached_property
     def words(self) -> str:
-        from .compared import comparison_in_words
-        from .plots import in_words
-
         if isinstance(self.done, Release):
             return in_words(self.done, channels=self.channels)
         return comparison_in_words(self.done)
 
     def write(self, what: str, path: Path) -> None:
         """Write the "plot", the "report" or the "value" alone."""
-        from .compared import write_comparison_report
-        from .plots import render, write_picture
-        from .report import write_report
-
         if what == "plot":
             write_picture(self.figure, path, self.words)
         elif what == "report":

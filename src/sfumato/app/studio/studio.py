@@ -18,7 +18,6 @@ import numpy as np
 from ...errors import Fix, Refusal, UnsavedError
 from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
-from ..workflow import Workflow, check_apart, public_region
 
 if TYPE_CHECKING:
     from ...findings import Comparison
@@ -26,6 +25,7 @@ if TYPE_CHECKING:
     from ...release import Release
     from ...release.ledger import Ledger
     from ...spaces.base import Space
+    from ..workflow import Workflow
     from .foreseen import Foreseen
     from .previews import Looks
 
@@ -162,6 +162,8 @@ class Studio:
 
     def region(self, request: Request) -> tuple[Region, Any]:
         """Return the public region, and the points of the public sample that it is made from, if it is."""
+        from ..workflow import public_region
+
         name = request.space
         if not name or request.read_as.startswith(f"{name}("):  # the inspection knows the size too
             request = replace(request, space=request.read_as)
@@ -232,6 +234,8 @@ class Studio:
         """Return what is left of a budget, and the charges for which no release is noted."""
         import json
 
+        from ..workflow import Workflow
+
         budget = Workflow(request).ledger()
         if budget is None:
             return {"left": None}
@@ -261,6 +265,7 @@ class Studio:
         """Return what the file of the records holds: for the curator's eyes."""
         from ...files.people import named_labels, repeated_labels
         from ...views.curator import inspection
+        from ..workflow import Workflow
 
         _check_file(request)
         work = Workflow(replace(request, missing=request.missing or "none", by="", labels=""), whole=True)
@@ -316,6 +321,8 @@ class Studio:
 
     def _begun(self, request: Request) -> tuple[Workflow, Any]:
         """Return the work and its session, after all that can be refused before a record is read."""
+        from ..workflow import Workflow
+
         _check_asked(request)
         if not (request.unit or request.unit_column):
             raise ValueError(
@@ -458,6 +465,8 @@ def _key(request: Request) -> object:
 
 def _check_apart(request: Request, *wishes: str) -> None:
     """Raise an error if a public file is one of the records'."""
+    from ..workflow import check_apart
+
     for name in wishes:
         if getattr(request, name):
             check_apart(Fix(name, getattr(request, name)), request)
