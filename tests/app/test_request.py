@@ -1,6 +1,7 @@
 """Every wish is one field: in the help, in what the page may send, and in the words of a fix."""
 
 import re
+import sys
 from collections import Counter
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -79,7 +80,7 @@ def test_wishes_that_do_not_go_together(given, words):
 def wings(tmp_path):
     rng = np.random.default_rng(0)
     reference = rng.normal(size=(8, 2))
-    for name, n in (("wings.tps", 60), ("public.tps", 30)):
+    for name, n in (("wings.tps", 300), ("public.tps", 60)):
         shapes = (reference + rng.normal(0, 0.02, (n, 8, 2))).tolist()
         rows = ("".join(f"{x!r} {y!r}\n" for x, y in shape) for shape in shapes)
         (tmp_path / name).write_text("".join(f"LM=8\n{lines}ID={name}{i}\n" for i, lines in enumerate(rows)))
@@ -112,3 +113,22 @@ def test_steps_are_reached_from_the_command_line(sfumato, wings):
     code, out, err = sfumato("plan", *wings[2:4], "--n", "4000", "--epsilon", "1", "--steps", "2")
     assert code == 0, err
     assert "95% error" in out
+
+
+def test_a_release_from_files_is_few_calls_between_modules(sfumato, wings):
+    """Also with 360 specimens: what is done for each of them is done within one module."""
+    count, home = 0, str(Path(sf.__file__).parent)
+    sfumato(*wings, "--even-if-useless")  # everything is imported
+
+    def look(frame, event, _):
+        nonlocal count
+        here, there = frame.f_code.co_filename, frame.f_back.f_code.co_filename if frame.f_back else ""
+        count += event == "call" and here != there and here.startswith(home) and there.startswith(home)
+
+    sys.setprofile(look)
+    try:
+        code, _, err = sfumato(*wings, "--even-if-useless", "--out", "again.json")
+    finally:
+        sys.setprofile(None)
+    assert code == 0, err
+    assert 100 < count <= 3000

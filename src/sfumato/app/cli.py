@@ -298,10 +298,12 @@ def spaces() -> None:
     from ..spaces import all_spaces
     from ..spaces.family import in_words
 
-    typer.echo(
-        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file"
+    words = (
+        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
     )
-    typer.echo("says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1")
+    typer.echo(
+        f"{words}says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
+    )
     group = ""
     for kind in all_spaces():
         typed, words = in_words(kind)

@@ -26,7 +26,7 @@ CLOSER = (1, 14)  # landmarks that the picture also shows closer
 
 
 def wings() -> tuple[Array, Array]:
-    """All wings but one, and that one: the public reference."""
+    """Return all wings but one, and that one: the public reference."""
     try:
         from ktch.datasets import load_landmark_mosquito_wings
     except ImportError:
@@ -36,7 +36,7 @@ def wings() -> tuple[Array, Array]:
 
 
 def shared(data: Array) -> tuple[Array, Array]:
-    """The 100 wings that stay private, and the 26 that are declared public."""
+    """Return the 100 wings that stay private, and the 26 that are declared public."""
     public = np.arange(len(data)) % EVERY == 0
     return data[~public], data[public]
 

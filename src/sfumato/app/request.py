@@ -230,14 +230,14 @@ class Request:
     # -- what follows from the wishes ----------------------------------------------------------------------------------------
     @property
     def find(self) -> Literal["ball", "radius"] | None:
-        """What is to be found privately within a generous region."""
+        """Return what is to be found privately within a generous region."""
         if self.prior:
             return "ball"
         return "radius" if self.find_radius else None
 
     @property
     def limits(self) -> tuple[float, ...] | None:
-        """The numbers of a prior: none for all of a space, two for a range; None for a radius, or without a prior."""
+        """Return the numbers of a prior: none for all of a space, two for a range; None for a radius, or without a prior."""
         if not self.prior:
             return None
         if self.prior == "whole":
@@ -253,7 +253,7 @@ class Request:
 
     @property
     def widest(self) -> float:
-        """How far from the centre records lie, or surely lie."""
+        """Return how far from the centre records lie, or surely lie."""
         return float(self.prior) if self.prior else self.radius or 0.0
 
     @property
@@ -263,39 +263,39 @@ class Request:
 
     @property
     def directions(self) -> Prior | None:
-        """What is known of the directions beside a sample."""
+        """Return what is known of the directions beside a sample."""
         return next(iter(self._directions), None)
 
     @property
     def share(self) -> float:
-        """The share of ε for the look."""
+        """Return the share of ε for the look."""
         from ..regions.look import SHARE
 
         return SHARE if self.check is None else self.check
 
     @property
     def how(self) -> dict[str, Any]:
-        """What a plan is asked for beside the region, n and ε."""
+        """Return what a plan is asked for beside the region, n and ε."""
         return {"check": self.share, "steps": self.steps, "inference": self.inference or 0.0, "find": self.find}
 
     @property
     def reading(self) -> dict[str, Any]:
-        """How the file is read."""
+        """Return how the file is read."""
         return {name: getattr(self, name) or None for name in READING}
 
     @property
     def sizes(self) -> dict[str, int | None]:
-        """The size of the space, where it is said."""
+        """Return the size of the space, where it is said."""
         return {name: getattr(self, name) for name in SIZES}
 
     @property
     def inputs(self) -> list[Path]:
-        """The files that no output may replace."""
+        """Return the files that no output may replace."""
         return [Path(name) for name in (*self.files, self.public, self.center, self.ledger, self.labels) if name]
 
     @property
     def named_files(self) -> list[str]:
-        """All names of files that were given, of those to be written too."""
+        """Return all names of files that were given, of those to be written too."""
         given = [getattr(self, name) for name, kind in types_of(type(self)).items() if names_files(kind)]
         return [name for each in given for name in ([each] if isinstance(each, str) else each) if name]
 

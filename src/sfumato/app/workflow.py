@@ -68,7 +68,7 @@ class Workflow:
 
     @property
     def outputs(self) -> dict[str, Path]:
-        """The files to be written, by their wishes."""
+        """Return the files to be written, by their wishes."""
         every = {name: getattr(self.request, name) for name in ("out", "plot", "report", "value")}
         return {name: Path(path) for name, path in every.items() if path}
 
@@ -91,7 +91,7 @@ class Workflow:
 
     @cached_property
     def parts(self) -> bool:
-        """Whether the records are read in parts."""
+        """Return whether the records are read in parts."""
         r = self.request
         chosen = any(r.reading.values())
         if r.by or (self.whole and (r.unit_column or r.symmetric or chosen or self.paths[0].is_dir())):

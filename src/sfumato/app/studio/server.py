@@ -144,7 +144,7 @@ class Guard:
         return Response(headers={"Refresh": f"0; url={self.address}"}, media_type="text/html")
 
     def refused(self, scope: Scope) -> Response | None:
-        """The answer to a request that does not come from the page or the address bar."""
+        """Return the answer to a request that does not come from the page or the address bar."""
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value.decode("latin-1"))

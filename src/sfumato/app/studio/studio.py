@@ -80,7 +80,7 @@ class Job:
 
     @property
     def takes(self) -> dict[str, str]:
-        """The names of the files that it can be taken home as, and what each shows."""
+        """Return the names of the files that it can be taken home as, and what each shows."""
         from ...release import Release
 
         if not isinstance(self.release, Release):
@@ -110,19 +110,7 @@ def _as_called(request: Request) -> tuple[Request, list[str]]:
 
 
 class Studio:
-    """The state of the page: where it was started, what was dropped on it, and the releases that it made.
-
-    Parameters
-    ----------
-    file, ledger : str
-        What the page has filled in when it opens.
-
-    Examples
-    --------
-    >>> studio = Studio()
-    >>> studio.state()["releases"]
-    []
-    """
+    """The state of the page: what it has filled in when it opens, what was dropped on it, and the releases that it made."""
 
     def __init__(self, file: str = "", ledger: str = "") -> None:
         self.given = {"file": file, "ledger": ledger}
@@ -148,7 +136,7 @@ class Studio:
 
     # -- what is public --------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """What the page shows first: names of files, none of them opened."""
+        """Return what the page shows first: names of files, none of them opened."""
         names = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
         names = [name for name in names if is_text(name)]
         return {
@@ -170,12 +158,14 @@ class Studio:
         request.complete()
         if request.limits is not None and not request.space:
             raise ValueError(
-                "say in step 1 what the records are, or look into the file: how wide that is depends on it"
+                "say in step 1 what the records are, or look into the file: how wide it is depends on that"
             )
         key = _key(request)
-        if self._region is None or self._region[0] != key:
-            self._region = (key, *public_region(request))
-        return self._region[1:]
+        last = self._region  # of whatever thread
+        if last is None or last[0] != key:
+            last = (key, *public_region(request))
+            self._region = last
+        return last[1:]
 
     def known(self, request: Request) -> dict[str, Any]:
         """Return the public knowledge, drawn."""
@@ -253,7 +243,7 @@ class Studio:
 
     # -- what the curator alone may see ------------------------------------------------------------------------------------
     def drop(self, name: str) -> Path:
-        """Where a file that was dropped on the page is kept, until the studio stops, in a folder of the curator's own."""
+        """Return where a dropped file is kept until the studio stops: in a folder of the curator's own."""
         if self._dropped is None:
             self._dropped = TemporaryDirectory(prefix=DROPPED)
         plain = "".join(c for c in Path(name.replace("\\", "/")).name if c.isprintable()).strip(". ")
@@ -306,10 +296,8 @@ class Studio:
             if id in self.jobs:
                 return self.jobs[id].facts()
             if seen != len(self.jobs):
-                raise ValueError(
-                    "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first. "
-                    "Nothing was spent here"
-                )
+                words = "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first"
+                raise ValueError(f"{words}. Nothing was spent here")
             _confirm(request, confirmed)
             work, session = self._begun(request)
             job: Job = session.job
@@ -348,9 +336,7 @@ class Studio:
         except PLAIN as error:
             job.refusal = sentence(error, in_page)
         except BaseException:
-            job.refusal = (
-                "something failed inside the program; what it was is on the screen where the studio was started"
-            )
+            job.refusal = "something failed inside the program; where the studio was started, the screen says what"
             raise
         finally:
             self._finish(job, session)
@@ -363,9 +349,8 @@ class Studio:
         job.stage = "reading the records"
         work.load()
         if request.read_as and request.read_as != work.space.typed:
-            raise ValueError(
-                f"{request.files[0]}: has changed since you looked into it: look again, and at the blur. Nothing was spent"
-            )
+            words = "has changed since you looked into it: look again, and at the blur. Nothing was spent"
+            raise ValueError(f"{request.files[0]}: {words}")
         if not request.unit_column and not request.alone:
             work.unit_of("")  # refuses a column that repeats, unless that was answered
         work.settle()
@@ -386,7 +371,7 @@ class Studio:
         job.done = True
 
     def job(self, id: str) -> Job | None:
-        """A release that was asked for."""
+        """Return a release that was asked for."""
         return self.jobs.get(id) or self.refused.get(id)
 
     def open(self, request: Request) -> dict[str, Any]:
@@ -400,7 +385,7 @@ class Studio:
         return job.facts()
 
     def wait(self) -> None:
-        """Until no release is half made; then forget what was dropped."""
+        """Wait until no release is half made; then forget what was dropped."""
         for thread in self.threads:
             thread.join()
         if self._dropped is not None:
@@ -434,7 +419,7 @@ def _shown(release: Release | Comparison, request: Request) -> Any:
 
 
 def _saved(path: Path) -> Release | Comparison:
-    """A record, of a mean or of groups."""
+    """Return a record, of a mean or of groups."""
     from ...findings import Comparison
     from ...release import Release
 
@@ -482,10 +467,8 @@ def _rows_of(path: Path) -> int:
 def _check_groups(request: Request) -> None:
     """Raise an error for groups in a region that is yet to be found."""
     if request.find is not None:
-        raise ValueError(
-            "groups are compared within one region that is publicly known: give one public record and a distance, or public "
-            "specimens, in step 2"
-        )
+        words = "give one public record and a distance, or public specimens, in step 2"
+        raise ValueError(f"groups are compared within one region that is publicly known: {words}")
 
 
 def _groups(data: Any, request: Request, who: Any) -> dict[str, dict[str, int]]:
