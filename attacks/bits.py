@@ -27,7 +27,7 @@ from sfumato.mechanisms.manifold import ManifoldMechanism, ManifoldPlan
 from sfumato.mechanisms.tangent import TangentPlan
 from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
-from sfumato.regions import Ball, Ellipsoid, Region, as_chart
+from sfumato.regions import Ball, Ellipsoid, Region, Settled, check_settled
 from sfumato.spaces import SPD, Euclidean, PlanarShapes, Sphere
 from sfumato.spaces.base import Space
 
@@ -216,9 +216,9 @@ def textbook_laplace(center: Array, sigma: float, size: int, rng: np.random.Gene
     return np.asarray(np.cos(radius) * center + np.sin(radius) * u)
 
 
-def one_moved(region: Ball | Ellipsoid, n: int) -> tuple[Points, Points]:
+def one_moved(region: Settled, n: int) -> tuple[Points, Points]:
     """All records at the public centre, and one of them moved to the edge of the region."""
-    chart = as_chart(region)
+    chart = region.as_chart()
     first = np.repeat(chart.center[None], n, axis=0)
     second = first.copy()
     second[0] = chart.point(0.999 * np.eye(len(chart.axes))[-1])
@@ -249,12 +249,11 @@ def audit_bits(
     secure: bool = True,
 ) -> Bound:
     """The best attack on ``size`` draws from each of two neighbouring data sets: releases, or the sampler's own doubles."""
-    region, chart = mechanism.region, None
-    assert isinstance(region, Ball | Ellipsoid)
+    region, chart = check_settled(mechanism.region, "attack the mechanism with"), None
     space, pair = mechanism.space, one_moved(region, n)
     on_manifold = isinstance(mechanism, ManifoldMechanism | TangentKNorm)
     if isinstance(mechanism, TangentKNorm):
-        chart = as_chart(region)
+        chart = region.as_chart()
         means = [chart.point(chart.chart(points).mean(axis=0)) for points in pair]
     elif on_manifold:
         means = [solve(Records(space, points)).point for points in pair]

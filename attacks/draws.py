@@ -20,7 +20,7 @@ from sfumato.audit.trial import mechanisms, save, worst_exact
 from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.mechanisms import KNG, Exponential, LookPlan, ManifoldLaplace, Mechanism, TangentKNorm
 from sfumato.mechanisms.manifold import ManifoldMechanism
-from sfumato.regions import Ball, Ellipsoid
+from sfumato.regions import Ball, Ellipsoid, Settled
 
 EPSILON = 1.0
 # draws from each data set: quick; of every mechanism on every space; on four kinds of spaces, and of what is broken
@@ -49,7 +49,7 @@ def exact(loss: Callable[[], float | None]) -> Found:
 
 
 def by_draws(
-    name: str, suspect: Mechanism | Draw, pairs: Pairs, region: Ball | Ellipsoid, draws: int, settings: Settings
+    name: str, suspect: Mechanism | Draw, pairs: Pairs, region: Settled, draws: int, settings: Settings
 ) -> Found:
     """A verdict, with its picture."""
     seed = seed_of(settings, name)
@@ -95,7 +95,7 @@ def _has_exact(mechanism: Mechanism) -> bool:
     return by_density or isinstance(mechanism, ManifoldLaplace | TangentKNorm)
 
 
-def _worst(mechanism: Mechanism, region: Ball | Ellipsoid, sizes: Sequence[int]) -> float | None:
+def _worst(mechanism: Mechanism, region: Settled, sizes: Sequence[int]) -> float | None:
     return worst_exact(mechanism, neighbours(region, admitted(mechanism, sizes)))
 
 
@@ -141,7 +141,7 @@ def _pairs(mechanism: Mechanism, ball: Ball, much: bool) -> list[Pair]:
 def _broken_cases(settings: Settings) -> list[Case]:
     """Those by which the attack is tried always get all draws."""
     sphere, spd, chart = ball_on("sphere"), ball_on("spd"), charts()[0]
-    suspects: list[tuple[str, Draw, Ball | Ellipsoid, Sequence[int]]] = [
+    suspects: list[tuple[str, Draw, Settled, Sequence[int]]] = [
         *((name, draw, sphere, SIZES) for name, draw in broken_variants(sphere, EPSILON).items()),
         ("KNG at the scale that the paper ran", broken.paper_scale(sphere, EPSILON), sphere, (10,)),
         ("Markov chain stopped after 50 steps", broken.short_chain(sphere, EPSILON), sphere, SIZES),

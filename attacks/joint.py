@@ -29,7 +29,7 @@ from sfumato.mechanisms.find import Finder, FindPlan
 from sfumato.mechanisms.inference import InferencePlan
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
-from sfumato.regions import Ball, Ellipsoid, as_chart
+from sfumato.regions import Ball, Ellipsoid
 from sfumato.release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
 from sfumato.spaces import LINE, Euclidean
 
@@ -153,7 +153,7 @@ def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator,
 
 def components(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """The second moment in two directions; wrong: each of its numbers has noise of its own, with all of ε."""
-    whole = as_chart(Ball(Euclidean(dim=2), [0.0, 0.0], 1.0))
+    whole = Ball(Euclidean(dim=2), [0.0, 0.0], 1.0).as_chart()
     plan, chart = _components(whole, len(data), epsilon, 2, None, True, True)
     moment = _products(chart, data[:, :2])
     if wrong:
@@ -164,7 +164,7 @@ def components(data: Array, size: int, rng: np.random.Generator, wrong: bool, ep
 def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """Directions, middle and size of two classes.  Units have records of both, the first two numbers; or of the public class
     that the second number names.  Wrong: the medians have no noise to speak of."""
-    chart, alone = as_chart(PRIOR), bool(np.isin(data[:, 1], [5.0, 6.0]).all())
+    chart, alone = PRIOR.as_chart(), bool(np.isin(data[:, 1], [5.0, 6.0]).all())
     if alone:
         design = Design.make(chart, data[:, :1], (data[:, 1] == 6.0).astype(np.intp), "one record", chart.admit)
     else:

@@ -164,7 +164,7 @@ def test_plan_touches_no_data(sfumato):
     code, out, _ = sfumato("plan", *shapes, "--epsilon", "1")
     assert code == 0
     assert "auto takes this one" in out
-    assert "For a 95% error of 0.0352: ε = 2.01 with 409 records, or 820 records with ε = 1." in out
+    assert "For a 95% error of 0.0352: ε = 2.01 with 409 records, or 821 records with ε = 1." in out
     rest = ("--n", "50", "--radius", "1", "--epsilon", "1")
     plan = json.loads(sfumato("plan", "--space", "sphere", *rest, "--json", "--error", "0.1")[1])
     assert plan["wanted"]["error_95"] == 0.1
@@ -390,7 +390,7 @@ def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
     assert "the release is printed above: keep it" in err
     assert sf.Release.from_json(out).record["n"] == 40
     monkeypatch.setattr(
-        "sfumato.views.plots.plot_release", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
+        "sfumato.views.outputs.write_picture", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
     code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png")
     assert code == 2
@@ -449,19 +449,22 @@ def test_inspect_takes_what_it_advises(sfumato, tmp_path):
     flat = rng.normal(size=(6, 10))
     np.savetxt(tmp_path / "flat.csv", flat, delimiter=",", header=",".join("abcdefghij"), comments="")
     code, _, err = sfumato("inspect", "flat.csv", "--space", "shapes")
-    assert (code, "if these are landmarks, say how many landmarks a record has (--landmarks)" in err) == (2, True), err
+    assert (code, "if these are landmarks, say how many landmarks a record has, as --landmarks 5" in err) == (
+        2,
+        True,
+    ), err
     code, out, _ = sfumato("inspect", "flat.csv", "--space", "shapes", "--landmarks", "5")
     assert (code, "the columns a, b, c, d, e, f, g, h, i, j, rows x1, y1, x2, y2, …" in out) == (0, True), out
     np.savez(tmp_path / "two.npz", left=flat.reshape(6, 5, 2), right=flat.reshape(6, 5, 2) + 1)
     code, _, err = sfumato("inspect", "two.npz")
-    assert (code, "say which, as array='left' (--array)" in err) == (2, True), err
+    assert (code, "say which, as --array left" in err) == (2, True), err
     assert "the array 'right' (6, 5, 2)" in sfumato("inspect", "two.npz", "--array", "right")[1]
     last = rng.normal(size=(5, 3, 20))
     np.save(tmp_path / "last.npy", last)  # could also be 5 records of 20
     np.save(tmp_path / "one.npy", np.moveaxis(last, 2, 0)[:1])
     ball = ("--center", "one.npy", "--radius", "0.5", "--epsilon", "1", "--even-if-useless")
     code, _, err = sfumato("release", "last.npy", *ball)
-    assert (code, "--landmarks 5 or 20" in err) == (2, True), err
+    assert (code, "--landmarks 5 or --landmarks 20" in err) == (2, True), err
     assert sfumato("release", "last.npy", *ball, "--landmarks", "5")[0] == 0
     np.save(tmp_path / "turns.npy", np.tile([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], (4, 1, 1)))
     assert "the most usual one was taken; 'sfumato spaces' lists the others" in sfumato("inspect", "turns.npy")[1]
@@ -679,7 +682,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, w
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", read_only)
         code, _, err = sfumato(*paid, "--out", "m.json")
-    assert (code, "--out m.json: cannot be written (read-only file system)" in err) == (2, True), err
+    assert (code, "m.json: cannot be written (read-only file system)" in err) == (2, True), err
     np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))
     spd = ("release", "m.npy", "--space", "spd", "--center", "identity", "--radius", "1", "--epsilon", "1")
     code, _, err = sfumato(*spd, "--out", "n.json", "--value", "v.tps", "--ledger", "study.ledger")
@@ -810,7 +813,7 @@ def test_pipes_and_devices_are_refused_and_not_waited_for(sfumato, wings, tmp_pa
     assert (code, "pipe is not a regular file" in err) == (2, True), err
     groups = ("--by", "sex", "--labels-are-public", "--labels", "pipe")
     code, _, err = sfumato("compare", file, *how, *groups, "--out", "m.json")
-    assert (code, "--labels pipe: not a regular file" in err) == (2, True), err
+    assert (code, "the table of labels pipe: not a regular file" in err) == (2, True), err
     with pytest.raises(sf.UnsavedError, match="not a regular file") as unsaved:
         Session(tmp_path / "pipe", overwrite=True).release(
             np.zeros((50, 2)), sf.Ball(sf.Euclidean(2), [0, 0], 1.0), epsilon=1.0

@@ -28,7 +28,7 @@ def pair(region, n, words):
 @pytest.mark.parametrize("name", REGIONS)
 def test_pairs_reach_the_boundary_along_the_longest_and_the_shortest_axis(name):
     region = REGIONS[name]
-    chart = sf.regions.as_chart(region)
+    chart = region.as_chart()
     found = [p for p in neighbours(region, 3) if "others at the centre, one record across" in p.name]
     ends = [chart.chart(chart.admit(side))[p.moved] for p in found for side in (p.first, p.second)]
     assert np.linalg.norm(ends, axis=1) == pytest.approx(1.0, abs=1e-9)

@@ -10,7 +10,6 @@ from scipy.stats import kstest
 import sfumato as sf
 from sfumato.findings.components import ROUNDED, SecondMoment, _products, noise_quantile, triangle
 from sfumato.mechanisms.tangent import BITS, whole_sums
-from sfumato.regions import as_chart
 
 SPREAD = np.array([1.0, 0.4, 0.1, 0.05])
 
@@ -26,7 +25,7 @@ def vectors(rng, n):
 def test_one_record_moves_the_second_moment_by_root_two_and_not_by_less(rng):
     """Over hostile pairs: orthogonal, opposite, equal up to the last bits, beyond the region, not finite.  The bound is met by
     orthogonal vectors at the edge, so that a scale a hundredth smaller would be refuted."""
-    chart = as_chart(flat(radius=1.0, dim=6))
+    chart = flat(radius=1.0, dim=6).as_chart()
     u = rng.normal(size=(400, 6))
     edge = u / np.linalg.norm(u, axis=1, keepdims=True)
     turned = np.roll(np.eye(6), 1, axis=0)
@@ -50,7 +49,7 @@ def test_one_record_moves_the_second_moment_by_root_two_and_not_by_less(rng):
 
 def test_opposite_vectors_have_the_same_products_so_the_mean_must_not_be_mixed_in(rng):
     """The triangle is an isometry, and u and −u are one matrix."""
-    chart = as_chart(flat(radius=1.0))
+    chart = flat(radius=1.0).as_chart()
     u = rng.normal(size=(50, 4)) / 8
     rows, columns, weights = triangle(4)
     made = _products(chart, u)
@@ -71,7 +70,7 @@ def test_the_noise_has_the_frobenius_law_and_its_quantile_holds_for_eigenvalues(
     rows, columns, weights = triangle(p)
     noise = np.empty((4000, p, p))
     noise[:, rows, columns] = noise[:, columns, rows] = draws / weights
-    axes, moment = as_chart(region).axes, np.diag([0.3, 0.2, 0.05, 0.01])
+    axes, moment = region.as_chart().axes, np.diag([0.3, 0.2, 0.05, 0.01])
     moved = np.linalg.eigvalsh((moment + noise) * np.outer(axes, axes)) - np.linalg.eigvalsh(
         moment * np.outer(axes, axes)
     )
@@ -85,7 +84,7 @@ def test_the_noise_has_the_frobenius_law_and_its_quantile_holds_for_eigenvalues(
 def test_directions_and_variances_are_found_and_say_what_is_noise(rng):
     points = vectors(rng, 20_000)
     found = sf.private_components(points, sf.private_mean(points, flat(), 2.0), 2.0, 3)
-    clipped = as_chart(flat()).chart(points) * 3.0
+    clipped = flat().as_chart().chart(points) * 3.0
     values = np.linalg.eigvalsh(clipped.T @ clipped / len(points))[::-1]
     off = found.noise(0.99)  # exceeded by less than 1e-6 once tripled: the noise has exponential tails
     assert np.abs(found.variances - values[:3]).max() < 3 * off + 1e-3
@@ -144,7 +143,7 @@ def test_what_cannot_be_seen_is_refused_before_anything_is_spent(rng, tmp_path):
     ):
         with pytest.raises(ValueError, match=words):
             sf.private_components(points, flat(), 1.0, **wrong)
-    with pytest.raises(TypeError, match="a released mean or a region"):
+    with pytest.raises(TypeError, match="a released mean, is a region such as"):
         sf.private_components(points, np.zeros(4), 1.0)
     assert not [line for line in ledger.verify().entries if line.kind == "release"]
     found = sf.private_components(points, flat(), 0.2, budget=ledger, allow_useless=True)

@@ -114,7 +114,6 @@ def test_one_person_moves_the_sum_of_sizes_by_one_unit_at_most(landmarks):
     from sfumato.findings.scalar import centroid_size
     from sfumato.mechanisms.base import gather
     from sfumato.mechanisms.tangent import BITS, whole_sums
-    from sfumato.regions import as_chart
 
     ball, units = sf.Ball(sf.Euclidean(dim=1), [5.0], 4.0), np.repeat(np.arange(50), 4)
     sums = []
@@ -122,7 +121,7 @@ def test_one_person_moves_the_sum_of_sizes_by_one_unit_at_most(landmarks):
         changed = landmarks.copy()
         changed[units == 7] *= factor
         records, _ = gather(ball, centroid_size(changed)[:, None], units, "one person", "raise", workers=1)
-        sums.append(int(records.reduce(lambda points, _: whole_sums(as_chart(ball).chart_blocks, points, None))[0]))
+        sums.append(int(records.reduce(lambda points, _: whole_sums(ball.as_chart().chart_blocks, points, None))[0]))
     assert 1.9 * 2**BITS < max(sums) - min(sums) <= 2 * 2**BITS
 
 

@@ -8,7 +8,7 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.regions import Ball, Ellipsoid, as_chart
+from sfumato.regions import Ball, Ellipsoid
 from sfumato.regions.ellipsoid import shorten, tangent_coordinates
 
 
@@ -41,11 +41,11 @@ def test_a_frozen_direction_is_neither_read_nor_moved(space, rng):
 def test_a_ball_is_a_chart_with_equal_axes(space, rng):
     ball = Ball(space, space.present(space.origin()), typical_radius(space))
     points = cloud(space, ball.center, 0.99 * ball.radius, 30, rng)
-    lengths = np.linalg.norm(as_chart(ball).chart(points), axis=1) * ball.radius
+    lengths = np.linalg.norm(ball.as_chart().chart(points), axis=1) * ball.radius
     assert np.allclose(lengths, ball.distances(points), atol=1e-12)
-    assert as_chart(ball).spread == as_chart(ball).radius == ball.radius
+    assert ball.as_chart().spread == ball.as_chart().radius == ball.radius
     region = an_ellipsoid(space, rng)
-    assert as_chart(region) is region
+    assert region.as_chart() is region
 
 
 def test_clipped_records_are_in_the_ellipsoid_and_stay_where_they_are(space, rng):

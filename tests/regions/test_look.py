@@ -7,8 +7,8 @@ import pytest
 
 import sfumato as sf
 from conftest import cloud, typical_radius
-from sfumato.regions import Ball, Ellipsoid, Look, as_chart
-from sfumato.regions.look import rms_noise, with_look
+from sfumato.regions import Ball, Ellipsoid, Look
+from sfumato.regions.look import SHARE, rms_noise
 
 FLAT = sf.Euclidean(dim=30)
 
@@ -61,7 +61,7 @@ def test_a_loss_is_the_difference_of_what_ball_and_chart_make_of_a_record():
 
 @pytest.mark.parametrize("n", [200, 400, 1000])
 def test_a_sample_that_fits_is_kept_and_a_wrong_one_is_not(n, rng):
-    look = with_look(Ellipsoid.from_sample(FLAT, falling(60, rng)), n, 1.0)
+    look = Ellipsoid.from_sample(FLAT, falling(60, rng)).looked(n, 1.0, SHARE)
     assert isinstance(look, Look)
     limit, scale = look.limit(n, 1.0), look.scale(n, 1.0)
     fits = np.linalg.norm(look.lost(falling(n, rng)).mean(axis=0))
@@ -75,18 +75,18 @@ def test_the_limit_is_where_the_ball_becomes_the_better_one():
     chart, ball = Ellipsoid(FLAT, np.zeros(30), [0.3, 0.2]), Ball(FLAT, np.zeros(30), 1.0)
     look, n, rest = Look(chart, ball), 1000, 0.9
     limit = look.limit(n, 1.0)
-    noise = rms_noise(chart.axes, n, rest), rms_noise(as_chart(ball).axes, n, rest)
+    noise = rms_noise(chart.axes, n, rest), rms_noise(ball.as_chart().axes, n, rest)
     assert 0 < limit <= np.sqrt(noise[1] ** 2 - noise[0] ** 2)
     assert look.limit(10, 1.0) == pytest.approx(0.7)  # a loss is never longer than the radius
-    assert Look(as_chart(ball), ball).limit(n, 1.0) == 0.0
+    assert Look(ball.as_chart(), ball).limit(n, 1.0) == 0.0
 
 
 def test_no_look_where_it_would_tell_nothing_or_is_not_needed(rng):
-    drowned = with_look(Ellipsoid.from_sample(FLAT, falling(60, rng)), 20, 1.0)
+    drowned = Ellipsoid.from_sample(FLAT, falling(60, rng)).looked(20, 1.0, SHARE)
     assert isinstance(drowned, Ellipsoid)  # the ball's noise is wider than the ball
     assert len(drowned.axes) < 30
     low = sf.Euclidean(dim=3)
-    ball = with_look(Ellipsoid.from_sample(low, falling(60, rng)[:, :3]), 1000, 1.0)
+    ball = Ellipsoid.from_sample(low, falling(60, rng)[:, :3]).looked(1000, 1.0, SHARE)
     assert isinstance(ball, Ball)  # in three dimensions the look is as loud as the ball
 
 
@@ -94,7 +94,7 @@ def test_no_look_where_it_would_tell_nothing_or_is_not_needed(rng):
 def test_a_look_has_its_price(share):
     ball = Ball(FLAT, np.zeros(30), 1.0)
     with pytest.raises(ValueError, match="between 0 and a sixth of epsilon"):
-        Look(as_chart(ball), ball, share)
+        Look(ball.as_chart(), ball, share)
 
 
 def test_a_look_has_one_centre():

@@ -17,7 +17,6 @@ import sklearn
 from sfumato.findings import classes as classes_module
 from sfumato.findings.classes import ClassMeans, Design, helmert, private_median
 from sfumato.laws.sampling.discrete import exponential_choice
-from sfumato.regions import as_chart
 from sfumato.regions.units import reduce_to_units
 
 SIZE = 8
@@ -66,7 +65,7 @@ def test_it_is_within_five_points_of_mdm_for_a_hundred_people(rng):
     draws = []
     for c in (0, 1):
         own = train & (y == c)
-        draws.append(plain.sample(reduce_to_units(as_chart(plain.ball), X[own], people[own]), 15, rng))
+        draws.append(plain.sample(reduce_to_units(plain.ball.as_chart(), X[own], people[own]), 15, rng))
     alone = [np.mean(nearest(space, means, X[test]) == y[test]) for means in zip(*draws, strict=True)]
     assert np.median(alone) < accuracy - 0.1
 
@@ -91,7 +90,7 @@ def test_a_public_sample_costs_next_to_nothing(rng):
 @pytest.mark.parametrize("every", [True, False], ids=["every class", "one class"])
 def test_one_person_moves_the_contrasts_by_two_at_most(every, rng):
     """Hostile records, unequal classes; and rows at length 1, so that the bound is met: a smaller scale would be refuted."""
-    chart, n, k = as_chart(sf.Ball(sf.Euclidean(dim=3), np.zeros(3), 1.0)), 12, 3
+    chart, n, k = sf.Ball(sf.Euclidean(dim=3), np.zeros(3), 1.0).as_chart(), 12, 3
     kind = np.tile(np.arange(k), n) if every else np.repeat(np.arange(k), [2, 3, 7])
     unit = np.repeat(np.arange(n), k) if every else np.arange(n)
     base = rng.normal(size=(len(kind), 3))

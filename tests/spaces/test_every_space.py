@@ -13,10 +13,10 @@ from conftest import EXAMPLES, cloud, typical_radius
 from sfumato.app import cli
 from sfumato.mechanisms import Problem, choose
 from sfumato.records import Records
-from sfumato.regions.ellipsoid import as_chart
 from sfumato.spaces import SPACES, space_from, space_typed
 from sfumato.views import view_of
 from sfumato.views.plots import in_words
+from sfumato.views.subject import Subject
 
 
 def written(space, points):
@@ -112,7 +112,7 @@ def test_a_row_depends_on_its_record_alone_to_the_bit(space, base, points, rng):
     other[2::11] = 0.0
     rows = [0, 13, 39]
     other[rows] = shown[rows]
-    chart = as_chart(sf.Ball(space, space.present(base), typical_radius(space))).chart
+    chart = sf.Ball(space, space.present(base), typical_radius(space)).as_chart().chart
     both = [list(_found(space, base, chart, each)) for each in (shown, other)]
     for one, two in zip(*both, strict=True):
         assert np.array_equal(one[rows], two[rows], equal_nan=True)
@@ -146,7 +146,7 @@ def test_a_release_by_chart_and_its_record(space, base, points, tmp_path):
     region = sf.Ball(space, space.present(base), typical_radius(space))
     release = sf.private_mean(np.concatenate([space.present(points)] * 50), region, 8.0, "tangent")
     whole = choose(Problem(region, 2000, sf.PureDP(8.0)), "tangent").mean(Records(space, points))
-    chart = as_chart(region)
+    chart = region.as_chart()
     mean = chart.point(np.array([[float(x) for x in whole]]))[0]
     assert space.distance(space.validate(release.value[None]), mean).max() <= 3 * release.error(0.999999) + 1e-7
     path = tmp_path / "mean.json"
@@ -161,7 +161,7 @@ def test_a_release_by_chart_and_its_record(space, base, points, tmp_path):
         warnings.simplefilter("error")
         sf.plot_release(again, tmp_path / "mean.svg")
     words = in_words(again)
-    assert f"Released mean of 2000 {view_of(again).things(again)}, beside the public centre" in words
+    assert f"Released mean of 2000 {view_of(again).things(Subject.of(again))}, beside the public centre" in words
     assert f'alt="{escape(words)}"' in (tmp_path / "mean.html").read_text(encoding="utf-8")
     assert f'<title id="words">{escape(words)}</title>' in (tmp_path / "mean.svg").read_text(encoding="utf-8")
     assert f"'{space.name}'" in release.describe() or type(space).__name__ in repr(space)

@@ -16,7 +16,7 @@ from ..mechanisms import TangentKNorm
 from ..mechanisms.base import Mechanism
 from ..mechanisms.manifold import ManifoldMechanism
 from ..numerics.arrays import Array
-from ..regions import Ball, Ellipsoid, as_chart
+from ..regions import Settled, check_settled
 from .exact import target_of
 from .features import Features, facing
 from .pairs import SIZES, Pair, neighbours
@@ -43,7 +43,7 @@ def audit(
     epsilon: float | None = None,
     pairs: Pair | Sequence[Pair] | None = None,
     *,
-    region: Ball | Ellipsoid | None = None,
+    region: Settled | None = None,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
     delta: float = 0.0,
@@ -107,7 +107,7 @@ class Case:
     """A mechanism and what it claims."""
 
     mechanism: Mechanism | Draw
-    region: Ball | Ellipsoid
+    region: Settled
     claimed: float
     delta: float
     bits: bool
@@ -217,14 +217,10 @@ def boost(first: Array, second: Array) -> Any:
 
 
 # -- what is audited, and at which data sets ------------------------------------------------------------------------------
-def region_of(mechanism: Mechanism) -> Ball | Ellipsoid:
+def region_of(mechanism: Mechanism) -> Settled:
     """Where the data of a mechanism lie: a chart for those that release in one, else a ball."""
-    region = mechanism.region
-    if not isinstance(region, Ball | Ellipsoid):
-        raise ValueError(
-            "the axes of this region depend on n and ε: audit the mechanism with region.settle(n, epsilon)"
-        )
-    return as_chart(region) if isinstance(mechanism, TangentKNorm) else region
+    region = check_settled(mechanism.region, "audit the mechanism with")
+    return region.as_chart() if isinstance(mechanism, TangentKNorm) else region
 
 
 def sampler(mechanism: Mechanism | Draw) -> Draw:

@@ -14,7 +14,7 @@ from ..laws.bounds import has_bounds
 from ..mechanisms import KNG, ManifoldLaplace, Mechanism, TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Records
-from ..regions import Ball, Ellipsoid, as_chart
+from ..regions import Ball, Ellipsoid
 from ..regions.ellipsoid import shorten, tangent_coordinates
 from .blackbox import Draw, region_of
 from .exact import target_of
@@ -24,7 +24,7 @@ from .features import facing
 def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
     """All of them by name; on a space without bounds, those by chart."""
     if not has_bounds(ball.space):
-        return broken_charts(as_chart(ball), epsilon)
+        return broken_charts(ball.as_chart(), epsilon)
     return {
         "KNG, scale 20% too small": small_scale(KNG(ball, epsilon)),
         "Laplace, scale 20% too small": small_scale(ManifoldLaplace(ball, epsilon)),

@@ -10,7 +10,7 @@ from ..laws.sampling import Target
 from ..means.frechet import solve
 from ..numerics.arrays import Array, Points
 from ..records import Records
-from ..regions import Ball, Ellipsoid
+from ..regions import Settled
 from ..spaces.base import Space
 from .exact import energies
 from .pairs import Pair
@@ -26,15 +26,14 @@ class Features:
     bits.
     """
 
-    def __init__(
-        self, region: Ball | Ellipsoid, pair: Pair, targets: Sequence[Target] = (), bits: bool = False
-    ) -> None:
+    def __init__(self, region: Settled, pair: Pair, targets: Sequence[Target] = (), bits: bool = False) -> None:
         self.region, self.targets, self.bits, self.names = region, targets, bits, [""]
         self.clipped = [region.admit(points) for points in (pair.first, pair.second)]
-        if isinstance(region, Ellipsoid):
-            self.places = [region.chart(points).mean(axis=0) for points in self.clipped]
-            self.means = [region.point(place) for place in self.places]
-            self.clipped = [region.clip(points) for points in self.clipped]
+        self.chart = None if region.is_ball else region.as_chart()
+        if self.chart is not None:
+            self.places = [self.chart.chart(points).mean(axis=0) for points in self.clipped]
+            self.means = [self.chart.point(place) for place in self.places]
+            self.clipped = [self.chart.clip(points) for points in self.clipped]
         else:
             self.means = [solve(Records(region.space, points)).point for points in self.clipped]
         self.record = [points[pair.moved] for points in self.clipped]
@@ -76,7 +75,7 @@ class Features:
             yield "trailing zero bits", np.min(np.log2(np.maximum(whole & -whole, 1)), axis=1)
 
     def _intrinsic(self, x: Points) -> Iterator[tuple[str, Array]]:
-        region, space, center = self.region, self.region.space, self.region.center
+        space, center = self.region.space, self.region.center
         yield "distance from the centre", space.distance(center, x)
         tangents = space.coordinates(center, space.log(center, x))
         for i, column in enumerate(tangents.T):
@@ -85,8 +84,8 @@ class Features:
         a, b = (space.distance(record, x) for record in self.record)
         yield from _compared("distance from the record", a, b)
         yield "squared distance from the record of D′ less that of D", b**2 - a**2
-        if isinstance(region, Ellipsoid):
-            w = tangents @ region.basis.T / region.axes
+        if self.chart is not None:
+            w = tangents @ self.chart.basis.T / self.chart.axes
             a, b = (np.linalg.norm(w - place, axis=1) for place in self.places)
             yield from _compared("distance in the chart from the mean", a, b)
         elif self.targets:
@@ -113,7 +112,7 @@ def flat(outputs: Array, space: Space) -> Array:
     return outputs.reshape(len(outputs), -1)
 
 
-def facing(region: Ball | Ellipsoid, points: Points) -> Array:
+def facing(region: Settled, points: Points) -> Array:
     """Canonical points as a release would show them: seen from the public centre (shapes are turned towards it)."""
     space, center = region.space, region.center
     return space.present(space.exp(center, space.log(center, points)))

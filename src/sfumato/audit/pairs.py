@@ -12,7 +12,7 @@ from ..laws.bounds import bounds_of
 from ..means.frechet import solve
 from ..numerics.arrays import Array
 from ..records import Records
-from ..regions import Ball, Ellipsoid, as_chart
+from ..regions import Ellipsoid, Settled
 from ..spaces.base import Space
 
 SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
@@ -53,7 +53,7 @@ class Pair:
         return len(self.first)
 
 
-def neighbours(region: Ball | Ellipsoid, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
+def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
     """Pairs that stress a mechanism: one record crosses the region, comes in from its boundary or lies beyond it, while the
     others sit at the centre, in a cluster at the boundary, at both ends of a diameter, or are spread.
 
@@ -87,7 +87,7 @@ def neighbours(region: Ball | Ellipsoid, sizes: int | Sequence[int] = SIZES) -> 
     sizes = [sizes] if isinstance(sizes, int) else sizes
     if min(sizes, default=0) < 1:
         raise ValueError(f"a data set has at least one record; got {sizes} for the numbers of records")
-    chart = as_chart(region)
+    chart = region.as_chart()
     lengths = chart.axes
     told = {int(np.argmax(lengths)), int(np.argmin(lengths))} if np.ptp(lengths) else set(range(min(2, len(lengths))))
     return [pair for n in sizes for axis in sorted(told) for pair in _along(chart, n, axis)]

@@ -18,7 +18,7 @@ from ..laws.privacy import PureDP
 from ..numerics.arrays import Array
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
 from ..records.units import number_units
-from ..regions import Ball, Region, check_invalid
+from ..regions import Ball, Region, check_ball, check_invalid, check_region
 from ..regions.units import reduce_to_units
 from ..release.record import Release
 from ..spaces.base import Space
@@ -48,15 +48,13 @@ class Mechanism(ABC):
         0.0,
         0.0,
     )  # the ε from which it can be best, in three dimensions and in more
-    takes: ClassVar[Any] = Ball  # the regions that it is defined for
+    takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
     def __post_init__(self) -> None:
         _ = self.privacy  # raises what ε cannot be
-        if not isinstance(self.region, self.takes):
-            instead = "; use TangentKNorm" if isinstance(self.region, Region) else ""
-            raise TypeError(
-                f"the first argument of {type(self).__name__} is a sfumato.Ball, not {self.region!r}{instead}"
-            )
+        check_region(self.region, f"the first argument of {type(self).__name__}")
+        if not self.takes_charts:
+            _ = self.ball  # raises what is not a ball
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}")
 
@@ -67,8 +65,7 @@ class Mechanism(ABC):
     @property
     def ball(self) -> Ball:
         """The region, for the mechanisms that take balls alone."""
-        assert isinstance(self.region, Ball)
-        return self.region
+        return check_ball(self.region, f"the first argument of {type(self).__name__}", "; use TangentKNorm")
 
     @property
     def privacy(self) -> PureDP:

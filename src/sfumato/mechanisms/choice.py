@@ -14,8 +14,8 @@ from ..files import Dataset, as_data
 from ..laws.calibration.scale import check_records
 from ..laws.privacy import PureDP
 from ..records import MEMORY, Progress
-from ..regions import Ball, Look, Region, SampleSketch, as_chart
-from ..regions.look import MOST_SHARE, SHARE, with_look
+from ..regions import Ball, Look, Region, check_region
+from ..regions.look import MOST_SHARE, SHARE
 from ..release import Release
 from ..shown import Shown
 from ..spaces import Space
@@ -117,18 +117,18 @@ def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refu
     check_records(problem.n)
     found: list[tuple[str, Plan | Refusal]] = []
     region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
-    if isinstance(region, SampleSketch) and check and problem.space.dim >= LOOKED_AT:
-        decided = with_look(region, n, epsilon, check)
-        if isinstance(decided, Look):
-            return [(TangentKNorm.name, LookPlan.of(problem, decided))]
-        region = decided
+    if check and problem.space.dim >= LOOKED_AT:
+        looked = region.looked(n, epsilon, check)
+        if isinstance(looked, Look):
+            return [(TangentKNorm.name, LookPlan.of(problem, looked))]
+        region = looked
     # records were clipped by the region that was asked for: only charts clip what a sketch let through
-    for kind in INTRINSIC if isinstance(problem.region, Ball) else (TangentKNorm,):
+    for kind in INTRINSIC if problem.region.is_ball else (TangentKNorm,):
         if epsilon < kind.worth_from[problem.space.dim > 3]:
             continue
         try:
             plan = kind(region, epsilon).plan(n)
-            if isinstance(problem.region, Ball) and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
+            if problem.region.is_ball and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     f"is released if asked for by name: mechanism={kind.name!r}"
@@ -144,26 +144,39 @@ def forecast(
     n: int,
     epsilon: float,
     check: float = SHARE,
+    steps: int = 1,
     inference: float = 0.0,
     find: Literal["ball", "radius"] | None = None,
+    mechanism: str = "auto",
 ) -> list[Forecast]:
-    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
+    """Return forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
 
-    ``inference`` and ``find`` as of :func:`choose`: only charts do either; the error within a ball that is yet to be found is
-    that in the whole prior.
+    The wishes are those of :func:`choose`: a mechanism by its name, steps, inference and what is to be found give one forecast.
+    The error within a ball that is yet to be found is that in the whole prior.
     """
-    if inference or find is not None:
+    if mechanism != "auto" or steps != 1 or inference or find is not None:
+        name = TangentKNorm.name if mechanism == "auto" else mechanism
         found: Plan | Refusal
         try:
-            found = choose(Problem(region, n, PureDP(epsilon)), check=check, inference=inference, find=find)
+            found = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, steps, inference, find)
         except Refusal as refusal:
             found = refusal
-        return [Forecast.of(TangentKNorm.name, found)]
+        return [Forecast.of(name, found)]
     return [Forecast.of(name, found) for name, found in plans(Problem(region, n, PureDP(epsilon)), check)]
 
 
 def plan(
-    region: Region | Space, radius: float | None = None, n: int | None = None, epsilon: float | None = None
+    region: Region | Space | None = None,
+    radius: float | None = None,
+    n: int | None = None,
+    epsilon: float | None = None,
+    mechanism: str = "auto",
+    *,
+    check: float = SHARE,
+    steps: int = 1,
+    inference: float = 0.0,
+    prior: Ball | None = None,
+    find: Literal["ball", "radius"] = "ball",
 ) -> list[Forecast]:
     """Predict each mechanism's error before any budget is spent.  Touches no data.
 
@@ -177,11 +190,14 @@ def plan(
         The number of records.
     epsilon : float
         The privacy loss.
+    mechanism, check, steps, inference, prior, find
+        As of :func:`private_mean`.
 
     Returns
     -------
     list of Forecast
-        One for each mechanism, the most accurate first.
+        One for each mechanism, the most accurate first; one alone for a mechanism by its name, and with ``steps``,
+        ``inference`` or a ``prior``.
 
     Examples
     --------
@@ -199,7 +215,12 @@ def plan(
         region = Ball(region, region.present(region.origin()), radius)
     if n is None or epsilon is None:
         raise TypeError("plan needs the number of records n and an epsilon")
-    return Forecasts(forecast(region, n, epsilon))
+    if (region is None) == (prior is None):
+        raise TypeError("plan takes a region or a prior, and not both")
+    if prior is not None:
+        return Forecasts(forecast(prior, n, epsilon, check, steps, inference, find, mechanism))
+    assert region is not None
+    return Forecasts(forecast(region, n, epsilon, check, steps, inference, None, mechanism))
 
 
 def choose(
@@ -220,9 +241,10 @@ def choose(
         raise ValueError(f"a look takes between 0 and a sixth of epsilon, or none with check=0, not {check!r}")
     if steps not in (1, 2):
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
-    if steps == 2 and mechanism in ("auto", TangentKNorm.name, TangentKNorm.__name__):
+    if steps == 2:
+        _needs_charts(mechanism, "a second step")
         return StepsPlan.of(problem)
-    if mechanism == "auto" or (mechanism == TangentKNorm.name and isinstance(problem.region, SampleSketch)):
+    if mechanism == "auto" or (mechanism == TangentKNorm.name and not problem.region.is_ball):
         rows = plans(problem, check)
         if isinstance(rows[0][1], Refusal):
             raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
@@ -346,13 +368,11 @@ def private_mean(
     """
     if prior is not None and region is not None:
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
-    region = prior if region is None else region
-    if not isinstance(region, Region):
-        raise TypeError(f"the second argument of private_mean is a region such as a sfumato.Ball, not {region!r}")
+    region = check_region(prior if region is None else region, "the second argument of private_mean")
     if epsilon is None:
         raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
-    if steps == 2 and isinstance(region, Ball):
-        region = as_chart(region)  # whose records are not clipped before the second chart sees them
+    if steps == 2 and region.is_ball:
+        region = region.settle(1, 1.0).as_chart()  # whose records are not clipped before the second chart sees them
     privacy = PureDP(epsilon).check(force)
     points = as_data(points, region.space)
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)

@@ -19,7 +19,7 @@ from ..laws.privacy import PureDP
 from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points, blocks
 from ..records import Records
-from ..regions import Ball, Ellipsoid, as_chart
+from ..regions import Ball, Ellipsoid, check_ball
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
 from ..release.record import Record
@@ -81,7 +81,7 @@ class Finder:
         assert first is None or isinstance(first, TangentPlan)
         if first is not None and whole is None:
             _check_movable(prior, first)
-        as_chart(prior)  # which is what stays if none is found
+        prior.as_chart()  # which is what stays if none is found
         most = MARGIN * prior.radius * (1 if first is None else 2)
         if not 1e-99 < LEAST / RATIO * most < most < 1e99:
             raise ValueError(f"a radius of {prior.radius:g} is too extreme to look for a smaller one: use another unit")
@@ -134,7 +134,7 @@ def _usable(prior: Ball, shown: Array | None) -> tuple[Array, Points]:
     else those of the prior."""
     with suppress(Exception):  # by what was released alone
         moved = Ball(prior.space, np.asarray(shown), prior.radius)
-        center = as_chart(moved).center
+        center = moved.as_chart().center
         own = tangent_coordinates(prior.space, center, center[None]), prior.space.distance(center, center[None])
         if all(np.isfinite(found).all() for found in own):
             return np.asarray(shown), moved.center
@@ -180,9 +180,7 @@ class FindPlan(ComposedPlan):
 
     @classmethod
     def of(cls, problem: Problem, only_radius: bool = False) -> FindPlan:
-        prior, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
-        if not isinstance(prior, Ball):
-            raise TypeError(f"a prior is a sfumato.Ball, generously wide, not {prior!r}")
+        prior, n, epsilon = check_ball(problem.region, "a prior"), problem.n, problem.privacy.epsilon
         shares = Shares.best(problem.space.dim, n, epsilon)
         shares = replace(shares, center=0.0) if only_radius else shares
         rest, center = shares.rest * epsilon, shares.center * epsilon
@@ -306,8 +304,7 @@ def private_radius(
 def _found(
     points: Any, prior: Ball, epsilon: float, coverage: float, centre: bool, budget: Budget | None, **options: Any
 ) -> FoundBall:
-    if not isinstance(prior, Ball):
-        raise TypeError(f"the second argument is a sfumato.Ball that surely holds the records, not {prior!r}")
+    check_ball(prior, "the second argument, which surely holds the records,")
     if not (isinstance(coverage, int | float) and 0.5 <= coverage < 1):
         raise ValueError(f"coverage must be a share of the records, from 0.5 to below 1, not {coverage!r}")
     asked = PureDP(epsilon).check(options.pop("force", False)).epsilon

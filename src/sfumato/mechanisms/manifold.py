@@ -28,7 +28,6 @@ from ..laws.radial import RadialLaw
 from ..laws.sampling import Target, is_precise, lattice_spacing, round_to_lattice
 from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
-from ..regions.found import found_how
 from .base import Mechanism
 from .plan import Drawn, Losses, Plan
 
@@ -47,9 +46,7 @@ class ManifoldPlan(Plan):
 
     @property
     def after(self) -> str:
-        return (
-            f"projected onto the {'ball that was found privately' if found_how(self.problem.region) else 'public ball'}"
-        )
+        return f"projected onto the {self.ball.called}"
 
     @property
     def remedies(self) -> list[str]:

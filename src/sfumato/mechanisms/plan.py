@@ -18,8 +18,7 @@ from ..laws.privacy import PureDP
 from ..laws.sampling import HANDED_IN, generator_name, lattice_spacing
 from ..numerics.arrays import Array
 from ..records import Records
-from ..regions import Ball, Region
-from ..regions.found import found_how
+from ..regions import Ball, Region, check_ball
 from ..release.record import (
     PROBABILITIES,
     BallOf,
@@ -99,8 +98,7 @@ class Plan(ABC):
     @cached_property
     def ball(self) -> Ball:
         """The region, for the plans that take balls alone."""
-        assert isinstance(self.problem.region, Ball)
-        return self.problem.region
+        return check_ball(self.problem.region, "a region")
 
     @cached_property
     def space(self) -> Space:
@@ -303,7 +301,7 @@ class Plan(ABC):
         return Record(
             statistic=self.problem.statistic.name,
             space=SpaceOf.of(self.space),
-            ball=BallOf(self.space.present(public.center).tolist(), public.radius, found_how(public)),
+            ball=BallOf(self.space.present(public.center).tolist(), public.radius, public.found),
             n=self.n,
             mechanism=MechanismOf(self.name, dict(self.options)),
             calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), region, numbers),

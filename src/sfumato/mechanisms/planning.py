@@ -15,6 +15,9 @@ from .choice import Forecast, forecast, plans
 from .plan import Problem, smaller_questions
 from .tangent import TangentKNorm, TangentPlan
 
+TOLERANCE = 3e-3  # of powers of ten: 0.7%
+MOST_RECORDS = 9.0  # as a power of ten
+
 
 def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
     """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
@@ -64,7 +67,7 @@ def needed_epsilon(
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0, 3e-3)
+    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0)
     return None if found is None else 10.0**found
 
 
@@ -95,7 +98,7 @@ def needed_n(
     True
     """
     found = _least(
-        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, 9.0, 3e-3
+        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, MOST_RECORDS
     )
     return None if found is None else round(10.0**found)
 
@@ -128,20 +131,39 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
 def aim(
     region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE, **how: Any
 ) -> dict[str, float | None]:
-    """What an error needs: the one that is wanted, or half of the best; where that is of no use, any that is."""
+    """Return what an error needs: the one that is wanted, or half of the best; where that is of no use, any that is.
+
+    Errors depend on n·ε almost alone, and so does which mechanism is the best: so ε is searched for with the best one at this n
+    and ε, one forecast of all says whether another would do with less, and n follows from n·ε.
+    """
     if error is None and best.error_95 is not None and not best.useless:
         error = best.error_95 / 2
-    enough = {
-        "epsilon_at_n": needed_epsilon(region, n, error, check, **how),
-        "n_at_epsilon": needed_n(region, epsilon, error, check, **how),
-    }
-    return {"error_95": error, **enough}
+    alone = how if best.error_95 is None else {**how, "mechanism": best.mechanism}
+    enough = needed_epsilon(region, n, error, check, **alone)
+    less = None if enough is None else best_error(region, n, 0.97 * enough, check, error is None, **how)
+    if less is None or less <= (np.finfo(float).max if error is None else error):
+        alone = how
+        enough = needed_epsilon(region, n, error, check, **how)
+
+    def error_at(x: float) -> float:
+        return _some_error(region, round(10.0**x), epsilon, check, error is None, **alone)
+
+    near = None if enough is None else _near(error_at, error, np.log10(n * enough / epsilon))
+    records = needed_n(region, epsilon, error, check, **alone) if near is None else round(10.0**near)
+    return {"error_95": error, "epsilon_at_n": enough, "n_at_epsilon": records}
 
 
-def _least(
-    function: Callable[[float], float], wanted: float | None, low: float, high: float, tolerance: float
-) -> float | None:
-    """The smallest argument from which on a function stays at ``wanted`` or below, or finite.
+def _near(function: Callable[[float], float], wanted: float | None, start: float) -> float | None:
+    """Return the smallest argument near a start at which a function is at ``wanted`` or below, or finite; None if not there."""
+    wanted = np.finfo(float).max if wanted is None else wanted
+    low, high = max(start - 0.03, 0.0), max(start + 0.03, 0.0)
+    if high > MOST_RECORDS or function(high) > wanted or function(low) <= wanted:
+        return None
+    return _halved(function, wanted, low, high)
+
+
+def _least(function: Callable[[float], float], wanted: float | None, low: float, high: float) -> float | None:
+    """Return the smallest argument from which on a function stays at ``wanted`` or below, or finite.
 
     It falls but for steps up, where more directions of a chart become worth their noise; and a mechanism may be refused again
     at the large end, where rounding matters: that does not count.
@@ -155,10 +177,17 @@ def _least(
     reached = above[-1] + 1 if above else 0
     if reached == len(values):
         return None
-    low, high = float(grid[max(reached - 1, 0)]), float(grid[reached])
-    while high - low > tolerance:
+    return _halved(function, wanted, float(grid[max(reached - 1, 0)]), float(grid[reached]))
+
+
+def _halved(function: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+    """Return where between two arguments a function comes down to ``wanted``, by halving, to within TOLERANCE above."""
+    while high - low > TOLERANCE:
         middle = (low + high) / 2
-        low, high = (low, middle) if function(middle) <= wanted else (middle, high)
+        if function(middle) <= wanted:
+            high = middle
+        else:
+            low = middle
     return high
 
 

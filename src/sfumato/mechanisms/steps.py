@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ..errors import Refusal
-from ..numerics.arrays import Points
 from ..records import Records
-from ..regions import Ball, Ellipsoid, as_chart
 from ..regions.ellipsoid import shorten
 from ..release.record import Record
 from .composed import ComposedPlan
@@ -38,7 +36,7 @@ class StepsPlan(ComposedPlan):
         assert isinstance(first, TangentPlan)
         assert isinstance(second, TangentPlan)
         try:  # with a public point near the centre, so that nothing fails after the charge
-            moved(settled, first.chart.point(np.full(len(first.chart.axes), 1e-3)))
+            settled.moved(first.chart.point(np.full(len(first.chart.axes), 1e-3)))
         except Exception as error:
             raise Refusal(f"{problem.space} has no chart but the one about its centre: use steps=1 ({error})") from None
         return cls(problem, second.name, second.calibration, {}, second.epsilon, second.scale, second, first)
@@ -53,23 +51,8 @@ class StepsPlan(ComposedPlan):
 
     def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
         place = shorten(self.first.lattice_point(self.first.mean(records), rng))  # a point of the region
-        region = self.chart.problem.region
+        region = self.chart.region
         with suppress(Exception):  # a user's space may have no chart there; then the second stays, as the first decided
-            region = moved(region, self.first.chart.point(place))
+            region = region.moved(self.first.chart.point(place))
         plan = replace(self.chart, problem=replace(self.chart.problem, region=region))
         return plan, plan.draw(records, rng)
-
-
-def moved(region: object, center: Points) -> Ball | Ellipsoid:
-    """The region about another centre, its axes carried along; any public directions would do."""
-    assert isinstance(region, Ball | Ellipsoid)
-    space, chart = region.space, as_chart(region)
-    if isinstance(region, Ball):
-        return Ball(space, space.present(center), region.radius)
-    ends = np.concatenate([np.eye(len(chart.axes)), -np.eye(len(chart.axes))])
-    seen = space.coordinates(center, space.log(center, chart.point(ends)))
-    along = (seen[: len(chart.axes)] - seen[len(chart.axes) :]) / chart.axes[:, None] / 2
-    basis = np.linalg.qr(along.T)[0].T if np.isfinite(along).all() else np.eye(len(chart.axes), space.dim)
-    reach = None if chart.reach is None else chart.reach + float(space.distance(chart.center, center))
-    center = space.present(center)
-    return Ellipsoid(space, center, chart.axes, basis, source=chart.source, spread=chart.spread, reach=reach)

@@ -17,9 +17,8 @@ from ..laws.calibration.rounding import SELECTION, UNIT, crossing, relative_erro
 from ..laws.calibration.scale import Scale, check_records
 from ..numerics.arrays import MANY, RUN, Array, Points, compiled
 from ..records import Records
-from ..regions import Ball, Ellipsoid, Region, as_chart
+from ..regions import Ellipsoid, Settled
 from ..regions.ellipsoid import point_or_center, shorten
-from ..regions.found import found_how
 from ..release.record import ChartOf
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Plan
@@ -48,7 +47,7 @@ class TangentKNorm(Mechanism):
 
     shrink: bool = False
     name: ClassVar[str] = "tangent"
-    takes: ClassVar[Any] = Region
+    takes_charts: ClassVar[bool] = True
 
     @property
     def kind(self) -> type[TangentPlan]:
@@ -76,15 +75,16 @@ class TangentPlan(Plan):
     sampler: ClassVar[str] = "exact: Gamma radius, uniform direction, in the chart"
 
     @cached_property
+    def region(self) -> Settled:
+        return self.problem.region.settle(self.n, self.problem.privacy.epsilon)
+
+    @cached_property
     def chart(self) -> Ellipsoid:
-        region = self.problem.region
-        assert isinstance(region, Ball | Ellipsoid)
-        return as_chart(region)
+        return self.region.as_chart()
 
     @property
     def after(self) -> str:
-        name = "ball that was found privately" if found_how(self.problem.region) else "public ball"
-        projected = [f"projected onto the {name}"] if isinstance(self.problem.region, Ball) else []
+        projected = [f"projected onto the {self.region.called}"] if self.region.is_ball else []
         low, high = float(self.factors.min()), float(self.factors.max())
         shrunk = [f"drawn towards the public centre by factors from {low:.3g} to {high:.3g}"] if low < 1 else []
         return " and ".join(shrunk + projected)
@@ -112,7 +112,7 @@ class TangentPlan(Plan):
     @cached_property
     def described(self) -> ChartOf:
         chart, bias = self.chart, self.bias()
-        basis = None if isinstance(self.problem.region, Ball) else chart.basis.tolist()
+        basis = None if self.region.is_ball else chart.basis.tolist()
         return ChartOf(chart.axes.tolist(), basis, chart.source, chart.spread, chart.frozen, bias, reach=chart.reach)
 
     # -- the error ---------------------------------------------------------------------------------------------------------
@@ -156,7 +156,7 @@ class TangentPlan(Plan):
             return 1.0
         s = np.minimum(root * (self.chart.radius + np.array([0.0, self.stated_error])), 300.0)
         inside, beyond = (float(f) for f in np.sinh(s) / s)
-        return inside if isinstance(self.problem.region, Ball) else min(beyond, float(np.hypot(1, inside)))
+        return inside if self.region.is_ball else min(beyond, float(np.hypot(1, inside)))
 
     @property
     def to_beat(self) -> float:
@@ -170,7 +170,7 @@ class TangentPlan(Plan):
         while more - fewer > 1:
             p = (fewer + more) // 2
             fewer, more = (p, more) if chart_error(axes[:p], sigma).quantile(PREDICTED) < radius else (fewer, p)
-        if isinstance(self.problem.region, Ball):  # whose directions are all alike: a sample says which come first
+        if self.region.is_ball:  # whose directions are all alike: a sample says which come first
             words = f"only the {fewer} directions in which a public sample of such records differs most"
             return [f"{words} (--public FILE --modes {fewer})"] if fewer else []
         return [f"only the first {fewer} directions (--modes {fewer})"] if fewer else []
@@ -207,9 +207,7 @@ class TangentPlan(Plan):
         """One draw about w̄."""
         w = self.lattice_point(mean, rng)
         tangent = self.chart.tangent(w * self.factors)
-        if isinstance(
-            self.problem.region, Ball
-        ):  # one outside comes to the edge, which is nearer to any mean of the ball
+        if self.region.is_ball:  # one outside comes to the edge, which is nearer to any mean of the ball
             tangent = shorten(tangent, self.chart.radius)
         reach = float(np.linalg.norm(tangent)) + self.stated_error
         value, raw = (point_or_center(self.space, self.chart.center, t) for t in (tangent, self.chart.tangent(w)))

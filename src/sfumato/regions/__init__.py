@@ -1,11 +1,10 @@
 """What is publicly known about where the records lie."""
 
-from .ball import Ball, check_invalid, widest_ball
-from .ellipsoid import Ellipsoid, as_chart
+from .ball import Ball, check_ball, widest_ball
+from .base import Region, Settled, check_invalid, check_region, check_settled
+from .ellipsoid import Ellipsoid
 from .look import Look
-from .sketch import ModelSketch, SampleSketch, Sketch
-
-Region = Ball | Ellipsoid | ModelSketch | SampleSketch
+from .sketch import ModelSketch, SampleSketch
 
 __all__ = [
     "Ball",
@@ -14,8 +13,10 @@ __all__ = [
     "ModelSketch",
     "Region",
     "SampleSketch",
-    "Sketch",
-    "as_chart",
+    "Settled",
+    "check_ball",
     "check_invalid",
+    "check_region",
+    "check_settled",
     "widest_ball",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from numbers import Real
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -11,12 +12,12 @@ from numpy.typing import ArrayLike, NDArray
 from ..errors import InvalidPointError
 from ..numerics.arrays import CACHE, Array, Points, as_numbers
 from ..spaces.base import Space
-
-INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
+from .base import INSIDE, Region, Settled, admit
+from .ellipsoid import Ellipsoid
 
 
 @dataclass(frozen=True, eq=False)
-class Ball:
+class Ball(Settled):
     """All points within ``radius`` of ``center``.
 
     Both are public: choose them before you see the data, and never compute them from the data.
@@ -47,6 +48,8 @@ class Ball:
     space: Space
     center: Points = field(repr=False)
     radius: float
+
+    is_ball: ClassVar[bool] = True
 
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
         if not isinstance(space, Space):
@@ -97,9 +100,7 @@ class Ball:
             If a record is not a point of the space and ``invalid`` is ``"raise"``.
         """
         canonical = admit(self.space, self.center, points, invalid)
-        with np.errstate(over="ignore", invalid="ignore"):
-            outside = self.space.outside(self.center, canonical, INSIDE * self.radius)
-        rows = np.flatnonzero(outside)
+        rows = np.flatnonzero(self.outside(canonical))
         clipped = canonical.copy() if len(rows) else canonical
         # Row i is moved in place i mod ``size`` of a batch of ``size`` points, the others being the centre: the last bits of a
         # product may depend on a row's place and on the number of rows, and must not depend on other records.
@@ -123,17 +124,38 @@ class Ball:
         vectors[lost] = 0.0
         return self.space.exp(self.center, vectors)
 
-    def settle(self, n: int, epsilon: float) -> Ball:
-        """Return itself: a ball is the same for any number of records and any ε (a sketch's axes depend on both)."""
-        return self
-
     def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Records as mechanisms take them: clipped."""
+        """Return records as mechanisms take them: clipped."""
         return self.clip(points, invalid)
 
+    def outside(self, points: Points) -> NDArray[np.bool_]:
+        """Return which canonical points lie outside, those whose distance overflows among them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self.space.outside(self.center, points, INSIDE * self.radius)
+
     def distances(self, points: Points) -> Array:
-        """Distances from the centre to points in the space's own representation."""
+        """Return distances from the centre to points in the space's own representation."""
         return self.space.distance(self.center, points)
+
+    @property
+    def called(self) -> str:
+        """The ball by who knew it before."""
+        return "public ball"
+
+    def as_chart(self) -> Ellipsoid:
+        """Return the ball as a chart with d equal axes.
+
+        >>> from sfumato import Euclidean
+        >>> Ball(Euclidean(dim=2), [1.0, 1.0], radius=0.5).as_chart().axes.tolist()
+        [0.5, 0.5]
+        """
+        axes = np.full(self.space.dim, self.radius)
+        source = self.found or "a ball given by hand"
+        return Ellipsoid(self.space, self.space.present(self.center), axes, source=source, spread=self.radius)
+
+    def moved(self, center: Points) -> Ball:
+        """Return the ball of the same radius about another centre."""
+        return Ball(self.space, self.space.present(center), self.radius)
 
 
 def _turns(places: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -149,22 +171,12 @@ def _turns(places: NDArray[np.intp]) -> NDArray[np.intp]:
     return turns
 
 
-def admit(space: Space, center: Points, points: ArrayLike, invalid: str = "raise") -> Points:
-    """Canonical points; a record that is none raises an error that names its row, or is replaced by the centre."""
-    check_invalid(invalid)
-    canonical, reasons = space.diagnose(points)
-    if reasons and invalid == "raise":
-        raise InvalidPointError(reasons)
-    if reasons:
-        canonical = canonical.copy()
-        canonical[list(reasons)] = center
-    return canonical
-
-
-def check_invalid(invalid: str) -> None:
-    """Raise an error unless ``invalid`` is one of the two known words."""
-    if invalid not in ("raise", "center"):
-        raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")
+def check_ball(region: Any, what: str, instead: str = "") -> Ball:
+    """Return the ball, or raise a TypeError that names the argument, and what to use instead if it is another region."""
+    if not isinstance(region, Ball):
+        more = instead if isinstance(region, Region) else ""
+        raise TypeError(f"{what} is a sfumato.Ball, not {region!r}{more}")
+    return region
 
 
 def widest_ball(space: Space, low: float | None = None, high: float | None = None) -> Ball:

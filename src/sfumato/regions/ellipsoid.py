@@ -8,12 +8,12 @@ from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
 from ..numerics.arrays import CACHE, MANY, Array, Points, as_numbers, blocks, compiled
 from ..spaces.base import Space
-from .ball import INSIDE, Ball, admit
+from .base import INSIDE, Settled
 
 if TYPE_CHECKING:
     from .sketch import ModelSketch, Prior, SampleSketch
@@ -22,7 +22,7 @@ ORTHONORMAL = 1e-9  # how far products of the rows of a basis may be from 0 and 
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid:
+class Ellipsoid(Settled):
     """All points exp_c(v) with ‖w‖ ≤ 1, where w = A⁻¹·B·v are the chart's p ≤ d coordinates of a tangent vector v at c.
 
     A is the diagonal matrix of the semi-axes; the rows of B are orthonormal in the space's coordinates at c.  Directions
@@ -185,14 +185,6 @@ class Ellipsoid:
 
         return from_landmarks(space, center, radius, "bending")
 
-    def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """Itself: these axes hold for any number of records and any ε (a sketch's depend on both)."""
-        return self
-
-    def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Records as mechanisms take them: canonical; the chart then clips them in its own coordinates."""
-        return admit(self.space, self.center, points, invalid)
-
     # -- the chart -------------------------------------------------------------------------------------------------
     def chart(self, points: Points) -> Array:
         """w = A⁻¹·B·coord_c(log_c y), clipped to ‖w‖ ≤ 1, for canonical points y: (n, p).
@@ -224,7 +216,33 @@ class Ellipsoid:
         """exp_c(W⁺w): the canonical point that chart coordinates (…, p) stand for."""
         return self.space.exp(self.center, self.space.from_coordinates(self.center, self.tangent(w)))
 
+    def as_chart(self) -> Ellipsoid:
+        """Return itself."""
+        return self
+
+    def moved(self, center: Points) -> Ellipsoid:
+        """Return the ellipsoid about another centre, its axes carried along; any public directions would do."""
+        space, p = self.space, len(self.axes)
+        ends = np.concatenate([np.eye(p), -np.eye(p)])
+        seen = space.coordinates(center, space.log(center, self.point(ends)))
+        along = (seen[:p] - seen[p:]) / self.axes[:, None] / 2
+        basis = np.linalg.qr(along.T)[0].T if np.isfinite(along).all() else np.eye(p, space.dim)
+        reach = None if self.reach is None else self.reach + float(space.distance(self.center, center))
+        shown = space.present(center)
+        return Ellipsoid(space, shown, self.axes, basis, source=self.source, spread=self.spread, reach=reach)
+
+    def outside(self, points: Points) -> NDArray[np.bool_]:
+        """Return which canonical points are clipped in the chart, those without a logarithm among them."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            w = tangent_coordinates(self.space, self.center, points) @ self.basis.T / self.axes
+            return np.asarray(~(np.linalg.norm(w, axis=1) <= INSIDE))
+
     # -- words and records -----------------------------------------------------------------------------------------
+    @property
+    def called(self) -> str:
+        """The ellipsoid by who knew it before."""
+        return "public ellipsoid"
+
     @property
     def radius(self) -> float:
         """The longest semi-axis: no point of the ellipsoid is farther from the centre."""
@@ -256,20 +274,6 @@ class Ellipsoid:
     def from_parameters(cls, space: Space, parameters: dict[str, Any]) -> Ellipsoid:
         """The ellipsoid that :meth:`parameters` describes."""
         return cls(space, **parameters)
-
-
-def as_chart(region: Ball | Ellipsoid) -> Ellipsoid:
-    """A region as a chart; a ball is one of p = d equal axes.
-
-    >>> from sfumato import Euclidean
-    >>> as_chart(Ball(Euclidean(dim=2), [1.0, 1.0], radius=0.5)).axes.tolist()
-    [0.5, 0.5]
-    """
-    if isinstance(region, Ellipsoid):
-        return region
-    axes, center = np.full(region.space.dim, region.radius), region.space.present(region.center)
-    source = getattr(region, "source", "a ball given by hand")  # of a ball that was found privately
-    return Ellipsoid(region.space, center, axes, source=source, spread=region.radius)
 
 
 def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Array:

@@ -39,13 +39,18 @@ class FoundBall(Ball):
         object.__setattr__(self, "source", source)
 
     @property
+    def found(self) -> str:
+        """How it was found, in words."""
+        return self.source
+
+    @property
+    def called(self) -> str:
+        """The ball by how it became known."""
+        return "ball that was found privately"
+
+    @property
     def sha256(self) -> str:
-        """The sum of all that was released, which stands beside its charge in a ledger."""
+        """The SHA-256 of all that was released, which stands beside its charge in a ledger."""
         center = self.space.present(self.center).tolist()
         document = [repr(self.space), center, self.radius, self.epsilon, self.source]
         return hashlib.sha256(json.dumps(document, ensure_ascii=False).encode()).hexdigest()
-
-
-def found_how(region: object) -> str:
-    """Say how a region was found privately; empty for a public one."""
-    return region.source if isinstance(region, FoundBall) else ""

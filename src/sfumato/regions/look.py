@@ -10,8 +10,7 @@ import numpy as np
 
 from ..numerics.arrays import Array, Points
 from .ball import Ball
-from .ellipsoid import Ellipsoid, as_chart, shorten, tangent_blocks
-from .sketch import Sketch
+from .ellipsoid import Ellipsoid, shorten, tangent_blocks
 
 SHARE = 0.1  # of ε, for the look
 WORST = 1.2  # how many times the ball's error a wrong public sample may cost
@@ -64,30 +63,11 @@ class Look:
         ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would be kept too
         often."""
         rest = (1 - self.share) * epsilon
-        ball, chart = rms_noise(as_chart(self.ball).axes, n, rest), rms_noise(self.chart.axes, n, rest)
+        ball, chart = rms_noise(self.ball.as_chart().axes, n, rest), rms_noise(self.chart.axes, n, rest)
         width = self.scale(n, epsilon) / ball
         room = WORST * (1 - self.share) - 1
         careful = min(1.0, 1 + width - width * math.log(max(1.0, width / (2 * room))))
         return min(careful * math.sqrt(max(0.0, ball**2 - chart**2)), BLIND * self.ball.radius)
-
-
-def with_look(sketch: Sketch, n: int, epsilon: float, share: float = SHARE) -> Ellipsoid | Look | Ball:
-    """The chart for n records and this ε with its look; the chart alone where a look is not needed, as the ball's own noise
-    exceeds its radius so far that no chart can be much worse; the ball where a look would tell nothing.
-
-    >>> from sfumato import Euclidean
-    >>> sample = np.random.default_rng(0).normal(size=(60, 20)) / np.arange(1, 21) ** 2
-    >>> look = with_look(Ellipsoid.from_sample(Euclidean(dim=20), sample), n=400, epsilon=1.0)
-    >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
-    ('Look', 0.1, True)
-    """
-    ball = sketch.ball
-    error = rms_noise(as_chart(ball).axes, n, epsilon)
-    if error**2 * (WORST**2 - 1) >= ball.radius**2:
-        return sketch.settle(n, epsilon)
-    look = Look(sketch.settle(n, (1 - share) * epsilon), sketch.ball, share)
-    worth = rms_noise(look.chart.axes, n, (1 - share) * epsilon) < error
-    return look if worth and look.limit(n, epsilon) > DULL * error else ball
 
 
 def rms_noise(axes: Array, n: int, epsilon: float) -> float:

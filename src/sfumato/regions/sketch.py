@@ -14,9 +14,11 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidPointError
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
-from .ball import Ball, admit
+from .ball import Ball
+from .base import Region, Settled
 from .ellipsoid import Ellipsoid, public_point, tangent_coordinates
 from .landmarks import bending_moment, smooth_moment
+from .look import DULL, WORST, Look, rms_noise
 
 Prior = Literal["ball", "smooth", "open", "bending"]
 WORDS: dict[str, str] = {
@@ -38,7 +40,9 @@ LEAST = 1e-3  # and size, where most points of a sample are the same; sizes are 
 
 
 @dataclass(frozen=True, eq=False)
-class _AboutBall:
+class _AboutBall(Region):
+    """A sketch about the centre of a ball."""
+
     ball: Ball  # of the same centre, for comparison and to fall back to
 
     @property
@@ -53,12 +57,8 @@ class _AboutBall:
 
     @property
     def radius(self) -> float:
-        """That of the ball."""
+        """The radius of the ball."""
         return self.ball.radius
-
-    def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Records as mechanisms take them: canonical; the chart then clips them in its own coordinates."""
-        return admit(self.space, self.center, points, invalid)
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +111,23 @@ class SampleSketch(_AboutBall):
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """The ellipsoid for n records and this ε; the same question is answered once."""
         return _settled(self, n, float(epsilon))
+
+    def looked(self, n: int, epsilon: float, share: float) -> Look | Settled:
+        """Return the chart with its look; the chart alone where the ball's own noise exceeds its radius so far that no chart
+        can be much worse; the ball where a look would tell nothing.
+
+        >>> from sfumato import Euclidean
+        >>> sample = np.random.default_rng(0).normal(size=(60, 20)) / np.arange(1, 21) ** 2
+        >>> look = Ellipsoid.from_sample(Euclidean(dim=20), sample).looked(n=400, epsilon=1.0, share=0.1)
+        >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
+        ('Look', 0.1, True)
+        """
+        error = rms_noise(self.ball.as_chart().axes, n, epsilon)
+        if error**2 * (WORST**2 - 1) >= self.radius**2:
+            return self.settle(n, epsilon)
+        look = Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
+        worth = rms_noise(look.chart.axes, n, (1 - share) * epsilon) < error
+        return look if worth and look.limit(n, epsilon) > DULL * error else self.ball
 
     def _settle(self, n: int, epsilon: float) -> Ellipsoid:
         m, best = len(self.tangents), np.inf

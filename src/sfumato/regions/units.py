@@ -11,8 +11,7 @@ from ..means.frechet import solve
 from ..numerics.arrays import Array, Points, as_numbers
 from ..records import Records
 from ..records.units import by_unit
-from . import Region
-from .ball import Ball
+from .base import Region
 from .ellipsoid import tangent_coordinates
 
 
@@ -24,12 +23,12 @@ def reduce_to_units(
     A unit's records are checked, clipped and averaged by themselves (proofs, Units).
     """
     admit = admit or region.admit
-    reduce = _mean_in_ball if isinstance(region, Ball) else _mean_in_chart
+    reduce = _mean_in_ball if region.is_ball else _mean_in_chart
     means = by_unit(points, unit_of, lambda own: reduce(region, admit(own)))
     if not means:
         return admit(as_numbers(points))
-    if isinstance(region, Ball):
-        return region.clip(region.space.present(np.stack(means)))
+    if region.is_ball:
+        return region.admit(region.space.present(np.stack(means)))
     with np.errstate(all="ignore"):  # a mean without a point has no place in a chart and counts as its centre
         return region.space.exp(region.center, region.space.from_coordinates(region.center, np.stack(means)))
 

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from ..errors import printable
 from ..files import Dataset
 from ..numerics.arrays import Array, Points
-from ..regions import Ball, Ellipsoid
+from ..regions import Settled
 from ..spaces.base import Space
-from .curator import beyond, called, some
+from .curator import beyond, some
 
 CLOSER = 0.6  # of its distance from the centre, within which another reading of a specimen is taken for the right one
 MOST_TURNS, MOST_SWAPS = 2000, 60  # specimens, the farthest, in which other orders and swaps are looked for
@@ -24,18 +24,18 @@ MOST_LANDMARKS = 120  # of specimens in which swaps are looked for
 FAR = 3.0  # interquartile ranges above the upper quartile, from which on a distance is an outlier
 
 
-def against(region: Ball | Ellipsoid, data: Dataset) -> list[str]:
+def against(region: Settled, data: Dataset) -> list[str]:
     """What a curator should see of records beside a region, before a release is made in it."""
     space, center, n = region.space, region.center, len(data)
     outside = int(beyond(region, data.points)[0].sum())
-    lines = [f"{outside or 'none'} of {n} records {'lies' if outside == 1 else 'lie'} outside the {called(region)}"]
+    lines = [f"{outside or 'none'} of {n} records {'lies' if outside == 1 else 'lie'} outside the {region.called}"]
     lines[0] += " and would be moved to its edge" if outside else ""
     away = _away(space, center, data.points)
     known = np.flatnonzero(np.isfinite(away))
     if not len(known):
         return lines
     low, middle, high = np.quantile(away[known], [0.25, 0.5, 0.75])
-    size = f"; its radius is {region.radius:.3g}" if isinstance(region, Ball) else ""
+    size = f"; its radius is {region.radius:.3g}" if region.is_ball else ""
     lines.append(f"half of the records are within {middle:.3g} of the public centre{size}")
     order = known[np.argsort(-away[known])]
     far = [row for row in order.tolist() if away[row] > high + FAR * (high - low)]

@@ -12,9 +12,7 @@ from ..files import Dataset
 from ..files.missing import remarks
 from ..files.people import RECORD, repeated_labels
 from ..numerics.arrays import Points
-from ..regions import Ball, Ellipsoid, Region
-from ..regions.ball import INSIDE
-from ..regions.ellipsoid import tangent_coordinates
+from ..regions import Ball, Ellipsoid, Region, Settled
 from ..regions.found import FoundBall
 from ..release import Release
 from ..spaces.base import Space
@@ -32,7 +30,7 @@ def some(words: list[str], most: int = 5) -> list[str]:
     return words[:most] + ([f"and {len(words) - most} more"] if len(words) > most else [])
 
 
-def region_used(region: Region, release: Release) -> Ball | Ellipsoid:
+def region_used(region: Region, release: Release) -> Settled:
     """The region that a release was made in: that which was given, what was settled for its n and ε, or what was found."""
     chart, ball = release.chart, release.ball
     if chart is None or chart.basis is None:
@@ -42,31 +40,19 @@ def region_used(region: Region, release: Release) -> Ball | Ellipsoid:
     return Ellipsoid(region.space, ball.center, chart.axes, chart.basis)
 
 
-def beyond(region: Ball | Ellipsoid, points: Points) -> tuple[NDArray[np.bool_], int]:
+def beyond(region: Settled, points: Points) -> tuple[NDArray[np.bool_], int]:
     """Which records a region clips, and how many could not be read as points."""
-    space, center = region.space, region.center
-    canonical, bad = space.diagnose(points)
+    canonical, bad = region.space.diagnose(points)
     canonical = canonical.copy()
-    canonical[list(bad)] = center
-    with np.errstate(over="ignore", invalid="ignore"):  # as when they were clipped
-        if isinstance(region, Ball):
-            return space.outside(center, canonical, INSIDE * region.radius), len(bad)
-        w = tangent_coordinates(space, center, canonical) @ region.basis.T / region.axes
-        return ~(np.linalg.norm(w, axis=1) <= INSIDE), len(bad)
+    canonical[list(bad)] = region.center
+    return region.outside(canonical), len(bad)
 
 
-def called(region: Ball | Ellipsoid) -> str:
-    """Name a region by its kind and by who knew it before."""
-    if isinstance(region, FoundBall):
-        return "ball that was found privately"
-    return "public ball" if isinstance(region, Ball) else "public ellipsoid"
-
-
-def of_clipping(region: Ball | Ellipsoid, points: Points, first: bool) -> str:
+def of_clipping(region: Settled, points: Points, first: bool) -> str:
     """How many records were clipped, or how many of the ``first`` ones."""
     clipped, bad = beyond(region, points)
     n, outside = len(clipped), int(clipped.sum())
-    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the {called(region)}"
+    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the {region.called}"
     words += f" and {'were' if outside != 1 else 'was'} moved to its edge" if outside else ""
     words += f"; {bad} could not be read as points and became the centre" if bad else ""
     if outside < NEARLY_ALL * n:

@@ -1,0 +1,112 @@
+"""The contract of a region: what is publicly known about where the records lie, and what every other room asks of it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ..errors import InvalidPointError
+from ..numerics.arrays import Points
+from ..spaces.base import Space
+
+if TYPE_CHECKING:
+    from .ellipsoid import Ellipsoid
+    from .look import Look
+
+INSIDE = 1 - 2.0**-40  # clipped points land this fraction inside, against rounding
+
+
+class Region(ABC):
+    """A public region about a public centre: a ball, an ellipsoid, or a sketch of one whose axes depend on n and ε."""
+
+    is_ball: ClassVar[bool] = False  # whether all directions are alike, and records are clipped along geodesics
+
+    if TYPE_CHECKING:  # fields of a ball and an ellipsoid, properties of a sketch
+
+        @property
+        def space(self) -> Space: ...
+        @property
+        def center(self) -> Points: ...
+        @property
+        def radius(self) -> float: ...
+
+    @abstractmethod
+    def settle(self, n: int, epsilon: float) -> Settled:
+        """Return the region for n records and this ε."""
+
+    def looked(self, n: int, epsilon: float, share: float) -> Look | Settled:
+        """Return the look at whether the region fits, which this share of ε pays for; or the region to use without one."""
+        return self.settle(n, epsilon)
+
+    def left_out(self, chart: Ellipsoid, n: int) -> float:
+        """Return how much of the mean a chart of this region is expected to leave out, as a root mean square."""
+        return 0.0
+
+    @property
+    def found(self) -> str:
+        """How the region was found privately, in words; empty for a public one."""
+        return ""
+
+    def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
+        """Return records as mechanisms take them: canonical; a chart then clips them in its own coordinates."""
+        return admit(self.space, self.center, points, invalid)
+
+
+class Settled(Region):
+    """A region that is the same for any number of records and any ε: it has a chart."""
+
+    def settle(self, n: int, epsilon: float) -> Self:
+        """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""
+        return self
+
+    @property
+    @abstractmethod
+    def called(self) -> str:
+        """The region by its kind and by who knew it before, as in "public ball"."""
+
+    @abstractmethod
+    def as_chart(self) -> Ellipsoid:
+        """Return the region as a chart; a ball is one of p = d equal axes."""
+
+    @abstractmethod
+    def moved(self, center: Points) -> Settled:
+        """Return the region about another centre, its axes carried along; any public directions would do."""
+
+    @abstractmethod
+    def outside(self, points: Points) -> NDArray[np.bool_]:
+        """Return which canonical points it clips."""
+
+
+def check_region(region: Any, what: str) -> Region:
+    """Return the region, or raise a TypeError that names the argument which is none."""
+    if not isinstance(region, Region):
+        raise TypeError(f"{what} is a region such as a sfumato.Ball, not {region!r}")
+    return region
+
+
+def check_settled(region: Region, what: str) -> Settled:
+    """Return the region, or raise a ValueError where its axes depend on n and ε."""
+    if not isinstance(region, Settled):
+        raise ValueError(f"the axes of this region depend on n and ε: {what} region.settle(n, epsilon)")
+    return region
+
+
+def admit(space: Space, center: Points, points: ArrayLike, invalid: str = "raise") -> Points:
+    """Return canonical points; a record that is not one raises an error that names its row, or becomes the centre."""
+    check_invalid(invalid)
+    canonical, reasons = space.diagnose(points)
+    if reasons and invalid == "raise":
+        raise InvalidPointError(reasons)
+    if reasons:
+        canonical = canonical.copy()
+        canonical[list(reasons)] = center
+    return canonical
+
+
+def check_invalid(invalid: str) -> None:
+    """Raise an error unless ``invalid`` is one of the two known words."""
+    if invalid not in ("raise", "center"):
+        raise ValueError(f"invalid must be 'raise' or 'center', not {invalid!r}")
