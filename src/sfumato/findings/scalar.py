@@ -123,7 +123,7 @@ def private_scalar(
     >>> points = np.random.default_rng(0).normal(20.0, 2.0, (4000, 1))
     >>> released = private_scalar(points, region, lambda points: points[:, 0], (0.0, 40.0), warmth, epsilon=1.0)
     >>> bool(abs(released.value[0] - 20) < 0.5), released.estimate
-    (True, 'the mean temperature, each number held to the public limits')
+    (True, 'the mean temperature, each number clipped to the public limits')
     """
     privacy = PureDP(epsilon).check(force)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)

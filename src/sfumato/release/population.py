@@ -73,7 +73,7 @@ class PopulationRegion:
         else:
             what = f"{release.scalar.mean}, in the population,"
             value = "released value"
-            clipped = f"In the population too, {release.scalar.each} count as held to the public limits."
+            clipped = f"In the population too, {release.scalar.each} count as clipped to the public limits."
         size = self.size if self.is_round else f"{self.size},"
         wide = ", taking the records as spread out as their public region allows" if release.spread is None else ""
         return (
