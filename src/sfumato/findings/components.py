@@ -88,29 +88,17 @@ def _products(chart: Ellipsoid, points: Points) -> Array:
     return np.asarray(u[:, rows] * u[:, columns] * weights)
 
 
-# -- what was found --------------------------------------------------------------------------------------------------------
+# -- what is released --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Components(Document, Shown):
-    """The leading directions of variation about a released mean, with their variances: all from one released matrix.
+    """The leading directions of variation about a released mean, with their variances: all from one released matrix."""
 
-    Attributes
-    ----------
-    count : int
-        How many leading directions were asked for.
-    space : SpaceOf
-        The space of the records.
-    center, axes, basis
-        The chart: the mean, and the public directions there that the second moment was taken in, with their lengths.
-    release : Release
-        The second moment in the chart, with its noise, guarantee and record.
-    """
-
-    count: int
-    space: SpaceOf
-    center: Array
-    axes: Array
-    basis: Array
-    release: Release
+    count: int  # how many leading directions were asked for
+    space: SpaceOf  # of the records
+    center: Array  # the mean
+    axes: Array  # the lengths of the public directions there that the second moment was taken in
+    basis: Array  # these directions
+    release: Release  # the second moment in that chart, with its noise, guarantee and record
 
     format: ClassVar[str] = "sfumato components 1"
     noun: ClassVar[str] = "record of components"

@@ -76,18 +76,10 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(Document, Shown):
-    """Private means of groups in one chart, which were charged as one.
+    """Private means of groups in one chart, which were charged as one."""
 
-    Attributes
-    ----------
-    epsilon : float
-        What all of them cost together: as much as one, as each person is in one group.
-    groups : dict of Release
-        The release of each group, by its label.
-    """
-
-    epsilon: float
-    groups: Mapping[str, Release]
+    epsilon: float  # what all of them cost together: as much as one, as each person is in one group
+    groups: Mapping[str, Release]  # the release of each group, by its label
 
     format: ClassVar[str] = "sfumato comparison 1"
     noun: ClassVar[str] = "comparison"
