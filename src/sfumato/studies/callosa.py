@@ -58,7 +58,7 @@ class Callosa:
     def bandwidth(self) -> float:
         """From public numbers only: the reference outline and the predicted error of certified KNG."""
         kng = KNG(Ball(self.space, self.reference, RADIUS), EPSILON)
-        return outline_bandwidth(self.reference, kng.error_quantile(len(self.outlines), 0.5))
+        return outline_bandwidth(self.reference, kng.at(len(self.outlines)).error_quantile(0.5))
 
     def cells(self) -> int:
         return len(self.mechanisms())
