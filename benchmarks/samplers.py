@@ -134,8 +134,9 @@ def _against_chain(
     experiment: Experiment, mechanism: ManifoldMechanism, points: Points, rounds: int
 ) -> dict[str, float]:
     from sfumato import frechet_mean
-    from sfumato.laws.sampling import metropolis
     from sfumato.records import Records
+
+    from .chain import metropolis
 
     rng = np.random.default_rng([SEED, 1])
     n, space = len(points), mechanism.space

@@ -7,12 +7,13 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from benchmarks.chain import metropolis
 from conftest import cloud, column
 from sfumato.laws.bounds import bounds_of
 from sfumato.laws.calibration.error import exponential_error_law
 from sfumato.laws.calibration.scale import Scale
 from sfumato.laws.radial import RadialLaw
-from sfumato.laws.sampling import EnvelopeError, Target, metropolis
+from sfumato.laws.sampling import EnvelopeError, Target
 from sfumato.records import Records
 
 TINY = 1e-6

@@ -11,20 +11,20 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import fdtr
 
-from ..laws.calibration.population import sum_quantile, variance_bound
-from ..laws.privacy import PureDP
-from ..means.frechet import frechet_mean
-from ..mechanisms import Problem, choose
-from ..mechanisms.inference import SHARE
-from ..mechanisms.stages import Composition
-from ..numerics.arrays import Array, blocks
-from ..records import Records
-from ..regions import Ball, Ellipsoid, Region
-from ..spaces import space_from
-from ..spaces.base import Space
-from ..views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
-from .synthetic import corpus_callosa, corpus_callosum_template
+from sfumato.laws.calibration.population import sum_quantile, variance_bound
+from sfumato.laws.privacy import PureDP
+from sfumato.means.frechet import frechet_mean
+from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms.inference import SHARE
+from sfumato.mechanisms.stages import Composition
+from sfumato.numerics.arrays import Array, blocks
+from sfumato.records import Records
+from sfumato.regions import Ball, Ellipsoid, Region
+from sfumato.spaces import space_from
+from sfumato.spaces.base import Space
+from sfumato.studies.store import Compute, Row, Store, mark_ticks, markdown_table, save_figure, summary
+from sfumato.studies.synthetic import corpus_callosa, corpus_callosum_template
+from sfumato.views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
 
 LEVEL, SPREAD, MODES, PUBLIC = 0.95, 0.4, 10, 50
 POOL = 10_000  # records of a population, all of it: its mean is known, and a study draws from it with replacement
@@ -212,20 +212,19 @@ class Findings:
             return [("S²", 1000, KINDS[0])]
         return [(place, n, kind) for n in FOUND for place in UNKNOWN for kind in KINDS]
 
-    def cells(self) -> int:
-        tested = len(self.places) * len(self.sizes)
-        return (len(list(self.grid())) + len(self.places)) * len(self.sizes) + tested + len(self.unknown())
-
-    def run(self, store: Store, replicates: int) -> None:
+    def cells(self, replicates: int) -> dict[str, Compute]:
+        """Return what computes each cell, by its name."""
+        cells: dict[str, Compute] = {}
         for n in self.sizes:
             for place, name in self.grid():
-                store.cell(f"coverage/{place}/{name}/{n}", partial(self._coverage, place, name, n, replicates // 20))
+                cells[f"coverage/{place}/{name}/{n}"] = partial(self._coverage, place, name, n, replicates // 20)
             for place in self.places:
-                store.cell(f"level/{place}/{n}", partial(self._level, place, n, replicates // 4))
-                store.cell(f"power/{place}/{n}", partial(self._power, place, n, max(20, replicates // 80)))
+                cells[f"level/{place}/{n}"] = partial(self._level, place, n, replicates // 4)
+                cells[f"power/{place}/{n}"] = partial(self._power, place, n, max(20, replicates // 80))
         for place, n, kind in self.unknown():
-            found = partial(self._unknown, place, n, kind, max(4, replicates // 1000))
-            store.cell(f"unknown/{place}/{n}/{kind}", found)
+            repeats = max(4, replicates // 1000)
+            cells[f"unknown/{place}/{n}/{kind}"] = partial(self._unknown, place, n, kind, repeats)
+        return cells
 
     def _coverage(self, place: str, name: str, n: int, studies: int, rng: np.random.Generator) -> list[Row]:
         made = []
