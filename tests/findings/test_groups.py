@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from benchmarks import findings as study
 from conftest import cloud
 from sfumato.findings.groups import Comparison
 from sfumato.release.population import chart_variance
-from sfumato.studies import findings as study
 
 PLANE, SPHERE = sf.Euclidean(dim=2), sf.Sphere(dim=2)
 UNIT = sf.Ball(PLANE, [0.0, 0.0], 1.0)
