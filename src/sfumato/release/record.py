@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
-PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
+PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
 NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier versions did not write; left out where empty
 NEWER_IN = {"ball": "source", "chart": "reach", "predicted_error": "quantiles"}  # the same, of parts
 EMPTY: tuple[Any, ...] = (None, "", {})
@@ -281,8 +281,8 @@ class Release(Record, Document, Shown):
 
         It says nothing of how far clipping moved that mean.  It comes from public numbers alone: the quantile of the
         mechanism (exact for the Laplace mechanisms, a proven bound for KNG and the exponential mechanism) plus what the
-        lattice can move a point.  Between two probabilities that are stored the larger one's radius is taken; one above 0.999
-        is refused.  ``predicted_error`` says in which distance.
+        lattice can move a point.  Between two probabilities that are stored the larger one's radius is taken; one above
+        0.999999 is refused.  ``predicted_error`` says in which distance.
         """
         check_probability(p)
         error = self.predicted_error
@@ -292,7 +292,7 @@ class Release(Record, Document, Shown):
         for probability, radius in stated.items():
             if p <= float(probability):
                 return radius
-        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p:g}")
+        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p!r}")
 
     def region(self, level: float = 0.95) -> PopulationRegion:
         """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
