@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum, StrEnum
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -70,19 +70,14 @@ class Scalar:
     high: float
     reach: float | None = None
 
-    @property
-    def held(self) -> str:
-        """Return what was done to the numbers first, in words."""
-        least = "" if self.low == 0 else f"at least {self.low:.6g} and "
-        return f"{self.each} were first held to {least}at most {self.high:.6g}, which is public"
-
 
 @dataclass(frozen=True)
 class ScalarStatistic(Named):
     """The mean of one number for each unit, in words: ``each`` are the numbers, ``mean`` is what is released of them."""
 
-    each: str = ""
-    mean: str = ""
+    _: KW_ONLY
+    each: str
+    mean: str
     squares_distances: bool = False  # from a released mean
 
     def within(self, ball: BallOf) -> Scalar:
