@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import sys
 import warnings
 from contextlib import ExitStack, contextmanager, suppress
@@ -16,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand
 
-from ..errors import printable
+from ..errors import Fix, printable
 from ..release.interruption import Interruption, Stopped
 from .known import Known, knowing, read_sample, same_order, sample_beside
 
@@ -597,6 +598,10 @@ def plan(
         raise SystemExit(UNUSABLE)
 
 
+def _as_option(fix: Fix) -> str:
+    return f"--{fix.wish.replace('_', '-')} {shlex.quote(str(fix.value))}"
+
+
 def region_alone(known: Known, name: str, sizes: dict[str, int | None], curves: str | None) -> Region:
     """The public region that the options describe, where there are no records; plans of a ball need no centre, as they are
     the same about any."""
@@ -676,7 +681,7 @@ def inspect(
         show_json(facts | ({"beside_the_region": lines} if lines else {}))
     else:
         beside = ["", f"{MARK}: beside the public region", *(f"- {line}" for line in lines)] if lines else []
-        typer.echo("\n".join([inspection_in_words(data, manifold, facts), *beside]))
+        typer.echo("\n".join([inspection_in_words(data, manifold, facts, _as_option), *beside]))
         if not space and data.kind != "landmarks":
             typer.echo("No --space was given, so the most usual one was taken; 'sfumato spaces' lists the others.")
 

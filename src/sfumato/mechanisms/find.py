@@ -23,6 +23,7 @@ from ..regions import Ball, Ellipsoid, check_ball
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
 from ..release.record import Record
+from ..release.terms import Purpose
 from ..spaces.embedding import Embedding
 from .base import gather
 from .composed import ComposedPlan
@@ -211,8 +212,8 @@ class FindPlan(ComposedPlan):
 
     @property
     def spending(self) -> dict[str, float]:
-        both = {"its centre": self.shares.center, "its radius": self.shares.radius}
-        return {f"finding {what}": share for what, share in both.items() if share}
+        both: dict[str, float] = {Purpose.CENTER: self.shares.center, Purpose.RADIUS: self.shares.radius}
+        return {what: share for what, share in both.items() if share}
 
     @property
     def source(self) -> str:

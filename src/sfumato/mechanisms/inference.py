@@ -14,6 +14,7 @@ from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..regions import Ellipsoid
 from ..release.record import Record, SpreadOf
+from ..release.terms import Purpose
 from .composed import ComposedPlan
 from .plan import Drawn, Losses, Problem
 from .tangent import BITS, TangentPlan, whole_sums
@@ -70,7 +71,7 @@ class InferencePlan(ComposedPlan):
     @property
     def spending(self) -> dict[str, float]:
         rest = {what: (1 - self.share) * share for what, share in self.base.spending.items()}
-        return {**rest, "the spread of the records": self.share}
+        return {**rest, Purpose.SPREAD: self.share}
 
     @property
     def after(self) -> str:

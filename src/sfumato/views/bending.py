@@ -32,7 +32,8 @@ def magnified(first: Array, second: Array) -> int:
     >>> magnified(square, square + [[0.004, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), magnified(square, 1.2 * square)
     (20, 1)
     """
-    moved, size = second - first, float(np.ptp(first, axis=0).max())
+    moved = second - first
+    size = float(np.ptp(first, axis=0).max())
     far = float(np.linalg.norm(moved, axis=1).max()) / size
     i, j = np.triu_indices(len(first), 1)
     apart = np.linalg.norm(first[i] - first[j], axis=1)

@@ -89,18 +89,18 @@ def is_place(names: tuple[str, ...]) -> bool:
 @lru_cache(maxsize=1)
 def coastlines() -> list[Array]:
     """Coasts of the Earth as lines of unit vectors."""
-    found, text = list[Array](), files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            a, b = np.radians(np.array(line.split(","), dtype=np.float64).reshape(-1, 2).T / 10)
-            found.append(_at(b, a))
-    return found
+    text = files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
+    lines = [np.array(line.split(","), dtype=np.float64) for line in text.splitlines() if not line.startswith("#")]
+    angles = [np.radians(line.reshape(-1, 2).T / 10) for line in lines]
+    return [_at(latitude, longitude) for longitude, latitude in angles]
 
 
 def graticule(view: Array, reach: float) -> list[Meridian]:
     """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
-    latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
-    width, frame = float(np.degrees(np.arcsin(min(reach, 1.0)))), frame_of(view)
+    latitude = np.degrees(np.arcsin(view[2]))
+    longitude = np.degrees(np.arctan2(view[1], view[0]))
+    width = float(np.degrees(np.arcsin(min(reach, 1.0))))
+    frame = frame_of(view)
     step = next((s for s in STEPS if s >= width / 3), 30)
     whole = reach >= 1
     half = 180.0 if whole else 1.5 * width

@@ -34,7 +34,8 @@ class Matrices(View):
         return ("", *(s.called(j) for j in range(len(s.about)))), numbered(s.about, s.names)
 
     def seen(self, s: Subject) -> str:
-        value, variances = s.about, np.diag(s.about)
+        value = s.about
+        variances = np.diag(value)
         high, low = (s.called(int(pick(variances))) for pick in (np.argmax, np.argmin))
         strong = ""
         if len(value) > 1:
@@ -82,7 +83,8 @@ class Matrices(View):
 
         The k-th eigenvalue rises with the matrix (Weyl), so what is left to each is certain.
         """
-        factor, centre = np.exp(min(s.radius, WIDEST)), spectrum(s.centre)
+        factor = np.exp(min(s.radius, WIDEST))
+        centre = spectrum(s.centre)
         bars = None if s.error is None else _spectra(matrix_bounds(s, s.error))
         region = None if (bounds := region_bounds(s)) is None else _spectra(bounds)
         return eigenvalues(s, (centre / factor, centre * factor), bars, region)

@@ -62,7 +62,8 @@ class Grid(NamedTuple):
     numeric: bool = False  # all columns but the first are numbers
 
     def html(self, image: str) -> str:
-        kind = "numbers" if self.numeric else "" if self.header else "glance"
+        plain = "" if self.header else "glance"
+        kind = "numbers" if self.numeric else plain
         head = "".join(f'<th scope="col">{_html(cell)}</th>' for cell in self.header)
         top = f"<thead><tr>{head}</tr></thead>\n" if head else ""
         rows = "\n".join(
@@ -102,7 +103,8 @@ class Turning(NamedTuple):
     links: Sequence[Sequence[int]] = ()  # pairs of landmarks that lines join
 
     def html(self, image: str) -> str:
-        text, data = escape(self.description), escape(json.dumps(self.solid, separators=(",", ":")))
+        text = escape(self.description)
+        data = escape(json.dumps(self.solid, separators=(",", ":")))
         look = f'data-solid="{data}" data-links="{json.dumps(self.links, separators=(",", ":"))}"'
         drawn = f'<svg viewBox="-130 -110 260 220" tabindex="0" role="img" aria-label="{text} {HOW}" {look}></svg>'
         caption = f"<figcaption>{text} {HOW}</figcaption>"
@@ -152,7 +154,8 @@ def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:
 def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
     """The page in HTML, with its picture and style inside."""
     image = "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
-    body, policy = "", POLICY
+    body = ""
+    policy = POLICY
     if any(isinstance(block, Turning) for _, blocks in sections for block in blocks):
         policy += f"; script-src 'sha256-{base64.b64encode(sha256(SCRIPT.encode()).digest()).decode('ascii')}'"
     for heading, blocks in sections:

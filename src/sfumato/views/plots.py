@@ -114,7 +114,8 @@ def draw_release(
     channels: Sequence[str] = (),
 ) -> Figure:
     """Return the figure that :func:`plot_release` writes."""
-    g, view = release.guarantee, view_of(release)
+    g = release.guarantee
+    view = view_of(release)
     if channels:
         view.check_names(channels, release.value.shape)
     s = Subject.of(release, p, outline, channels)

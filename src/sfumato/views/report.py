@@ -181,7 +181,8 @@ def write_report(
 
 
 def _glance(release: Release, s: Subject, words: str) -> list[Block]:
-    g, view = release.guarantee, view_of(release)
+    g = release.guarantee
+    view = view_of(release)
     stated = "not predicted"
     if release.predicted_error is not None:
         distance = release.predicted_error.distance
@@ -289,7 +290,8 @@ def _scale(release: Release) -> list[Block]:
 
 def _symbols(release: Release) -> list[tuple[str, str, str]]:
     """Return every symbol of the formula, its number and what it means."""
-    c, space = release.calibration, release.space.known
+    c = release.calibration
+    space = release.space.known
     quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else _method(release).quantity
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),

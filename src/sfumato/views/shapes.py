@@ -117,7 +117,9 @@ class Landmarks:
         return marks
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
-        s, reference, at = self.s, self.reference @ side.T, self.about @ side.T
+        s = self.s
+        reference = self.reference @ side.T
+        at = self.about @ side.T
         pairs = joined(s.links, len(at))
         marks: list[Mark] = []
         size = 4.5

@@ -16,6 +16,7 @@ from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Problem
 from ...regions import Ball, Region
+from ...views.forecasts import SPENT_ON
 
 if TYPE_CHECKING:
     from ..known import Known
@@ -94,7 +95,7 @@ def of_found(region: Region, n: int, epsilon: float, known: Known) -> Foreseen:
     plan = choose(Problem(region, n, PureDP(epsilon)), inference=known.inference or 0.0, find=find)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
     spent = {**plan.spending}
-    costs = " and ".join(f"{share:.0%} of ε for {what}" for what, share in spent.items())
+    costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in spent.items())
     where = "some point" if find == "ball" else "the centre"
     more = {
         "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",

@@ -24,7 +24,8 @@ class Frame:
         about = panel.scales
         self.logs = [about is not None and about.log_x, about is not None and about.log_y]
         self.left, right, self.top, below = (0.0, 0.0, 0.0, 0.0) if about is None else ROOM
-        low, high = self._units(panel.low), self._units(panel.high)
+        low = self._units(panel.low)
+        high = self._units(panel.high)
         self.right = WIDTH - right
         scale = (self.right - self.left) / (high[0] - low[0])
         height = TALL - self.top - below

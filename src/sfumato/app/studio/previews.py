@@ -69,7 +69,8 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     >>> found["space"], found["radius"], found["dim"]
     ('sphere(dim=2, curvature=1.0)', 0.4, 2)
     """
-    space, center = region.space, region.center
+    space = region.space
+    center = region.center
     view = _view(space)
     if looks.channels:
         view.check_names(looks.channels, space.point_shape)
@@ -102,7 +103,8 @@ def of_release(
 ) -> dict[str, Any]:
     """Return what releases would look like, of synthetic records that lie evenly about the public centre."""
     plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
-    space, center = region.space, region.center
+    space = region.space
+    center = region.center
     draws = plan.sample(_synthetic(plan), DRAWS, np.random.default_rng(1))
     error = float(plan.likely_error)
     chart = _chart(plan)
@@ -235,8 +237,10 @@ def _degrees(space: Space, shown: Array) -> float | None:
 
 def _synthetic(plan: Plan) -> Records:
     """Records in pairs on both sides of the centre, so that it is their mean."""
-    region, rng = plan.problem.region, np.random.default_rng(0)
-    space, center = region.space, region.center
+    region = plan.problem.region
+    rng = np.random.default_rng(0)
+    space = region.space
+    center = region.center
     half = rng.normal(size=(SYNTHETIC // 2, space.dim))
     half *= region.radius / 2 / np.linalg.norm(half, axis=1, keepdims=True)
     chart = _chart(plan)
