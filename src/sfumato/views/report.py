@@ -20,11 +20,10 @@ from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
 from .plots import draw_release, in_words, render
 from .subject import Links, Subject
-from .words import UNCHECKED, first, notes, powers, region, running_time, what
+from .words import first, notes, powers, promise, rounding, running_time, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT = ".10g"  # digits enough to repeat a calculation with
-TINY = ".1e"  # digits of a probability
 SOTO = (
     "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. Advances "
     "in Neural Information Processing Systems 35."
@@ -204,38 +203,28 @@ def _promise(release: Release) -> list[Block]:
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
     factor = float(np.exp(min(g.epsilon, 700.0)))
     sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
-    start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
-    if g.condition:
-        start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
     odds = (
-        f"{start} Replacing one unit's value by any other changes "
-        f"the probability of any outcome by a factor of at most e^ε = {_digits(factor)}, whatever else is known or becomes "
-        f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
+        "So the release can shift nobody's odds about one unit by more than that factor: someone who knows all the other "
         f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
     )
-    off = f"can put it on another lattice point with probability at most {_digits(g.numerical_delta, TINY)}"
     hidden = f"{powers(running_time(release))} The time to read and average the records is not hidden."
     terms = [
         ("One unit", f"is {g.unit}."),
         ("Neighbours", f"are {g.neighbours}."),
         ("The number of units,", f"{release.n}, is public: it is not protected."),
-        ("Rounding in the draw", f"{off}; the promise then has no proof."),
-        ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
+        ("Rounding:", rounding(release)),
         ("The running time:", hidden),
     ]
-    clipped = (
-        f"Every record was first clipped to {region(release)}: one that lay outside was moved "
-        "to its edge. What is released is the statistic of the clipped records."
-    )
     public = "Its centre and its size must have been public before: a template, an atlas, an earlier study."
     whole = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [
-        ("The mean of the records as they were.", clipped if release.scalar is None else f"{first(release)}."),
+        ("The mean of the records as they were.", f"{first(release)}."),
         ("Anything at all, if the public region came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", whole),
     ]
-    return [Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
+    start = Paragraph(str(promise(release)))
+    return [start, Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
 
 def _accuracy(release: Release, s: Subject) -> list[Block]:
