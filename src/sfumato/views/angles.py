@@ -53,7 +53,7 @@ def _circle(s: Subject, j: int, size: float) -> Panel:
 
 
 def _square(s: Subject) -> Scene:
-    """In degrees; what leaves at one side comes in at the other."""
+    """Return two angles on a square, in degrees; what leaves at one side comes in at the other."""
     edge = s.radius * CIRCLE
     if s.chart is not None:
         edge = s.chart.tangent(CIRCLE[:, : len(s.chart.axes)])

@@ -26,7 +26,7 @@ FAR = 3.0  # interquartile ranges above the upper quartile, from which on a dist
 
 
 def against(region: Settled, data: Dataset) -> list[str]:
-    """What a curator should see of records beside a region, before a release is made in it."""
+    """Return what a curator should see of records beside a region, before a release is made in it."""
     n = len(data)
     outside = int(beyond(region, data.points)[0].sum())
     lines = [f"{outside or 'none'} of {n} records {'lies' if outside == 1 else 'lie'} outside the {region.called}"]
@@ -49,7 +49,7 @@ def against(region: Settled, data: Dataset) -> list[str]:
 
 
 def _landmarks(space: Space, center: Points, data: Dataset, away: Array) -> list[str]:
-    """Specimens that are much closer to the centre when they are mirrored, or their landmarks taken in another order."""
+    """Return specimens that are much closer to the centre when they are mirrored, or their landmarks taken in another order."""
     found: dict[int, tuple[float, str]] = {}
     order = np.argsort(-np.nan_to_num(away))
     k, m = data.points.shape[1:]
@@ -84,7 +84,7 @@ def _landmarks(space: Space, center: Points, data: Dataset, away: Array) -> list
 
 
 def _away(space: Space, center: Points, points: Any) -> Array:
-    """The distance of each record from the centre; NaN where it is no point."""
+    """Return the distance of each record from the centre; NaN where it is no point."""
     canonical, bad = space.diagnose(points)
     with np.errstate(all="ignore"):
         found = np.array(space.distance(center, canonical), dtype=np.float64)

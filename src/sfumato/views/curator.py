@@ -23,7 +23,7 @@ MARK = "For the curator only, not part of the release"
 
 
 def some(words: list[str], most: int = 5) -> list[str]:
-    """A handful of them, and how many more there are.
+    """Return a handful of them, and how many more there are.
 
     >>> some(["a", "b", "c"], 2)
     ['a', 'b', 'and 1 more']
@@ -32,7 +32,8 @@ def some(words: list[str], most: int = 5) -> list[str]:
 
 
 def region_used(region: Region, release: Release) -> Settled:
-    """The region that a release was made in: that which was given, what was settled for its n and ε, or what was found."""
+    """Return the region that a release was made in: that which was given, what was settled for its n and ε, or what was
+    found."""
     chart = release.chart
     ball = release.ball
     if chart is None or chart.basis is None:
@@ -43,7 +44,7 @@ def region_used(region: Region, release: Release) -> Settled:
 
 
 def beyond(region: Settled, points: Points) -> tuple[NDArray[np.bool_], int]:
-    """Which records a region clips, and how many could not be read as points."""
+    """Return which records a region clips, and how many could not be read as points."""
     canonical, bad = region.space.diagnose(points)
     canonical = canonical.copy()
     canonical[list(bad)] = region.center
@@ -51,7 +52,7 @@ def beyond(region: Settled, points: Points) -> tuple[NDArray[np.bool_], int]:
 
 
 def of_clipping(region: Settled, points: Points, first: bool) -> str:
-    """How many records were clipped, or how many of the ``first`` ones."""
+    """Return how many records were clipped, or how many of the ``first`` ones."""
     clipped, bad = beyond(region, points)
     n = len(clipped)
     outside = int(clipped.sum())
@@ -72,7 +73,7 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
 
 
 def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
-    """What a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
+    """Return what a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
     n = len(data)
     bad = space.diagnose(data.points)[1] if n else {}
     return {

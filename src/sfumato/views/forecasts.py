@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..release.terms import Purpose
-from .page import notebook_table
+from .page import Grid, Paragraph
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
@@ -25,7 +25,7 @@ SPENT_ON: dict[str, str] = {  # in words
 def plan_in_words(
     region: Region, n: int, epsilon: float, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
 ) -> str:
-    """What each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
+    """Return what each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
     lines = [
         f"{region.space}, n = {n}, radius {region.radius:.4g}, ε = {epsilon:g}\n",
         f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}{'to beat':>10s}",
@@ -47,7 +47,7 @@ def _verdict(row: Forecast, best: Forecast) -> str:
 
 
 def _spent(best: Forecast) -> list[str]:
-    """What else ε is spent on, and what that means for the error."""
+    """Return what else ε is spent on, and what that means for the error."""
     if not best.spending:
         return []
     shares = [f"{share:.0%} on {SPENT_ON[what]}" for what, share in best.spending.items()]
@@ -62,7 +62,7 @@ def _spent(best: Forecast) -> list[str]:
 
 
 def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast]]) -> list[str]:
-    """What the best row means."""
+    """Return what the best row means."""
     if best.error_95 is None or best.to_beat is None:
         return ["\nNothing can be released so: no mechanism can be used."]
     ball = best.to_beat == region.radius
@@ -88,7 +88,7 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
 
 
 def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) -> str:
-    """What else could be asked of the same records.
+    """Return what else could be asked of the same records.
 
     >>> way = {"question": "the variance of each channel alone", "space": "diagonal-spd(size=9)", "n": 50, "error_95": 0.5}
     >>> print(instead_in_words(50, 1.0, [way, {**way, "n": 80, "error_95": None}]))
@@ -108,7 +108,7 @@ def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) 
 
 
 def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) -> str:
-    """The ε, or the number of records, that a 95% error needs.
+    """Return the ε, or the number of records, that a 95% error needs.
 
     >>> needs_in_words(50, 1.0, {"error_95": 0.1, "epsilon_at_n": 2.0, "n_at_epsilon": None})
     'For a 95% error of 0.1: ε = 2 with 50 records, and no n with ε = 1.'
@@ -135,7 +135,8 @@ def html(rows: Sequence[Forecast]) -> str:
         )
         for row in rows
     ]
-    return notebook_table(header, lines, "To beat: how far the mean is known to lie from the public centre beforehand.")
+    words = Paragraph("To beat: how far the mean is known to lie from the public centre beforehand.")
+    return Grid(lines, header, numeric=True).html("") + words.html("")
 
 
 def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:

@@ -65,7 +65,7 @@ class Matrices(View):
         return Scene([self._heat(s), *below], columns=4)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
+        """Return both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
         first, second = (s.about for s in subjects.values())
         if _are_ellipses(first, second):
             return _two_ellipses(subjects, self.banded)
@@ -154,8 +154,11 @@ def _distance(s: Subject, error: float) -> float:
 
 
 def _ellipses(s: Subject) -> Scene:
-    """{x : xᵀP⁻¹x = 1}, on each plane of two axes.  Ellipses are nested as matrices are ordered, so the band is certain, and
-    the shadow of an ellipsoid is the ellipse of the submatrix."""
+    """Return {x : xᵀP⁻¹x = 1} on each plane of two axes.
+
+    Ellipses are nested as matrices are ordered, so the band is certain, and the shadow of an ellipsoid is the ellipse of the
+    submatrix.
+    """
     factor = np.exp(min(s.radius, WIDEST))
     reach = (s.centre / factor, s.centre * factor)
     bounds = None if s.error is None else matrix_bounds(s, s.error)
@@ -183,7 +186,7 @@ def _ellipses(s: Subject) -> Scene:
 
 
 def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
-    """Two matrices on each plane of two axes, with the regions of their populations where these are known."""
+    """Return two matrices on each plane of two axes, with the regions of their populations where these are known."""
     bounds = {name: region_bounds(s) if banded else None for name, s in subjects.items()}
     outer = [s.about for s in subjects.values()] + [pair[1] for pair in bounds.values() if pair is not None]
 

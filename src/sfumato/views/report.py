@@ -5,15 +5,17 @@ Everything on the page comes from the release; no data enter here.
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..laws.bounds import bounds_of
-from ..release import FORMAT, Release
+from ..release import Release
 from ..release.terms import Kind
 from . import view_of
 from .directions import in_degrees
@@ -77,52 +79,6 @@ NUMBERS = {
     "jump": "how much the log density falls at each step: ε, less what rounding may add",
     "bound": "half-width of the range that each coordinate was clipped to",
     "coordinates": "how many coordinates share ε (2k for k landmarks, 3k in space)",
-}
-KEYS = {
-    "format": f"what the file is: {FORMAT!r}",
-    "value": "the released value, in full precision: the only entry that depends on the data beyond their number, with what is "
-    "computed from it and, where there was a look, its answer",
-    "guarantee": "the promise",
-    "guarantee.epsilon": "ε",
-    "guarantee.unit": "what is protected, in words",
-    "guarantee.neighbours": "which data sets are told apart by at most ε",
-    "guarantee.private": "false for draws made for study, and where the promise has a condition",
-    "guarantee.condition": "what the promise rests on and nobody checked; mostly empty",
-    "guarantee.numerical_delta": "the chance that rounding moved the draw to another lattice point",
-    "guarantee.numerical_epsilon": "what rounding in the density can add to ε",
-    "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",
-    "statistic": "what the value estimates",
-    "space": "the space: its name, parameters and metric",
-    "ball": "the ball: centre and radius (of an ellipsoid: its longest semi-axis); source: how it was found privately",
-    "chart": "the public region that is the unit ball of the chart",
-    "chart.axes": "its semi-axes",
-    "chart.basis": "their directions, in the space's coordinates at the centre (null: a ball)",
-    "chart.source": "where they come from",
-    "chart.spread": "the typical distance of a mean from the centre, as far as is public: a release must beat it",
-    "chart.frozen": "in how many directions nothing is learned",
-    "chart.bias": "how far the mean in the chart can be from the Fréchet mean of the clipped records (null: not known)",
-    "chart.reach": "the distance from the centre within which records lie, in all directions (null: not known)",
-    "chart.look": "the share of ε that was spent on whether the public sample fits, with what limit and noise; fell_back: "
-    "whether the ball was used instead (null: no look)",
-    "spread": "the share of ε that was spent on the spread of the records, the mean of their squared distances from the centre "
-    "in the chart with Laplace noise of this scale, and the length of the draw there: for the region of the population's mean",
-    "spent": "the shares of ε that were spent on something else than the value, by what that was",
-    "scalar": "of a value that is one number: what each unit's number is, what their mean is, and the public limits",
-    "after": "what was done to the draw, with public numbers alone",
-    "bias": "the same as chart.bias, at this draw and if the error is as stated: computed from the draw alone",
-    "unprojected": "the draw itself, where the value was made from it as 'after' says",
-    "n": "number of units: public",
-    "mechanism": "the mechanism: its name and options",
-    "calibration": "the noise scale σ, its formula, and every number in it",
-    "sampler": "how the draw was made",
-    "lattice_spacing": "spacing of the public lattice",
-    "generator": "where the randomness came from",
-    "on_manifold": "whether the value, as it is, is a point of the space",
-    "degrees": "the value as two angles in degrees, where the records came so: computed from the value alone",
-    "predicted_error": "a radius that holds the statistic of the clipped records with the probability stated (null: nothing "
-    "public is known); under quantiles for further probabilities",
-    "version": "version of sfumato",
-    "time": "when the release was made (UTC)",
 }
 
 
@@ -339,9 +295,11 @@ def _citation(release: Release) -> list[Block]:
 
 
 def _keys(release: Release) -> list[Block]:
+    lines = files(__package__).joinpath("record.csv").read_text(encoding="utf-8").splitlines()[1:]
+    meanings = dict(csv.reader(lines))
     parts = ["format", "value", "guarantee", *release.record]
-    present = [key for part in parts for key in (part, *(key for key in KEYS if key.startswith(f"{part}.")))]
-    rows = [(Code(key), KEYS.get(key, "an addition to this record")) for key in present]
+    present = [key for part in parts for key in (part, *(key for key in meanings if key.startswith(f"{part}.")))]
+    rows = [(Code(key), meanings.get(key, "an addition to this record")) for key in present]
     return [
         Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
         Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
@@ -351,5 +309,5 @@ def _keys(release: Release) -> list[Block]:
 
 # -- numbers in words --------------------------------------------------------------------------------------------------
 def _digits(x: float, form: str = ".4g") -> str:
-    """A number for the page."""
+    """Return a number for the page."""
     return "0" if x == 0 else powers(f"{x:{form}}")

@@ -206,14 +206,15 @@ class Solids(View):
         return f"Landmark {first} lies farthest from where the reference has it, in parts of the length{others_too}."
 
     def scene(self, s: Subject) -> Scene:
-        """Both shapes over each other with the error, and a grid on the reference that bends to the release."""
+        """Return both shapes over each other with the error, and a grid on the reference that bends to the release."""
         form = Landmarks(s, self.turned)
         larger = f"differences drawn {form.times} times as large" if form.times > 1 else ""
         columns = 3 if form.region is None else 4
         return _arranged([form], lambda side, inches: form.marks(side, inches), form.grid(), columns, larger)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Both shapes over each other with the way of each landmark from the first to the second, and the same as a grid."""
+        """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
+        grid."""
         forms = {name: Landmarks(s, self.turned) for name, s in subjects.items()}
         (one, first), (two, second) = forms.items()
         region = second.s.region

@@ -133,7 +133,7 @@ def ticks(low: float, high: float, log: bool, whole: bool = False) -> list[float
     """Return a handful of round numbers between two.
 
     >>> ticks(0.03, 12.0, log=True), ticks(-1.0, 4.2, log=False)
-    ([0.1, 1.0, 10.0], [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+    ([0.1, 1.0, 10.0], [0.0, 2.0, 4.0])
     """
     if log:
         powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)
