@@ -124,8 +124,7 @@ class Directions(View):
             edge = np.sin(min(cap_angle(s, s.error), np.pi / 2)) * CIRCLE
             label = _angle_label(s)
             if shape is not None:
-                thin = 0.01 * globe.reach * CIRCLE  # so that a line is seen as well
-                edge = shape @ globe.frame[:2].T / where + thin
+                edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
                 label = s.error_label
             marks.append(Soft([edge], [np.zeros((1, 2))], label))
             marks.append(Line(edge, Role.NOISE))
@@ -177,6 +176,15 @@ def cap_angle(s: Subject, error: float) -> float:
         return float(2 * np.arcsin(min(q * error / 2, 1.0)))
     size = length(s.about)
     return float(np.arcsin(error / size)) if error < size else float(np.pi)
+
+
+def _seen(edge: Array, reach: float) -> Array:
+    """Return an edge, a little wider if it is a line, forth and back: so that it is seen."""
+    x, y = edge[0]
+    if np.linalg.matrix_rank(edge, 1e-6) > 1:
+        return edge
+    across = np.array([-y, x]) / max(float(np.hypot(x, y)), 1e-300)
+    return edge + 0.008 * reach * CIRCLE[:, 1:] * across
 
 
 def circle_ground() -> list[Mark]:

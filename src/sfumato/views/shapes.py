@@ -95,7 +95,7 @@ class Landmarks:
         rows = slice(None) if some is None else list(some)
         shapes = [self.reference, self.about, *self.others]
         halves = [_halves(each[rows], side).max() for each in (self.spread, self.region) if each is not None]
-        margin = max([1.15 * float(half) for half in halves] + [0.03 * float(np.ptp(self.reference, axis=0).max())])
+        margin = max([1.15 * float(half) for half in halves] + [0.06 * float(np.ptp(self.reference, axis=0).max())])
         return around([shape[rows] @ side.T for shape in shapes], margin)
 
     def marks(self, side: Array, inches: float) -> list[Mark]:
