@@ -841,7 +841,7 @@ def demo(
 def reproduce(
     what: Annotated[
         str,
-        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these; or structure, findings."),
+        typer.Argument(help="Which experiment: sphere, spd, shapes, rates or all of these."),
     ],
     out: Annotated[Path, typer.Option(help="Folder for figures, results.csv and REPORT.md.")] = Path("reproduction"),
     replicates: Annotated[int, typer.Option(help="Replicates at each sample size.")] = 40_000,
@@ -849,8 +849,7 @@ def reproduce(
     seed: Annotated[int, typer.Option(help="Seed of data and draws.")] = 0,
     data: Annotated[Path | None, typer.Option(help="Your own landmark file for 'shapes' (TPS, CSV, NPY, …).")] = None,
 ) -> None:
-    """Regenerate the paper's figures: as they were run, and as the theorems ask; and ours: what public knowledge is worth,
-    and whether regions, tests and found balls hold what they say.
+    """Regenerate the paper's figures: as they were run, and as the theorems ask.
 
     An interrupted run resumes when the same command is given again. The paper's own outlines (ADNI) cannot be passed on;
     who has access to ADNI can give their landmark file with --data.

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,11 +18,10 @@ from ..files.people import take_unit
 from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON
-from ..mechanisms.choice import choose
-from ..mechanisms.composed import ComposedPlan
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Problem
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
@@ -42,27 +41,15 @@ PRIVATE_LABELS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """What the releases of two groups say of the difference of their population means, in the common chart.
-
-    Attributes
-    ----------
-    first, second : str
-        The groups.
-    length : float
-        ‖w̃₁ − w̃₂‖: how far the released means are apart, in the chart's norm, in which the public region has size 1.
-    chart_radius : float
-        The difference of the population means is within this of the released difference, at the level of ``level``.
-    p_value : float
-        The probability of released means at least so far apart if the populations have the same mean; above 0.15 it is only
-        shown to be that.
-    """
+    """What the releases of two groups say of the difference of their population means, in the common chart, in whose norm the
+    public region has size 1."""
 
     first: str
     second: str
     level: float
-    length: float
-    chart_radius: float
-    p_value: float
+    length: float  # ‖w̃₁ − w̃₂‖: how far the released means are apart
+    chart_radius: float  # within which of the released difference that of the population means lies, at this level
+    p_value: float  # the probability of released means at least so far apart if the populations have the same mean
 
     @property
     def differs(self) -> bool:
@@ -86,20 +73,12 @@ class Difference:
         return f"The means of {both} {verdict} ({self.p}, at the level of {1 - self.level:.2g})."
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(Document, Shown):
-    """Private means of groups in one chart, which were charged as one.
+    """Private means of groups in one chart, which were charged as one."""
 
-    Attributes
-    ----------
-    groups : dict of Release
-        The release of each group, by its label.
-    epsilon : float
-        What all of them cost together: as much as one, as each person is in one group.
-    """
-
-    groups: Mapping[str, Release]
-    epsilon: float
+    epsilon: float  # what all of them cost together: as much as one, as each person is in one group
+    groups: Mapping[str, Release]  # the release of each group, by its label
 
     format: ClassVar[str] = "sfumato comparison 1"
     noun: ClassVar[str] = "comparison"
@@ -135,14 +114,6 @@ class Comparison(Document, Shown):
     def differences(self) -> list[Difference]:
         """All pairs, at the level of 0.95 each."""
         return [self.difference(*pair) for pair in combinations(self.groups, 2)]
-
-    def content(self) -> dict[str, Any]:
-        return {"epsilon": self.epsilon, "groups": {name: release.to_dict() for name, release in self.groups.items()}}
-
-    @classmethod
-    def from_content(cls, content: dict[str, Any]) -> Self:
-        groups = {name: Release.from_dict(each) for name, each in content["groups"].items()}
-        return cls(groups, float(content["epsilon"]))
 
 
 def compare_groups(
@@ -216,9 +187,9 @@ def compare_groups(
     groups = {}
     with paying(budget, privacy.epsilon, {**first, **about}) as payment:
         for name, plan in plans.items():
-            release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
+            release = plan.release_of(parts[name], words, degrees=getattr(points, "degrees", None))
             groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
-        return payment.note(Comparison(groups, privacy.epsilon))
+        return payment.note(Comparison(epsilon=privacy.epsilon, groups=groups))
 
 
 def _by_group(
@@ -291,15 +262,14 @@ def one_chart(region: Region, n: int, epsilon: float) -> Settled:
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:
     """Return the plan of one group of n in the chart of all."""
+    share = check_share(inference)
 
-    def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
-        plan = choose(Problem(region, count, PureDP(epsilon)), "tangent", inference=inference)
-        assert isinstance(plan, InferencePlan)
-        return plan
+    def planned(region: Region, count: int, epsilon: float) -> Composition:
+        mean = TangentKNorm(region, (1 - share) * epsilon).plan(count)
+        return Composition(region, count, epsilon, mean, spread=Spread.of(epsilon, share))
 
     plan = planned(chart, n, privacy.epsilon)
     plan.check_useful(planned, allow)
-    assert isinstance(plan, InferencePlan)
     return plan

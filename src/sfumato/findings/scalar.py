@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,10 +15,11 @@ from ..files import Dataset, as_data
 from ..files.people import RECORD, take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Plan, Problem
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.plan import Plan
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points, as_numbers
 from ..records import Mapped, Records
 from ..regions import Ball, Region
@@ -30,18 +31,24 @@ from ..spaces import LINE
 from ..spaces.base import Space
 
 
+class Options(TypedDict, total=False):
+    """What every statistic of one number takes beside its own arguments."""
+
+    inference: float
+    budget: Budget | None
+    unit: str | ArrayLike | None
+    unit_name: str
+    invalid: str
+    force: bool
+
+
 def private_variance(
     points: ArrayLike | Dataset,
     mean: Release,
     epsilon: float,
     *,
     reach: float | None = None,
-    inference: float = SHARE,
-    budget: Budget | None = None,
-    unit: str | ArrayLike | None = None,
-    unit_name: str = PERSON,
-    invalid: str = "raise",
-    force: bool = False,
+    **options: Unpack[Options],
 ) -> Release:
     """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each clipped to at most reach².
 
@@ -61,10 +68,9 @@ def private_variance(
         The distance from the mean beyond which records count as being there: public.  Unless given, how far any record of the
         region can be from the mean: the radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too,
         plus the distance of the released mean from the centre.
-    inference : float
-        Share of ε for the interval; 0: none.
-    budget, unit, unit_name, invalid, force
-        As in :func:`sfumato.private_mean`.
+    **options
+        ``inference``, the share of ε for the interval, a tenth unless given (0: none); and ``budget``, ``unit``,
+        ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
 
     Returns
     -------
@@ -85,21 +91,8 @@ def private_variance(
     space = mean.space.required
     far = _reach(space, mean) if reach is None else reach
     ball = Ball(space, mean.value, far)
-    return private_scalar(
-        points,
-        ball,
-        partial(_squared_distances, ball),
-        (0.0, far**2),
-        VARIANCE,
-        epsilon,
-        after=mean,
-        inference=inference,
-        budget=budget,
-        unit=unit,
-        unit_name=unit_name,
-        invalid=invalid,
-        force=force,
-    )
+    squares = partial(_squared_distances, ball)
+    return private_scalar(points, ball, squares, (0.0, far**2), VARIANCE, epsilon, after=mean, **options)
 
 
 def private_scalar(
@@ -131,7 +124,7 @@ def private_scalar(
     >>> points = np.random.default_rng(0).normal(20.0, 2.0, (4000, 1))
     >>> released = private_scalar(points, region, lambda points: points[:, 0], (0.0, 40.0), warmth, epsilon=1.0)
     >>> bool(abs(released.value[0] - 20) < 0.5), released.estimate
-    (True, 'the mean temperature, each number held to the public limits')
+    (True, 'the mean temperature, each number clipped to the public limits')
     """
     privacy = PureDP(epsilon).check(force)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
@@ -139,7 +132,7 @@ def private_scalar(
         check_units_of(after, records.n, unit)
     if np.shape(numbers(region.center[None])) != (1,):
         raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
-    plan = _plan(records.n, limits, statistic, privacy, inference)
+    plan = scalar_plan(records.n, limits, statistic, privacy, inference)
     return _release(plan, Mapped(records, LINE, partial(_column, numbers)), statistic, words, budget)
 
 
@@ -165,8 +158,8 @@ def check_units_of(mean: Release, n: int, unit: object) -> None:
     """Raise an error if a mean of so many people would be followed, without a word, by a number about more records."""
     if unit is None and n != mean.n:
         raise ValueError(
-            f"the mean is of {mean.n} units, and these are {n} records: give unit=, the labels of people as for the mean, or "
-            f"unit={RECORD!r} if each of these records stands for itself"
+            f"the mean is of {mean.n} units, and these are {n} records: give the labels of people as for the mean, or the "
+            f"unit {RECORD!r} if each of these records stands for itself"
         )
 
 
@@ -175,14 +168,16 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)
 
 
-def _plan(n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float) -> Plan:
+def scalar_plan(
+    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float
+) -> Plan:
     """Return the plan of the mean of one number for each record, by Laplace noise in a chart of the line."""
     ball = _between(*limits)
     rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
-    base = TangentKNorm(ball, rest).plan(n)
-    assert isinstance(base, TangentPlan)
-    base = replace(base, problem=replace(base.problem, statistic=statistic))
-    return InferencePlan.of(Problem(ball, n, privacy, statistic), base, inference) if inference else base
+    base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
+    if not inference:
+        return base
+    return Composition(ball, n, privacy.epsilon, base, spread=Spread.of(privacy.epsilon, inference))
 
 
 def _release(
@@ -191,8 +186,8 @@ def _release(
     """Charge, draw, and say in the record what the number is about."""
     scalar = statistic.within(plan.record.ball)
     public = replace(plan.record, scalar=scalar).document()
-    with paying(budget, plan.problem.privacy.epsilon, {**public, "unit": unit}) as payment:
-        return payment.note(replace(plan.release(records, unit), scalar=scalar))
+    with paying(budget, plan.privacy.epsilon, {**public, "unit": unit}) as payment:
+        return payment.note(replace(plan.release_of(records, unit), scalar=scalar))
 
 
 def _between(low: float, high: float) -> Ball:
@@ -250,7 +245,7 @@ def private_size(
     epsilon : float
         The privacy loss of both.
     inference, budget, unit, unit_name, force
-        As in :func:`private_variance`.
+        As of :func:`private_variance`.
 
     Returns
     -------
@@ -276,10 +271,10 @@ def private_size(
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
     records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name, "raise", workers=1)
-    first = _plan(records.n, (smallest, largest), SIZE, half, inference)
+    first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
 
     def second(far: float) -> Plan:
-        return _plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
+        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
 
     second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
     second((largest - smallest) / 2)

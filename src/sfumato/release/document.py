@@ -6,7 +6,6 @@ import hashlib
 import json
 import math
 import os
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, fields, is_dataclass
 from functools import cache
@@ -23,20 +22,25 @@ from ..numerics.arrays import Array
 T = TypeVar("T")
 
 
-class Document(ABC):
-    """A result that is saved as one JSON file."""
+class Document:
+    """A dataclass that is saved as one JSON file, its fields in their order."""
 
     format: ClassVar[str]  # what the file says under "format"
     noun: ClassVar[str]  # what messages call it
 
-    @abstractmethod
     def content(self) -> dict[str, Any]:
         """Return all of it, as JSON can hold it."""
+        return {part.name: plain(getattr(self, part.name)) for part in fields(cast(Any, self))}
 
     @classmethod
-    @abstractmethod
     def from_content(cls, content: dict[str, Any]) -> Self:
         """Return what :meth:`content` was made of; any error says what is wrong."""
+        result = built(cls, content)
+        result.check()
+        return result
+
+    def check(self) -> None:
+        """Raise a ValueError if the parts do not go together."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the document, beginning with its format."""
@@ -128,13 +132,19 @@ def hash_of(text: str) -> str:
 # -- between dataclasses and JSON ----------------------------------------------------------------------------------------
 def plain(part: Any) -> Any:
     """Return a part of a document as JSON can hold it."""
-    return asdict(part) if is_dataclass(part) and not isinstance(part, type) else part
+    if isinstance(part, Document):
+        return part.to_dict()
+    if isinstance(part, np.ndarray):
+        return part.tolist()
+    if isinstance(part, Mapping):
+        return {key: plain(item) for key, item in part.items()}
+    return asdict(cast(Any, part)) if is_dataclass(part) else part
 
 
 def built(kind: type[T], given: Mapping[str, Any]) -> T:
     """Return a dataclass from the entries of a document; a TypeError if one is of another type than its field.
 
-    Fields that are dataclasses or arrays are built too.
+    Fields that are documents, dataclasses or arrays are built too.
     """
     types = _types(cast(Any, kind))
     return kind(
@@ -179,8 +189,12 @@ def _entry(name: str, entry: Any, wanted: Any, optional: bool) -> Any:
         return None
     if wanted == Array:
         return np.asarray(entry, dtype=np.float64)
+    if isinstance(wanted, type) and issubclass(wanted, Document):
+        return wanted.from_dict(entry)
     if is_dataclass(wanted):
-        return built(wanted, entry)  # type: ignore[arg-type]
+        return built(cast(Any, wanted), entry)
+    if get_origin(wanted) is Mapping and wanted not in CHECKS:
+        return {key: _entry(key, item, get_args(wanted)[1], False) for key, item in entry.items()}
     if wanted in CHECKS:
         check, words = CHECKS[wanted]
         if not check(entry):

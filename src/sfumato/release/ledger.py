@@ -54,22 +54,9 @@ class Ledger:
     """A data set's budget in a ledger file.  Opening verifies the file and never creates one: :meth:`create` does.
 
     Nothing stays open between calls, so a ledger can be shared by threads and processes; two copies of the file, however,
-    are two budgets.
+    are two budgets.  ``dataset`` is the one to charge; it may be left out if the file has only one.  A LedgerError says what
+    to do if there is no ledger, it is damaged, or it has no such data set.
 
-    Parameters
-    ----------
-    path : str or path
-        The ledger file.
-    dataset : str, optional
-        The data set to charge; may be left out if the file has only one.
-
-    Raises
-    ------
-    LedgerError
-        If there is no ledger, it is damaged, or it has no such data set.  The message says what to do.
-
-    Examples
-    --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = f"{folder.name}/study.ledger"
@@ -113,9 +100,7 @@ class Ledger:
         (Decimal('3'), Decimal('0.5'))
         """
         budget = amount(epsilon)
-        if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
-            raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
-        dataset = _one_spelling(dataset)
+        dataset = _checked_name(dataset)
         path = Path(path).absolute()
         new = _make_empty(path)
         try:
@@ -142,12 +127,6 @@ class Ledger:
 
         ``record`` says what for and must be public: everything in a release's record but its value.  A float counts as the
         decimal that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
-        ...     charges = [budget.charge(0.1, {"statistic": "Fréchet mean"}) for _ in range(10)]
-        ...     budget.left
-        Decimal('0')
         """
         asked = amount(epsilon)
         text = canonical(record)
@@ -163,15 +142,9 @@ class Ledger:
         return self._write(charged)
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``.  A charge without such a note still counts.
+        """Note which release a charge paid for, by its ``sha256``, as every release does once it is made.
 
-        :func:`sfumato.private_mean` and every mechanism do this once the release is made.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
-        ...     paid = budget.charge(1, {"statistic": "Fréchet mean"})
-        ...     budget.complete(paid, "c8dc5a975228" + 52 * "0").purpose
-        'release c8dc5a975228… paid by line 2'
+        A charge without such a note still counts.
         """
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
@@ -190,10 +163,9 @@ class Ledger:
     def verify(self, head: str | None = None) -> Book:
         """Read every line and check it; a :class:`LedgerError` says which is altered, missing, moved or inserted.
 
-        A chain of hashes cannot show by itself that someone who can write the file computed all hashes anew from some line
-        on, removed the last lines together with SQLite's count of them, or put an older copy in its place.  So note
-        ``verify().head`` elsewhere (in a report, with a colleague) and pass it later as ``head``: all of that is then
-        found, up to the noted line.
+        A chain of hashes cannot show by itself that all hashes from some line on were computed anew, that the last lines were
+        removed together with SQLite's count of them, or that this is an older copy.  So note ``verify().head`` elsewhere (in a
+        report, with a colleague) and pass it later as ``head``: all of that is then found, up to the noted line.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
@@ -251,11 +223,11 @@ class Ledger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to do: every charge is already on disk, and nothing is open."""
+        """Do nothing: every charge is already on disk, and nothing is open."""
 
 
 def _make_empty(path: Path) -> bool:
-    """Make an empty file; False if there is a file already."""
+    """Make an empty file, and return whether that was done: not if there is a file already."""
     try:
         path.touch(exist_ok=False)
     except FileExistsError:
@@ -267,7 +239,7 @@ def _make_empty(path: Path) -> bool:
 
 @contextmanager
 def _transaction(path: Path, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[sqlite3.Connection]:
-    """A connection in a transaction, committed at the end unless something was raised; SQLite's errors in plain words."""
+    """Connect and begin a transaction, committed at the end unless something was raised; say SQLite's errors in plain words."""
     try:
         with closing(
             sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=LOCK_SECONDS, isolation_level=None)
@@ -282,6 +254,7 @@ def _transaction(path: Path, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator
 
 
 def _explanation(path: Path, error: Exception) -> str:
+    """Return what an error of SQLite's means and what to do."""
     if path.exists() and not path.is_file():
         return f"{path} is not a regular file, so it cannot be a ledger: check the name. Nothing was charged"
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
@@ -308,7 +281,7 @@ def _explanation(path: Path, error: Exception) -> str:
 
 
 def _was_a_ledger(path: Path) -> bool:
-    """Whether a file that SQLite does not know holds what a ledger holds, so that it is a damaged one and no other file."""
+    """Return whether a file that SQLite does not know holds what a ledger holds, and so is a damaged one."""
     try:
         with path.open("rb") as file:
             content = file.read(1 << 20)
@@ -318,7 +291,7 @@ def _was_a_ledger(path: Path) -> bool:
 
 
 def _read(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
-    """The lines of a ledger, if SQLite finds the file sound, the chain holds and it contains the heads noted before."""
+    """Return the lines of a ledger, if SQLite finds the file sound, the chain holds and has the heads noted before."""
     try:
         _check_database(path, connection)
         book = verified(connection.execute("SELECT * FROM entries ORDER BY sequence").fetchall())
@@ -345,7 +318,7 @@ def _fingerprint(connection: sqlite3.Connection) -> str:
 
 
 def _check_database(path: Path, connection: sqlite3.Connection) -> None:
-    """A ValueError if SQLite finds the file damaged, or its table is not ours; a LedgerError if it never was a ledger."""
+    """Raise a ValueError if SQLite finds the file damaged, or its table is not ours; a LedgerError if it never was a ledger."""
     fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if fault != "ok":
         raise ValueError(f"SQLite finds the file damaged ({' '.join(fault.split())})")
@@ -361,7 +334,7 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
-    """Write the next line, in the transaction in which the book was read."""
+    """Write the next line, in the transaction in which the book was read, and return it."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(vars(entry).values()))
     return entry
 
@@ -370,12 +343,19 @@ def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
 _ALIKE = str.maketrans("аеорсухіѕјһԁԛԝвкмнтгαορνικτυχεηω01", "aeopcyxisjhdqwbkmhtraopviktuxenwol")
 
 
+def _checked_name(name: Any) -> str:
+    """Return the one spelling of a new data set's name, or raise a ValueError if it cannot be one."""
+    if not isinstance(name, str) or not name.isprintable() or name != name.strip() or not name:
+        raise ValueError(f"a data set's name must be printable text without spaces around it, not {name!r}")
+    return _one_spelling(name)
+
+
 def _one_spelling(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip()
 
 
 def _skeleton(name: str) -> str:
-    """What is left of a name to a hasty eye: no case, accents, spaces or signs, and one script."""
+    """Return what a hasty eye sees of a name: no case, accents, spaces or signs, and one script."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(c for c in letters if c.isalnum()).translate(_ALIKE)
 

@@ -1,8 +1,4 @@
-"""What leaves the curator's room: a value, its guarantee, and a record of public numbers.
-
-A record tells all that its readers need: loading one, describing it and drawing it ask no mechanism, and no space of it need be
-known here.
-"""
+"""What is released: a value, its guarantee, and a record of public numbers, which is all that its readers need."""
 
 from __future__ import annotations
 
@@ -15,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ..errors import UnknownSpaceError
+from ..laws.radial import check_probability
 from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
@@ -25,11 +22,10 @@ if TYPE_CHECKING:
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
-PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
+PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
 NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier versions did not write; left out where empty
 NEWER_IN = {"ball": "source", "chart": "reach", "predicted_error": "quantiles"}  # the same, of parts
 EMPTY: tuple[Any, ...] = (None, "", {})
-GROUPED = Neighbours.GROUPS
 GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
@@ -38,9 +34,9 @@ STATED = "if the stated sensitivity holds: not checked"  # the condition of a re
 class Guarantee:
     """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
 
-    ``numerical_delta`` is 1 + e^ε times a bound on the chance that rounding error moves a draw to another lattice point.
+    ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point.
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
-    chance that the running time of the sampler depends on the data (None: not bounded).
+    probability that the running time of the sampler depends on the data (None: not bounded).
 
     A ``condition`` that nobody checked stands before all of it: then ``private`` is False.
     """
@@ -62,7 +58,7 @@ class Guarantee:
 
 @dataclass(frozen=True)
 class SpaceOf:
-    """The space of a release, by its name: one that is not among the known ones is as good, if it has a name of its own."""
+    """The space as a record stores it.  Spaces that are not registered are allowed."""
 
     name: str
     parameters: Mapping[str, Any]
@@ -70,6 +66,7 @@ class SpaceOf:
 
     @classmethod
     def of(cls, space: Space) -> SpaceOf:
+        """Return what a record stores of a space."""
         return cls(recorded_name(space), space.parameters(), space.metric)
 
     @cached_property
@@ -99,6 +96,8 @@ class BallOf:
 
 @dataclass(frozen=True)
 class MechanismOf:
+    """The mechanism of a release: its name, and its arguments beside region, ε and calibration."""
+
     name: str
     options: Mapping[str, Any]
 
@@ -131,44 +130,42 @@ class CalibrationOf:
 
 @dataclass(frozen=True)
 class ChartOf:
-    """The chart of a release: the semi-axes of the ellipsoid, their directions in the space's coordinates at the centre (None:
-    all, in their order), where they come from, the typical distance of a mean from the centre, how many directions are frozen
-    there, a bound on how far the chart's mean is from the Fréchet mean of the records in it (None: not known), the draw's
-    own coordinates in it, before anything was done to it with public numbers (None before the release is made), and the
-    distance from the centre within which records lie, in all directions (None: not known)."""
+    """The chart of a release: an ellipsoid about the centre, in which the public region is the unit ball."""
 
     axes: list[float]
-    basis: list[Any] | None
-    source: str
-    spread: float
-    frozen: int
-    bias: float | None
-    look: Mapping[str, Any] | None = (
-        None  # what part of ε was spent on whether the public sample fits, and what it found
+    basis: (
+        list[Any] | None
+    )  # the directions of the axes, in the space's coordinates at the centre; None: all, in their order
+    source: str  # where axes and directions come from
+    spread: float  # the typical distance of a mean from the centre
+    frozen: int  # how many directions stay as in the centre
+    bias: (
+        float | None
+    )  # how far the chart's mean is at most from the Fréchet mean of the records in it; None: not known
+    look: Mapping[str, Any] | None = None  # the share of ε for whether the public sample fits, and the answer
+    point: list[float] | None = None  # the draw's coordinates, before ``after``; None until it is made
+    reach: float | None = (
+        None  # the distance from the centre within which records lie in all directions; None: not known
     )
-    point: list[float] | None = None
-    reach: float | None = None
 
 
 @dataclass(frozen=True)
 class SpreadOf:
-    """What was released of the spread of the records, for the region of the population's mean: the share of ε for it, and the
-    mean of ‖wᵢ‖² in the chart with Laplace noise of this ``scale`` (None before the release is made)."""
+    """What was released of the spread of the records, for the region of the population's mean."""
 
-    share: float
-    scale: float
-    second_moment: float | None = None
+    share: float  # of ε
+    scale: float  # of the Laplace noise
+    second_moment: float | None = None  # the noisy mean of ‖wᵢ‖² in the chart; None until it is drawn
 
 
 @dataclass(frozen=True)
 class ErrorOf:
-    """A radius that holds the statistic of the clipped records with the probability stated, in which distance; and radii for
-    further probabilities, rising.  Earlier versions stored one only."""
+    """A radius about the value that holds the statistic of the clipped records with the probability stated."""
 
     probability: float
     radius: float
-    distance: str
-    quantiles: Mapping[str, float] = field(default_factory=dict)
+    distance: str  # in which the radius is stated
+    quantiles: Mapping[str, float] = field(default_factory=dict)  # radii for further probabilities, rising
 
     @property
     def geodesic(self) -> bool:
@@ -225,7 +222,7 @@ class Record:
         return dict(self.spent) or shares_in(self.calibration.formula)
 
     def document(self) -> dict[str, Any]:
-        """As it stands in a file; what is empty there stays out."""
+        """Return the record as it stands in a file, where what is empty is left out."""
         parts = {part.name: plain(getattr(self, part.name)) for part in fields(Record)}
         for name, newer in NEWER_IN.items():
             if parts[name] is not None and parts[name][newer] in EMPTY:
@@ -242,7 +239,7 @@ class Record:
         unprojected: Array | None = None,
         bias: float | None = None,
     ) -> Release:
-        """The release, once its value is drawn."""
+        """Return the release, once its value is drawn."""
         parts = {part.name: getattr(self, part.name) for part in fields(Record)}
         parts |= {"value": value, "unprojected": unprojected, "bias": bias}
         return Release(guarantee=guarantee, on_manifold=on_manifold, **parts)
@@ -251,9 +248,7 @@ class Record:
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Release(Record, Document, Shown):
     """A private statistic with its record.  Nothing in it depends on the data, beyond their number, but the private draw and
-    what follows from it: ``value``, ``unprojected``, ``bias``, ``degrees``, what a look found, and the private ``spread``.
-
-    ``additions`` are entries of a file that this version does not know; they are kept.
+    what follows from it: ``value``, ``unprojected``, ``bias``, ``degrees``, the answer of a look, and the private ``spread``.
     """
 
     value: Array
@@ -262,7 +257,7 @@ class Release(Record, Document, Shown):
     unprojected: Array | None = None
     bias: float | None = None
     degrees: Mapping[str, float] | None = None
-    additions: Mapping[str, Any] = field(default_factory=dict)
+    additions: Mapping[str, Any] = field(default_factory=dict)  # entries of a file that this version does not know
 
     format: ClassVar[str] = FORMAT
     noun: ClassVar[str] = "release record"
@@ -282,32 +277,27 @@ class Release(Record, Document, Shown):
         return self.value if self.unprojected is None else self.unprojected
 
     def error(self, p: float) -> float:
-        """A radius about the released value that holds the mean of the clipped records with probability at least p.
+        """Return a radius about the released value that holds the mean of the clipped records with probability at least p.
 
-        Records outside the public ball were moved to its edge first, so this says nothing of how far that moved the mean.
-
-        From public numbers only, computed when the release was made: the quantile of the mechanism (exact for the Laplace
-        mechanisms, a proven bound for KNG and the exponential mechanism) plus what the lattice can move a point.  A
-        probability between two that are stored takes the larger one's radius; one above all of them, 0.999, is refused.
-        ``predicted_error`` says in which distance, and from which statistic.
+        It says nothing of how far clipping moved that mean.  It comes from public numbers alone: the quantile of the
+        mechanism (exact for the Laplace mechanisms, a proven bound for KNG and the exponential mechanism) plus what the
+        lattice can move a point.  Between two probabilities that are stored the larger one's radius is taken; one above
+        0.999999 is refused.  ``predicted_error`` says in which distance.
         """
-        from ..laws.radial import check_probability
-
         check_probability(p)
-        if self.predicted_error is None:
+        error = self.predicted_error
+        if error is None:
             raise ValueError("this record states no error: nothing public is known of it")
-        stated = self.predicted_error.quantiles or {
-            f"{self.predicted_error.probability:g}": self.predicted_error.radius
-        }
+        stated = error.quantiles or {f"{error.probability:g}": error.radius}
         for probability, radius in stated.items():
             if p <= float(probability):
                 return radius
-        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p:g}")
+        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p!r}")
 
     def region(self, level: float = 0.95) -> PopulationRegion:
-        """Where the mean of the population lies that the records are a sample of, at a confidence ``level`` from 0.85 to 0.999.
+        """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
 
-        It counts the chance of the sample and the noise, and is about the chart's mean of records as they are clipped.  Ask for
+        It counts sampling error and noise, and is about the chart's mean of records as they are clipped.  Ask for
         it before the release, with ``private_mean(…, inference=0.1)``: a tenth of ε then goes into the spread of the records.
         Without that a release by chart has a region as wide as if the records filled their public region.
         """
@@ -316,7 +306,7 @@ class Release(Record, Document, Shown):
         return population_region(self, level)
 
     def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
-        """The same release, whose record also says the value in degrees: a function of the value alone.
+        """Return the release with the value in degrees in its record too: a function of the value alone.
 
         Longitudes are between −180 and 180; angles of other names, as a right ascension, between 0 and 360.
         """
@@ -333,11 +323,11 @@ class Release(Record, Document, Shown):
     def estimate(self) -> str:
         """What the value is close to, in a few words."""
         if self.scalar is not None:
-            return f"{self.scalar.mean}, each number held to the public limits"
+            return f"{self.scalar.mean}, each number clipped to the public limits"
         return f"the {'statistic' if self.kind is Kind.OBJECTIVE else 'mean'} of the clipped records"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:
-        """The value alone, for NumPy."""
+        """Return the value alone, for NumPy."""
         return np.array(self.value, dtype=dtype, copy=copy)
 
     def content(self) -> dict[str, Any]:
@@ -352,7 +342,7 @@ class Release(Record, Document, Shown):
         release = built(cls, {name: entry for name, entry in content.items() if name in own})
         if release.kind is Kind.OBJECTIVE:  # earlier versions wrote an unconditional promise
             release = replace(release, guarantee=replace(release.guarantee, private=False, condition=STATED))
-        _check(release)
+        release.check()
         return replace(release, additions=without(content, *own))
 
     @staticmethod
@@ -369,21 +359,19 @@ class Release(Record, Document, Shown):
         rest = without(document, "sha256")
         return not any(entry == cls.digest(without(rest, key)) for key, entry in rest.items())
 
-
-def _check(release: Release) -> None:
-    """Raise a ValueError if parts of a record do not go together."""
-    _check_value(release.value, release.space.known)
-    if not release.guarantee.epsilon > 0:
-        raise ValueError("epsilon must be positive")
-    if release.guarantee.epsilon != release.calibration.epsilon:
-        raise ValueError("the guarantee and the calibration state different epsilons")
-    chart = release.chart
-    if chart and chart.point is not None and [*map(is_number, chart.point)] != [True] * len(chart.axes):
-        raise ValueError("the coordinates of the draw are not one number for each axis of the chart")
-    error = release.predicted_error
-    stored = [] if error is None else [float(p) for p in error.quantiles]
-    if stored != sorted(stored):
-        raise ValueError("the probabilities of the stored errors do not rise")
+    def check(self) -> None:
+        _check_value(self.value, self.space.known)
+        if not self.guarantee.epsilon > 0:
+            raise ValueError("epsilon must be positive")
+        if self.guarantee.epsilon != self.calibration.epsilon:
+            raise ValueError("the guarantee and the calibration state different epsilons")
+        chart = self.chart
+        if chart and chart.point is not None and [*map(is_number, chart.point)] != [True] * len(chart.axes):
+            raise ValueError("the coordinates of the draw are not one number for each axis of the chart")
+        error = self.predicted_error
+        stored = [] if error is None else [float(p) for p in error.quantiles]
+        if stored != sorted(stored):
+            raise ValueError("the probabilities of the stored errors do not rise")
 
 
 def _check_value(value: Array, space: Space | None) -> None:

@@ -83,11 +83,10 @@ def _accuracy(release: Release) -> Fact:
     error = release.predicted_error
     if error is None:
         return Fact("Accuracy", "nothing public is known of it.")
-    moved = "clipping" if release.scalar is None else "holding them"
     return Fact(
         "Accuracy",
         f"with probability {error.probability:g} the released value lies within {error.radius:.4g} of {release.estimate} "
-        f"({error.distance}). How far {moved} moved that is not known to the public.",
+        f"({error.distance}). How far clipping moved that is not known to the public.",
     )
 
 
@@ -191,7 +190,10 @@ def what(release: Release, things: str) -> str:
 def first(release: Release) -> str:
     """Return what was done to records before anything was computed of them."""
     if release.scalar is not None:
-        return f"{release.scalar.held[0].upper()}{release.scalar.held[1:]}"
+        scalar = release.scalar
+        least = "" if scalar.low == 0 else f"at least {scalar.low:.6g} and "
+        each = f"{scalar.each[0].upper()}{scalar.each[1:]}"
+        return f"{each} were first clipped to {least}at most {scalar.high:.6g}, which is public"
     return (
         f"Every record was first clipped to {region(release)}, so the released statistic is that of the clipped records"
     )

@@ -12,7 +12,7 @@ from ...errors import Refusal
 from ...laws.privacy import PureDP
 from ...mechanisms.choice import choose
 from ...mechanisms.plan import Plan, Problem
-from ...mechanisms.tangent import TangentPlan
+from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
 from ...regions import Ellipsoid, Region
@@ -105,7 +105,7 @@ def of_release(
     plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
     space = region.space
     center = region.center
-    draws = plan.sample(_synthetic(plan), DRAWS, np.random.default_rng(1))
+    draws = plan.draws(_synthetic(plan), DRAWS, np.random.default_rng(1))
     error = float(plan.likely_error)
     chart = _chart(plan)
     made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee(epsilon, ""), True)
@@ -199,7 +199,7 @@ class Predicted(NamedTuple):
 def left_out(region: Region, plan: Plan) -> float:
     """Return how much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
     chart = _chart(plan)
-    return 0.0 if chart is None else region.left_out(chart, plan.problem.n)
+    return 0.0 if chart is None else region.left_out(chart, plan.n)
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
@@ -226,7 +226,7 @@ def _errors(region: Region, n: int, mechanism: str, check: float, inference: flo
 def _chart(plan: Plan) -> Ellipsoid | None:
     """Return the ellipsoid that a release by chart is made in, or its second part is."""
     found = getattr(plan, "chart", None)
-    return found.chart if isinstance(found, TangentPlan) else found
+    return found.chart if isinstance(found, TangentKNorm) else found
 
 
 def _degrees(space: Space, shown: Array) -> float | None:
@@ -237,7 +237,7 @@ def _degrees(space: Space, shown: Array) -> float | None:
 
 def _synthetic(plan: Plan) -> Records:
     """Return records in pairs on both sides of the centre, so that it is their mean."""
-    region = plan.problem.region
+    region = plan.region
     rng = np.random.default_rng(0)
     space = region.space
     center = region.center
