@@ -38,7 +38,7 @@ def facts(release: Release) -> list[Fact]:
     more = [] if release.on_manifold else [Fact("Note", "the released value is not a point of this space.")]
     if release.degrees is not None:
         more.append(Fact("The value in degrees", f"{in_degrees(release.degrees)}."))
-    return [_released(release), _promise(release), _accuracy(release), *notes(release), *more, _how(release)]
+    return [_released(release), promise(release), _accuracy(release), *notes(release), *more, _how(release)]
 
 
 def describe(release: Release) -> str:
@@ -62,7 +62,8 @@ def _released(release: Release) -> Fact:
     return Fact("Released", f"{what(release, units)}{place}. {first(release)}.")
 
 
-def _promise(release: Release) -> Fact:
+def promise(release: Release) -> Fact:
+    """Return what is promised."""
     g = release.guarantee
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
     odds = (
@@ -94,7 +95,7 @@ def _how(release: Release) -> Fact:
     return Fact(
         "How",
         f"mechanism '{release.mechanism.name}' with scale {c.sigma:.6g} = {c.formula}; {release.sampler}; randomness from "
-        f"{release.generator}; rounded to a public lattice of spacing {release.lattice_spacing:g}. {_rounding(release)} "
+        f"{release.generator}; rounded to a public lattice of spacing {release.lattice_spacing:g}. {rounding(release)} "
         f"{running_time(release)}",
     )
 
@@ -231,7 +232,8 @@ def telling(release: Release, bound: float | None) -> bool:
     return bound is not None and bound < most
 
 
-def _rounding(release: Release) -> str:
+def rounding(release: Release) -> str:
+    """Return what rounding errors cost."""
     g = release.guarantee
     uses = f"at most {powers(f'{g.numerical_epsilon:.1e}')}" if g.numerical_epsilon else "none"
     adds = f"adds δ = {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"
