@@ -28,10 +28,10 @@ from unicodedata import category
 
 
 class Fix(NamedTuple):
-    """A wish that would mend what went wrong, by its name in Python, and the value to give it.
+    """A wish that would mend what went wrong, by its name in Python, and the value to give it; ``...`` names the wish alone.
 
-    >>> str(Fix("allow_useless", True))
-    'allow_useless=True'
+    >>> str(Fix("allow_useless", True)), str(Fix("radius", ...))
+    ('allow_useless=True', 'radius')
     """
 
     wish: str
@@ -39,9 +39,9 @@ class Fix(NamedTuple):
 
     def __str__(self) -> str:
         """Return the fix as an argument of a call in Python; the command line and the page have words of their own."""
-        if self.wish == "unit_column":  # in Python the labels themselves
+        if self.wish == "unit_column" and self.value is not ...:  # in Python the labels themselves
             return f"unit=data.labels[{self.value!r}]"
-        return f"{self.wish}={self.value!r}"
+        return self.wish if self.value is ... else f"{self.wish}={self.value!r}"
 
 
 class SfumatoError(Exception):

@@ -16,6 +16,7 @@ import sfumato as sf
 from sfumato.errors import Fix
 from sfumato.files import FileError, read, write_points
 from sfumato.files.base import allowed
+from sfumato.files.reading import opened
 
 RNG = np.random.default_rng(20221)
 LANDMARKS = RNG.normal(size=(4, 5, 2))
@@ -1748,3 +1749,13 @@ def test_refusals_carry_their_fixes(load):
             load(content, space)
         assert [part for part in refusal.value.parts if isinstance(part, Fix)] == fixes, str(refusal.value)
         assert f"--{fixes[0].wish} " in refusal.value.say(lambda fix: f"--{fix.wish} {fix.value}")
+
+
+def test_a_file_is_parsed_once_however_often_it_is_read(tmp_path):
+    path = tmp_path / "flat.csv"
+    path.write_text(csv("abcd", [[1.0, 0.0, 0.0, 1.0]] * 3))
+    reading = opened(path)
+    assert reading().points.shape == (3, 4)
+    path.unlink()
+    assert reading(sf.SPD(2)).points.shape == (3, 2, 2)
+    assert reading(sf.Euclidean, columns="b, c").points.shape == (3, 2)

@@ -9,8 +9,9 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
@@ -19,7 +20,7 @@ import numpy as np
 from ..errors import Fix, printable
 from ..spaces.base import Space
 from ..spaces.family import Family
-from .base import Choice, Dataset, FileError, Format, Labels, Wanted, shown
+from .base import Choice, Contents, Dataset, FileError, Format, Labels, Wanted, shown
 from .curves import wanted
 from .frames import home_of, is_frame, read_frame
 from .labels import join
@@ -27,6 +28,7 @@ from .missing import codes, remedy, suspects
 
 MOST = 600  # characters of the words of a message
 LONGEST = 100  # characters of a value in it
+Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 
 
 def read(
@@ -81,17 +83,35 @@ def read(
     >>> data
     <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
     """
+    return opened(path)(space, columns=columns, array=array, missing=missing, curves=curves)
+
+
+def opened(path: Any) -> Callable[..., Dataset]:
+    """Return :func:`read` for this path: a function of its other arguments that parses each file once, however often called."""
+    return partial(_read_as, path, {})
+
+
+def _read_as(
+    path: Any,
+    parsed: Parsed,
+    space: Space | type[Space] | Family | None = None,
+    columns: str | Sequence[str] | None = None,
+    array: str | None = None,
+    missing: Any = None,
+    curves: Any = None,
+) -> Dataset:
+    """Return the records of a path as points of a space; ``parsed`` keeps what its files hold."""
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
     choice = Choice(chosen, array, codes(missing), wanted(curves))
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
-        data = _read(path, space, choice)
+        data = _read(path, space, choice, parsed)
     elif isinstance(path, str | os.PathLike):
-        data = _together([_read(one, space, choice) for one in _files_of(Path(path))], choice)
+        data = _together([_read(one, space, choice, parsed) for one in _files_of(Path(path))], choice)
         data = replace(data, path=Path(path))
     else:
-        data = _together([_read(one, space, choice) for one in path], choice)
+        data = _together([_read(one, space, choice, parsed) for one in path], choice)
     doubts = suspects(data) if choice.missing is None else []
     if doubts:
         words, value = doubts[0]
@@ -105,20 +125,24 @@ def as_data(points: Any, space: Space) -> Any:
     return read(points, space) if is_frame(points) else points
 
 
-def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
+def _read(source: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset:
     """Return the records of one file or frame."""
-    from .registry import opened  # the formats, when a file is read
+    from .registry import parse  # the formats, when a file is read
     from .several import pick
 
     frame = is_frame(source)
     path = Path(type(source).__name__ if frame else source)
-    format = Format(home_of(source), read_frame) if frame else None
+    format = None
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            content = source
-            if format is None:
-                format, content = opened(path)
-            records = pick(format.read(content), space, choice, format.records_last)
+            if frame:
+                format = Format(home_of(source), read_frame)
+                contents = read_frame(source)
+            else:
+                if path not in parsed:
+                    parsed[path] = parse(path)
+                format, contents = parsed[path]
+            records = pick(contents, space, choice, format.records_last)
             points = choice.filled(np.ascontiguousarray(records.points, dtype=np.float64))
     except FileError as error:
         note: list[str | Fix] = []
