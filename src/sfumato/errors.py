@@ -39,9 +39,11 @@ class Fix(NamedTuple):
 
     def __str__(self) -> str:
         """Return the fix as an argument of a call in Python; the command line and the page have words of their own."""
-        if self.wish == "unit_column" and self.value is not ...:  # in Python the labels themselves
+        if self.value is ...:
+            return self.wish
+        if self.wish == "unit_column":  # in Python the labels themselves
             return f"unit=data.labels[{self.value!r}]"
-        return self.wish if self.value is ... else f"{self.wish}={self.value!r}"
+        return f"{self.wish}={self.value!r}"
 
 
 class SfumatoError(Exception):

@@ -16,7 +16,7 @@ import sfumato as sf
 from sfumato.errors import Fix
 from sfumato.files import FileError, read, write_points
 from sfumato.files.base import allowed
-from sfumato.files.reading import opened
+from sfumato.files.reading import reader
 
 RNG = np.random.default_rng(20221)
 LANDMARKS = RNG.normal(size=(4, 5, 2))
@@ -1754,8 +1754,16 @@ def test_refusals_carry_their_fixes(load):
 def test_a_file_is_parsed_once_however_often_it_is_read(tmp_path):
     path = tmp_path / "flat.csv"
     path.write_text(csv("abcd", [[1.0, 0.0, 0.0, 1.0]] * 3))
-    reading = opened(path)
+    reading = reader(path)
     assert reading().points.shape == (3, 4)
     path.unlink()
     assert reading(sf.SPD(2)).points.shape == (3, 2, 2)
     assert reading(sf.Euclidean, columns="b, c").points.shape == (3, 2)
+
+
+def test_several_frames_are_read_each_by_itself():
+    """Frames have no name of their own, by which what was read of one could be kept for another."""
+    import pandas
+
+    frames = [pandas.DataFrame({"x": [i, i + 0.5], "y": [1.0, 2.0]}) for i in (0.0, 10.0)]
+    assert read(frames, sf.Euclidean(2)).points[:, 0].tolist() == [0, 0.5, 10, 10.5]

@@ -26,9 +26,9 @@ from .frames import home_of, is_frame, read_frame
 from .labels import join
 from .missing import codes, remedy, suspects
 
+Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 MOST = 600  # characters of the words of a message
 LONGEST = 100  # characters of a value in it
-Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 
 
 def read(
@@ -83,10 +83,10 @@ def read(
     >>> data
     <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
     """
-    return opened(path)(space, columns=columns, array=array, missing=missing, curves=curves)
+    return reader(path)(space, columns=columns, array=array, missing=missing, curves=curves)
 
 
-def opened(path: Any) -> Callable[..., Dataset]:
+def reader(path: Any) -> Callable[..., Dataset]:
     """Return :func:`read` for this path: a function of its other arguments that parses each file once, however often called."""
     return partial(_read_as, path, {})
 
@@ -100,7 +100,7 @@ def _read_as(
     missing: Any = None,
     curves: Any = None,
 ) -> Dataset:
-    """Return the records of a path as points of a space; ``parsed`` keeps what its files hold."""
+    """Return the records of a path as points of a space; ``parsed`` holds what its files hold, once they were read."""
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
