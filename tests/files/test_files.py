@@ -252,6 +252,8 @@ def test_nts_of_one_specimen_and_without_dimensions(load):
     assert load("1 3 2 0 DIM=2\n" + TRIANGLE).points.shape == (1, 3, 2)
     text = nts(header="1 4 10 0", labels="")
     assert load(text, name="a.nts").kind == "vectors"
+    alone = load("1 2L 2 0\na b\n2 1\n1 2\n", sf.SPD(2), name="a.nts")
+    assert (alone.points.shape, alone.labels) == ((1, 2, 2), {})
     np.testing.assert_array_equal(load(text, sf.PlanarShapes(5), name="a.nts").points, LANDMARKS)
     np.testing.assert_array_equal(load(text, sf.PlanarShapes, name="a.nts").points, LANDMARKS)
     assert load(text, name="a.nts").source.endswith("if these are landmarks, give the space, shapes with 5 landmarks")
