@@ -97,10 +97,7 @@ def of_found(region: Region, request: Request) -> Foreseen:
     """
     plan = _planned(region, request)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
-    spent = {**plan.spending}
-    costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in spent.items())
-    where = "some point" if find == "ball" else "the centre"
-    costs = " and ".join(f"{share:.0%} of ε for {what}" for what, share in plan.spending.items())
+    costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in plan.spending.items())
     where = "some point" if request.find == "ball" else "the centre"
     more = {
         "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",
