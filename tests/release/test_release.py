@@ -11,7 +11,6 @@ import sfumato as sf
 from conftest import CASES, cloud, typical_radius
 from sfumato.laws import bounds
 from sfumato.laws.sampling import secure
-from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.release import record
 
 
@@ -103,7 +102,7 @@ def test_guarantee_states_small_numerical_losses(case):
     assert 0 <= guarantee.numerical_epsilon < 1e-8
     if isinstance(mechanism, sf.ManifoldLaplace):
         assert guarantee.clock_delta == 0
-    if isinstance(mechanism, sf.KNG) and mechanism.calibrate(len(points)).region > mechanism.ball.radius:
+    if isinstance(mechanism, sf.KNG) and mechanism.at(len(points)).scale.region > mechanism.ball.radius:
         assert guarantee.clock_delta <= 2e-9  # a second batch, or a doubt too many
 
 
@@ -417,9 +416,9 @@ def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monke
         monkeypatch.setattr(owner, name, lambda *a, **o: (steps.append(name), function(*a, **o))[1])
 
     for owner, name in (
-        (LaplacePlan, "check"),
+        (sf.ManifoldLaplace, "check"),
         (sf.Ledger, "charge"),
-        (LaplacePlan, "draw"),
+        (sf.ManifoldLaplace, "draw"),
         (sf.Release, "save"),
         (sf.Ledger, "complete"),
     ):

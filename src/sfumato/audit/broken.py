@@ -49,8 +49,8 @@ def small_scale(mechanism: Mechanism, factor: float = 0.8) -> Draw:
 
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
         plan, records = mechanism.at(len(data)), Records(mechanism.space, mechanism.region.admit(data))
-        small = replace(plan, scale=replace(plan.scale, sigma=factor * plan.scale.sigma))
-        return facing(region_of(mechanism), mechanism.space.validate(small.sample(records, size, rng)))
+        small = plan.settled(plan.n, plan.ideal, replace(plan.scale, sigma=factor * plan.scale.sigma))
+        return facing(region_of(mechanism), mechanism.space.validate(small.draws(records, size, rng)))
 
     return draw
 
@@ -66,7 +66,7 @@ def wrong_volume(ball: Ball, epsilon: float, power: int = 0) -> Draw:
 
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
         base = target_of(laplace, data).base
-        radius = laplace.scale(len(data)) * rng.standard_gamma(power + 1, size)
+        radius = laplace.at(len(data)).scale.sigma * rng.standard_gamma(power + 1, size)
         vectors = radius.reshape(-1, *(1,) * len(space.point_shape)) * space.random_directions(base, size, rng)
         return facing(ball, space.exp(base, vectors))
 

@@ -18,10 +18,9 @@ from scipy.stats import laplace
 from ..laws.bounds import bounds_of
 from ..laws.radial import gauss_legendre
 from ..laws.sampling import Target
-from ..mechanisms import LookPlan, ManifoldLaplace, TangentKNorm
-from ..mechanisms.laplace import LaplacePlan
+from ..mechanisms import ManifoldLaplace, TangentKNorm
+from ..mechanisms.look import Looked
 from ..mechanisms.manifold import ManifoldMechanism
-from ..mechanisms.tangent import TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Records
 
@@ -65,7 +64,7 @@ def directions(dim: int, count: int) -> tuple[Array, Array]:
 def target_of(mechanism: ManifoldMechanism, data: ArrayLike) -> Target:
     """Return the density of a mechanism's draws at a data set."""
     clipped = mechanism.ball.clip(data)
-    return mechanism.target(Records(mechanism.space, clipped))
+    return mechanism.at(len(clipped)).target(Records(mechanism.space, clipped))
 
 
 def energies(target: Target, x: Points) -> Array:
@@ -148,7 +147,7 @@ def exact_loss(
         raise ValueError(f"the exact audit needs a density on the manifold, which {mechanism!r} does not have")
     targets = [target_of(mechanism, data) for data in (first, second)]
     n = len(np.asarray(first))
-    length, reach = mechanism.at(n).noise_length, mechanism.error_quantile(n, 1 - IGNORED)
+    length, reach = mechanism.at(n).noise_length, mechanism.at(n).error_quantile(1 - IGNORED)
     grids = [grid(target, length, reach, count) for target in targets]
     outputs = np.concatenate([x for x, _ in grids])
     losses = []
@@ -172,9 +171,8 @@ def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> fl
     >>> round(center_loss(laplace, np.array([[0.0], [1.0]]), np.array([[0.0], [-1.0]])), 6)
     1.0
     """
-    a, b = (mechanism.center(Records(mechanism.space, points)) for points in (first, second))
     plan = mechanism.at(len(first))
-    assert isinstance(plan, LaplacePlan)
+    a, b = (plan.center(Records(mechanism.space, points)) for points in (first, second))
     return plan.loss(float(mechanism.space.distance(a, b)))
 
 
@@ -188,21 +186,21 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
     """
     data = [Records(mechanism.space, mechanism.region.admit(points)) for points in (first, second)]
     plan = mechanism.at(data[0].n)
-    assert isinstance(plan, TangentPlan)
     means = [plan.mean(records) for records in data]
     where = plan.chart.point(np.array([float(x) for x in means[0]]))
     return Loss(_far(*means) / plan.scale.sigma, mechanism.space.present(where), float(mechanism.epsilon))
 
 
-def look_loss(plan: LookPlan, first: ArrayLike, second: ArrayLike) -> float:
+def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
     """The largest loss of a look and the release after it together: that of falling back or not, whose chances are those of a
     Laplace variable, and then that of the chart or the ball."""
-    data = [Records(plan.space, plan.problem.region.admit(points)) for points in (first, second)]
-    means = [plan.means(records) for records in data]
-    room = [(plan.limit - plan.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
+    chart = stage.look.chart
+    data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
+    means = [stage.means(records) for records in data]
+    room = [(stage.limit - stage.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
     losses = []
-    for kept, made, side in ((True, plan.chart, 0), (False, plan.ball_plan, 1)):
-        one, other = (laplace.logcdf(x if kept else -x, scale=plan.width) for x in room)
+    for kept, made, side in ((True, stage.chart, 0), (False, stage.ball, 1)):
+        one, other = (laplace.logcdf(x if kept else -x, scale=stage.width) for x in room)
         losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / made.scale.sigma)
     return float(max(losses))
 

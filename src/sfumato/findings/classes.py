@@ -15,7 +15,7 @@ from ..errors import Refusal
 from ..laws.privacy import PureDP
 from ..laws.sampling.discrete import exponential_choice
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..records.units import number_units
@@ -25,16 +25,13 @@ from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
 from ..release.record import SpaceOf
+from ..release.terms import Named, Neighbours
 from ..spaces import space_from
 from .saved import Saved
-from .scalar import Named
 
 DIRECTIONS, MIDDLE = 0.72, 0.2  # shares of ε; the rest is for how far the classes are apart
 CELLS, BEND = 30, 4.0  # of the grid of middles on each side of the centre, and how much finer it is near it
 RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
-NEIGHBOURS = (
-    "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -224,19 +221,19 @@ def private_class_means(
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
     with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
-        release = plan.release(Records(plan.space, design.rows), words)
+        release = plan.release_of(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
-        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
+        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
         center = shape.space.present(shape.center)
         where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
         return payment.note(ClassMeans([*classes], release, middle, size, guarantee, *where))
 
 
-def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
+def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentKNorm:
     """The plan of the contrasts; a Refusal if their noise is longer than they can be."""
     flat = space_from("euclidean", {"dim": (design.k - 1) * p})
-    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(design.n)
-    assert isinstance(plan, TangentPlan)
+    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
+    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(design.n)
     if plan.stated_error >= 1 and not allow:
         more = int(np.ceil(design.n * plan.stated_error)) + 1
         raise Refusal(
@@ -244,8 +241,7 @@ def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
             f"directions). What helps: {more} units or as much more epsilon; a region with fewer directions, such as "
             "Ellipsoid.from_sample of public records; or allow_useless=True. Nothing was spent"
         )
-    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
-    return replace(plan, problem=replace(plan.problem, statistic=named))
+    return plan
 
 
 def _medians(

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,20 +17,17 @@ from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Mapped
 from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
 from ..release.record import SpaceOf
+from ..release.terms import Named
 from ..shown import Shown
 from ..spaces import space_from
 from .saved import Saved
-from .scalar import Named, check_units_of
-
-if TYPE_CHECKING:
-    pass
-
+from .scalar import check_units_of
 
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40
@@ -276,7 +273,7 @@ def private_components(
     whole = region.settle(records.n, privacy.epsilon).as_chart()
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
-        release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
+        release = plan.release_of(Mapped(records, plan.space, partial(_products, chart)), words)
         center = chart.space.present(chart.center)
         space = SpaceOf.of(chart.space)
         return payment.note(Components(release, int(components), space, center, chart.axes, chart.basis))
@@ -285,7 +282,7 @@ def private_components(
 def _about(mean: Release | Region) -> Region:
     """The region about the released mean; or as it is, if no mean was given."""
     if not isinstance(mean, Release):
-        return check_region(mean, "the second argument, if it is not a released mean,")
+        return check_region(mean, "the second argument is a released mean or")
     space, chart = mean.space.known, mean.chart
     if space is None:
         raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
@@ -299,7 +296,7 @@ def _about(mean: Release | Region) -> Region:
 
 def _plan(
     whole: Ellipsoid, n: int, epsilon: float, count: int, modes: int | None, fixed: bool, allow: bool
-) -> tuple[TangentPlan, Ellipsoid]:
+) -> tuple[TangentKNorm, Ellipsoid]:
     """The plan of the second moment and the chart that it is taken in; a Refusal where no variance could stand out."""
     most = len(whole.axes)
     order = np.argsort(-whole.axes, kind="stable")
@@ -346,7 +343,5 @@ def _plan(
         spread=whole.spread,
     )
     flat = space_from("euclidean", {"dim": p * (p + 1) // 2})
-    plan = SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(n)
-    assert isinstance(plan, TangentPlan)
     named = Named("second moment about a mean, in a chart of tangent vectors there", "Frobenius norm of the difference")
-    return replace(plan, problem=replace(plan.problem, statistic=named)), chart
+    return SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(n), chart

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,11 +19,10 @@ from ..files.people import take_unit
 from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON
-from ..mechanisms.choice import choose
-from ..mechanisms.composed import ComposedPlan
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Problem
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
@@ -31,13 +30,9 @@ from ..regions import Region, Settled
 from ..regions.units import reduce_to_units
 from ..release import Release
 from ..release.population import chart_variance, released_coordinates
-from ..release.record import GROUPED
+from ..release.terms import Neighbours
 from ..shown import Shown
 from .saved import Saved
-
-if TYPE_CHECKING:
-    pass
-
 
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
@@ -217,8 +212,8 @@ def compare_groups(
     groups = {}
     with paying(budget, privacy.epsilon, {**first, **about, "n": sum(sizes.values())}) as payment:
         for name, plan in plans.items():
-            release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
-            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=GROUPED))
+            release = plan.release_of(parts[name], words, degrees=getattr(points, "degrees", None))
+            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
         return payment.note(Comparison(groups, privacy.epsilon))
 
 
@@ -281,15 +276,14 @@ def one_chart(region: Region, n: int, epsilon: float) -> Settled:
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
-    """The release of one group of n in the chart of all."""
+def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:
+    """Return the release of one group of n in the chart of all."""
+    share = check_share(inference)
 
-    def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
-        plan = choose(Problem(region, count, PureDP(epsilon)), "tangent", inference=inference)
-        assert isinstance(plan, InferencePlan)
-        return plan
+    def planned(region: Region, count: int, epsilon: float) -> Composition:
+        mean = TangentKNorm(region, (1 - share) * epsilon).plan(count)
+        return Composition(region, count, epsilon, mean, spread=Spread.of(epsilon, share))
 
     plan = planned(chart, n, privacy.epsilon)
     plan.check_useful(planned, allow)
-    assert isinstance(plan, InferencePlan)
     return plan

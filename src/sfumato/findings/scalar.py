@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import NamedTuple
 
@@ -15,27 +14,19 @@ from ..files import Dataset, as_data
 from ..files.people import RECORD, take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Plan, Problem
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.plan import Plan
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points, as_numbers
 from ..records import Mapped
 from ..regions import Ball
 from ..regions.ellipsoid import for_each
 from ..release import Release
-from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
+from ..release.terms import SIZE, SIZE_VARIANCE, VARIANCE, ScalarStatistic
 from ..spaces import LINE
 from ..spaces.base import Space
-
-
-@dataclass(frozen=True)
-class Named:
-    """A statistic by its name."""
-
-    name: str
-    distance: str = "difference"
-    condition: str = ""
 
 
 def private_variance(
@@ -98,7 +89,7 @@ def private_variance(
     records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
     check_units_of(mean, records.n, unit)
     plan = scalar_plan(records.n, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), inference)
-    return plan.release(Mapped(records, LINE, partial(_squared_distances, ball)), words, budget)
+    return plan.release_of(Mapped(records, LINE, partial(_squared_distances, ball)), words, budget)
 
 
 def _reach(space: Space, mean: Release) -> float:
@@ -129,15 +120,17 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)[:, None]
 
 
-def scalar_plan(n: int, limits: tuple[float, float], name: str, privacy: PureDP, inference: float) -> Plan:
+def scalar_plan(
+    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float
+) -> Plan:
     """The mean of one number for each record, between public limits: by Laplace noise in a chart of the line."""
     low, high = limits
-    ball, statistic = Ball(LINE, [(low + high) / 2], (high - low) / 2), Named(name)
+    ball = Ball(LINE, [(low + high) / 2], (high - low) / 2)
     rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
-    base = TangentKNorm(ball, rest).plan(n)
-    assert isinstance(base, TangentPlan)
-    base = replace(base, problem=replace(base.problem, statistic=statistic))
-    return InferencePlan.of(Problem(ball, n, privacy, statistic), base, inference) if inference else base
+    base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
+    if not inference:
+        return base
+    return Composition(ball, n, privacy.epsilon, base, spread=Spread.of(privacy.epsilon, inference))
 
 
 # -- size ------------------------------------------------------------------------------------------------------------------
@@ -234,9 +227,9 @@ def private_size(
         "unit": words,
     }
     with paying(budget, privacy.epsilon, public) as payment:
-        mean = first.release(records, words)
+        mean = first.release_of(records, words)
         middle = float(np.clip(mean.value[0], smallest, largest))
         far = max(middle - smallest, largest - middle)
         rows = partial(_squared_distances, Ball(LINE, [middle], far))
-        variance = second(far).release(Mapped(records, LINE, rows), words)
+        variance = second(far).release_of(Mapped(records, LINE, rows), words)
         return payment.note(SizeRelease(mean, variance))

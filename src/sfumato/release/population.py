@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..laws.calibration.population import check_level, sum_quantile, variance_bound
 from ..numerics.arrays import Array, Points
-from .scalars import scalar_of
 
 if TYPE_CHECKING:
     from .record import Release
@@ -58,7 +57,7 @@ class PopulationRegion:
     @property
     def words(self) -> str:
         """What it says, in a sentence that a paper can use."""
-        release, scalar = self.release, scalar_of(self.release)
+        release, scalar = self.release, self.release.scalar
         what = "the mean of the population" if scalar is None else f"{scalar.mean}, in the population,"
         value = "released mean" if scalar is None else "released value"
         region = "region that was found privately" if release.found else "public region"

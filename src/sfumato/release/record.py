@@ -22,22 +22,15 @@ from ..errors import RecordError, UnknownSpaceError, printable
 from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
-from .scalars import scalar_of
+from .terms import Kind, Neighbours, Scalar, found_in_chart, is_lowered, named_scalar, shares_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
-NEWER = (
-    "chart",
-    "after",
-    "spread",
-)  # parts of a record that earlier versions did not write, and that are left out where empty
-GROUPED = (  # the neighbours of a release that was made of one of several groups
-    "data sets in which one unit's value differs and its group is the same; the groups of all units and so the sizes of the "
-    "groups are public"
-)
+NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier versions did not write; left out where empty
+GROUPED = Neighbours.GROUPS
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
 
@@ -54,12 +47,17 @@ class Guarantee:
 
     epsilon: float
     unit: str
-    neighbours: str = "data sets of the same size that differ in one unit's value; the size is public"
+    neighbours: str = Neighbours.UNITS
     private: bool = True
     numerical_delta: float = 0.0
     numerical_epsilon: float = 0.0
     clock_delta: float | None = 0.0
     condition: str = ""
+
+    @property
+    def grouped(self) -> bool:
+        """Whether this is the promise of one of several groups that were released together."""
+        return self.neighbours == Neighbours.GROUPS
 
 
 @dataclass(frozen=True)
@@ -108,6 +106,11 @@ class CalibrationOf:
     sigma: float
     region: float | None
     numbers: Mapping[str, float]
+
+    @property
+    def lowered(self) -> bool:
+        """Whether σ is that of a smaller ε than was asked for, as double precision can carry no more."""
+        return is_lowered(self.formula)
 
 
 @dataclass(frozen=True)
@@ -171,12 +174,34 @@ class Record:
     chart: ChartOf | None = None
     after: str = ""  # what was done to the draw with public numbers alone
     spread: SpreadOf | None = None
+    spent: Mapping[str, float] = field(default_factory=dict)  # shares of ε by their purpose; see ``shares``
+    scalar: Scalar | None = None  # what the value is about, if it is one number
+
+    def __post_init__(self) -> None:
+        if self.scalar is None:
+            object.__setattr__(self, "scalar", named_scalar(self))
+
+    @property
+    def kind(self) -> Kind:
+        """What the value is: a mean, one number, or what an objective of the user's own is least at."""
+        if self.scalar is not None:
+            return Kind.SCALAR
+        return Kind.OBJECTIVE if "objective" in self.mechanism.options else Kind.MEAN
 
     @property
     def found(self) -> str:
-        """Say how the ball was found privately; empty for a public one.  Earlier versions said it of the chart alone."""
-        in_chart = self.chart is not None and "found privately" in self.chart.source
-        return self.ball.source or (self.chart.source if self.chart is not None and in_chart else "")
+        """How the ball was found privately, in words; empty for a public one."""
+        return self.ball.source or found_in_chart(self.chart)
+
+    @property
+    def found_privately(self) -> bool:
+        """Whether the ball was found privately, with a part of ε, and is not public knowledge."""
+        return bool(self.found)
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The shares of the whole ε that were spent on something else than the value, by their :class:`Purpose`."""
+        return dict(self.spent) or shares_in(self.calibration.formula)
 
     def document(self) -> dict[str, Any]:
         """As it stands in a file; what is empty there stays out."""
@@ -187,6 +212,8 @@ class Record:
             del found["chart"]["reach"]
         if found["predicted_error"] is not None and not found["predicted_error"]["quantiles"]:
             del found["predicted_error"]["quantiles"]
+        if self.scalar == named_scalar(self):  # the name says it all
+            del found["scalar"]
         return {name: part for name, part in found.items() if name not in NEWER or part}
 
     def released(
@@ -285,9 +312,9 @@ class Release(Record, Shown):
     @property
     def estimate(self) -> str:
         """What the value is close to, in a few words."""
-        if (scalar := scalar_of(self)) is not None:
-            return f"{scalar.mean}, each number held to the public limits"
-        return f"the {'mean' if 'mean' in self.statistic else 'statistic'} of the clipped records"
+        if self.scalar is not None:
+            return f"{self.scalar.mean}, each number held to the public limits"
+        return f"the {'statistic' if self.kind is Kind.OBJECTIVE else 'mean'} of the clipped records"
 
     @property
     def sha256(self) -> str:
@@ -357,6 +384,7 @@ PARTS: dict[str, type] = {
     "predicted_error": ErrorOf,
     "chart": ChartOf,
     "spread": SpreadOf,
+    "scalar": Scalar,
 }
 T = TypeVar("T")
 

@@ -17,7 +17,7 @@ from ...errors import Refusal
 from ...laws.privacy import PureDP
 from ...mechanisms.choice import choose
 from ...mechanisms.plan import Plan, Problem
-from ...mechanisms.tangent import TangentPlan
+from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
 from ...regions import Ellipsoid, Region
@@ -121,7 +121,7 @@ def of_release(
     """What releases would look like, of synthetic records that lie evenly about the public centre."""
     plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
     space, center = region.space, region.center
-    draws = plan.sample(_synthetic(plan), DRAWS, np.random.default_rng(1))
+    draws = plan.draws(_synthetic(plan), DRAWS, np.random.default_rng(1))
     error, beat, chart = float(plan.likely_error), float(plan.to_beat), _chart(plan)
     noise = None if chart is None else Noise(chart, np.zeros(len(chart.axes)), plan.scale.sigma, P)
     directions = space.dim if chart is None else len(chart.axes)
@@ -210,7 +210,7 @@ class Predicted(NamedTuple):
 def left_out(region: Region, plan: Plan) -> float:
     """How much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
     chart = _chart(plan)
-    return 0.0 if chart is None else region.left_out(chart, plan.problem.n)
+    return 0.0 if chart is None else region.left_out(chart, plan.n)
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
@@ -242,7 +242,7 @@ def _ticks(low: float, high: float) -> list[float]:
 def _chart(plan: Plan) -> Ellipsoid | None:
     """The ellipsoid that a release by chart is made in, or its second part is."""
     found = getattr(plan, "chart", None)
-    return found.chart if isinstance(found, TangentPlan) else found
+    return found.chart if isinstance(found, TangentKNorm) else found
 
 
 def _degrees(space: Space, shown: Array) -> float | None:
@@ -253,7 +253,7 @@ def _degrees(space: Space, shown: Array) -> float | None:
 
 def _synthetic(plan: Plan) -> Records:
     """Records in pairs on both sides of the centre, so that it is their mean."""
-    region, rng = plan.problem.region, np.random.default_rng(0)
+    region, rng = plan.region, np.random.default_rng(0)
     space, center = region.space, region.center
     half = rng.normal(size=(SYNTHETIC // 2, space.dim))
     half *= region.radius / 2 / np.linalg.norm(half, axis=1, keepdims=True)
