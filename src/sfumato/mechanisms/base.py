@@ -270,7 +270,8 @@ def gather(
     """Return clipped records, one for each unit, and the unit in words."""
     space = region.space
     check_invalid(invalid)  # before any data are read
-    chunk_rows(space, 1 << 62, workers)  # refuses what is not a number of workers
+    if workers != 1 or isinstance(workers, bool):
+        chunk_rows(space, 1 << 62, workers)  # refuses what is not a number of workers
     points, unit = take_unit(points, unit)
     if not isinstance(unit, str) and is_lazy(space, points, memory):
         raise ValueError(
