@@ -72,7 +72,9 @@ class Mechanism(Plan):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            words = "has no scale before at(n) settles it" if name in ("scale", "ideal") else f"has no attribute {name!r}"
+            words = (
+                "has no scale before at(n) settles it" if name in ("scale", "ideal") else f"has no attribute {name!r}"
+            )
             raise AttributeError(f"{type(self).__name__} {words}", name=name, obj=self)
 
     @cached_property

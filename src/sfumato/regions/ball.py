@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InvalidPointError
-from ..numerics.arrays import CACHE, Array, Points, as_numbers
+from ..numerics.arrays import CACHE, Array, Points
 from ..spaces.base import Space
 from .base import INSIDE, Region, Settled, admit
-from .ellipsoid import Ellipsoid
+from .ellipsoid import Ellipsoid, public_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +51,7 @@ class Ball(Settled):
     is_ball: ClassVar[bool] = True
 
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
-        if not isinstance(space, Space):
-            raise TypeError(f"the first argument of Ball is a space such as sfumato.Sphere(dim=2), not {space!r}")
-        try:
-            point = space.validate(as_numbers(center)[None])[0]
-        except InvalidPointError as error:
-            raise ValueError(f"the centre of the ball {error.reason}") from None
-        except ValueError as error:
-            raise ValueError(f"the centre of the ball is not a single point: {error}") from None
+        point = public_point(space, center, "centre of the ball")
         if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
             raise ValueError(
                 f"the radius of the ball must be a positive number, between 1e-100 and 1e100, not {radius!r}"

@@ -38,7 +38,8 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
 
 def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
     """Karcher steps from the centre, each as long as possible without leaving the ball."""
-    space, x = ball.space, ball.center
+    space = ball.space
+    x = ball.center
     first = 1.0 if bounds_of(space).curvature[1] > 0 else bounds.step
     best: Solution | None = None
     with one_thread():
