@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import shlex
 import sys
 import warnings
 from collections.abc import Iterator
