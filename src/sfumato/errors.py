@@ -52,8 +52,8 @@ class SfumatoError(Exception):
     >>> error = Refusal("give ", Fix("unit", "subject"), " for all records of one subject together")
     >>> str(error)
     "give unit='subject' for all records of one subject together"
-    >>> error.say(lambda fix: f"--unit-column {fix.value}")
-    'give --unit-column subject for all records of one subject together'
+    >>> error.say(lambda fix: f"the column {fix.value}")
+    'give the column subject for all records of one subject together'
     """
 
     def __init__(self, *parts: str | Fix) -> None:
