@@ -50,7 +50,7 @@ def against(region: Settled, data: Dataset) -> list[str]:
 
 def _landmarks(space: Space, center: Points, data: Dataset, away: Array) -> list[str]:
     """Return specimens that are much closer to the centre when they are mirrored, or their landmarks taken in another order."""
-    found: dict[int, tuple[float, str]] = {}
+    readings: dict[int, tuple[float, str]] = {}
     order = np.argsort(-np.nan_to_num(away))
     k, m = data.points.shape[1:]
 
@@ -58,8 +58,8 @@ def _landmarks(space: Space, center: Points, data: Dataset, away: Array) -> list
         """Keep this reading where it is much closer than the specimen as it is, and closer than any before."""
         other = _away(space, center, points)
         for row, distance in zip(rows.tolist(), other.tolist(), strict=True):
-            if distance < CLOSER * away[row] and distance < than * found.get(row, (np.inf, ""))[0]:
-                found[row] = distance, f"{words} ({distance:.3g} from the centre then, {away[row]:.3g} now)"
+            if distance < CLOSER * away[row] and distance < than * readings.get(row, (np.inf, ""))[0]:
+                readings[row] = distance, f"{words} ({distance:.3g} from the centre then, {away[row]:.3g} now)"
 
     rows = order[:MOST_TURNS]
     points = data.points[rows]
@@ -74,12 +74,12 @@ def _landmarks(space: Space, center: Points, data: Dataset, away: Array) -> list
             read(rows, turned, f"its landmarks may be in another order, and begin with landmark {start + 1}")
         back = np.roll(turned[:, ::-1], 1, axis=1)
         read(rows, back, f"its landmarks may be in the reversed order, and begin with landmark {start + 1}")
-    rows = order[~np.isin(order, [*found])][:MOST_SWAPS]
+    rows = order[~np.isin(order, [*readings])][:MOST_SWAPS]
     for i, j in combinations(range(k), 2) if k <= MOST_LANDMARKS else ():
         swapped = data.points[rows].copy()
         swapped[:, [i, j]] = swapped[:, [j, i]]
         read(rows, swapped, f"landmarks {i + 1} and {j + 1} may be swapped", than=1.0)
-    lines = [f"{data.where(row)}: {found[row][1]}" for row in sorted(found)]
+    lines = [f"{data.where(row)}: {readings[row][1]}" for row in sorted(readings)]
     return some(lines, 10) or ["no specimen looks mirrored, and none has its landmarks in another order"]
 
 
@@ -87,6 +87,6 @@ def _away(space: Space, center: Points, points: Any) -> Array:
     """Return the distance of each record from the centre; NaN where it is no point."""
     canonical, bad = space.diagnose(points)
     with np.errstate(all="ignore"):
-        found = np.array(space.distance(center, canonical), dtype=np.float64)
-    found[list(bad)] = np.nan
-    return found
+        distances = np.array(space.distance(center, canonical), dtype=np.float64)
+    distances[list(bad)] = np.nan
+    return distances

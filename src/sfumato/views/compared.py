@@ -95,16 +95,16 @@ def html(comparison: Comparison) -> str:
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
     """Return a row for each pair of groups, as PAIRS says."""
     rows: list[tuple[str, ...]] = []
-    for found in comparison.differences:
-        one, two = (comparison.groups[name] for name in (found.first, found.second))
+    for difference in comparison.differences:
+        one, two = (comparison.groups[name] for name in (difference.first, difference.second))
         space = one.space.known
         away = "" if space is None else f"{float(space.distance(*space.validate([one.value, two.value]))):.4g}"
         rows.append(
             (
-                printable(f"{found.first}, {found.second}"),
+                printable(f"{difference.first}, {difference.second}"),
                 away,
-                found.p.removeprefix("p ").removeprefix("= "),
-                "differ" if found.differs else "may be the same",
+                difference.p.removeprefix("p ").removeprefix("= "),
+                "differ" if difference.differs else "may be the same",
             )
         )
     return rows

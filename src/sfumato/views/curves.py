@@ -23,8 +23,8 @@ class Curves(View):
 
     def shown(self, s: Subject) -> str:
         if s.noise is not None:
-            held = f"with probability {s.p:g}, taken by itself"
-            return f"across the curve, each point of that mean lies within the soft band {held}"
+            often = f"with probability {s.p:g}, taken by itself"
+            return f"across the curve, each point of that mean lies within the soft band {often}"
         return "" if s.error is None else "the error is one number for the whole curve, so no band is drawn"
 
     def scene(self, s: Subject) -> Scene:

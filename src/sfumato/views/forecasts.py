@@ -168,8 +168,8 @@ def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequenc
     said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
     if len(directions) > 1 and not in_ball:
         said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
-    told = "; ".join(
+    numbers = "; ".join(
         f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
     )
-    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {told}."
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {numbers}."
     write_picture(captioned(drawn, said), path, seen)

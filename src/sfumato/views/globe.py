@@ -112,15 +112,15 @@ def graticule(view: Array, reach: float) -> list[Meridian]:
     meridians = meridians[: round(360 / few)]
     turn = np.radians(longitude + across * np.linspace(-1, 1, 361))
     along = np.radians(np.linspace(max(latitude - half, -90.0), min(latitude + half, 90.0), 361))
-    made = list[Meridian]()
+    lines = list[Meridian]()
     used = list[tuple[float, float]]()
     for b in parallels:
         points = _at(np.radians(b), turn)
-        made.append(Meridian(points, _degrees(b, "NS", step), _place(frame, points, reach, used, upright=False)))
+        lines.append(Meridian(points, _degrees(b, "NS", step), _place(frame, points, reach, used, upright=False)))
     for a in meridians:
         points = _at(along, np.radians(a))
-        made.append(Meridian(points, _degrees((a + 180) % 360 - 180, "EW", few), _place(frame, points, reach, used)))
-    return made
+        lines.append(Meridian(points, _degrees((a + 180) % 360 - 180, "EW", few), _place(frame, points, reach, used)))
+    return lines
 
 
 def _at(latitude: Array | float, longitude: Array | float) -> Array:

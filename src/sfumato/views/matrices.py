@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -205,7 +205,7 @@ def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
     return _planes(outer, first, marks, 1 if len(outer[0]) == 2 else 3)
 
 
-def _planes(outer: list[Array], s: Subject, marks: Any, columns: int) -> Scene:
+def _planes(outer: list[Array], s: Subject, marks: Callable[[list[int]], list[Mark]], columns: int) -> Scene:
     """Return a panel for each plane of two axes, on which the ellipses of all these matrices have room."""
     extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
     size = (6.4, float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 0.8)

@@ -164,9 +164,9 @@ def read_links(text: str, k: int) -> Links:
         return list(range(k))
     file = Path(text)
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
-    found = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
-    pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in found if pair]
-    if len(pairs) < len(found) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
+    matches = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
+    pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in matches if pair]
+    if len(pairs) < len(matches) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
         words = f"write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
         raise Refusal("lines between landmarks, ", Fix("links", text), f": {words}")
     return pairs
@@ -181,10 +181,10 @@ def read_names(text: str) -> list[str]:
     """
     file = Path(text)
     if file.suffix.lower() == ".npz":
-        with np.load(file, allow_pickle=False) as held:
-            found = next((held[key] for key in ("channels", "ch_names") if key in held), None)
-        if found is None:
+        with np.load(file, allow_pickle=False) as arrays:
+            names = next((arrays[key] for key in ("channels", "ch_names") if key in arrays), None)
+        if names is None:
             raise FileError(f"{text}: the file holds neither channels nor ch_names; type the names instead")
-        return [str(name) for name in np.ravel(found)]
+        return [str(name) for name in np.ravel(names)]
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
     return [part.strip() for part in parts if part.strip()]

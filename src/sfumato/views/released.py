@@ -36,5 +36,5 @@ def plot(
 
 def html(release: Release) -> str:
     """Return the picture and the words, as a notebook shows them."""
-    told = [(fact.about, fact.text) for fact in facts(release)]
-    return notebook(picture(release), in_words(release), told)
+    paragraphs = [(fact.about, fact.text) for fact in facts(release)]
+    return notebook(picture(release), in_words(release), paragraphs)

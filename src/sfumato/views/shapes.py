@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -210,7 +210,7 @@ class Solids(View):
         form = Landmarks(s, self.turned)
         larger = f"differences drawn {form.times} times as large" if form.times > 1 else ""
         columns = 3 if form.region is None else 4
-        return _arranged([form], lambda side, inches: form.marks(side, inches), form.grid(), columns, larger)
+        return _arranged([form], form.marks, form.grid(), columns, larger)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
         """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
@@ -251,10 +251,15 @@ class Shapes(Solids):
         return f"planar shapes of {len(s.about)} landmarks"
 
 
-def _arranged(forms: Sequence[Landmarks], marks: object, grid: Panel | None, columns: int, title: str) -> Scene:
+def _arranged(
+    forms: Sequence[Landmarks],
+    marks: Callable[[Array, float], list[Mark]],
+    grid: Panel | None,
+    columns: int,
+    title: str,
+) -> Scene:
     """Return a panel for each side from which landmarks are seen, and the grid beside or below; or in the corner that three
     sides leave."""
-    assert callable(marks)
     sides = [(PLANE, "")]
     if forms[0].reference.shape[1] == 3:
         sides = [(ABOVE, "from above"), (FRONT, "front"), (RIGHT, "from the right")]

@@ -84,7 +84,7 @@ class Subject:
     region: Noise | None = None  # of the population's mean
     region_radius: float = 0.0
     name: str = "released mean"
-    found: bool = False  # whether the region was found privately
+    found_privately: bool = False  # whether the region was found privately
     degrees: Mapping[str, float] | None = None
     links: Links | None = None
     names: tuple[str, ...] = ()  # of channels, parts or coordinates, as whoever draws says
@@ -96,11 +96,11 @@ class Subject:
     def of(cls, release: Release, p: float = 0.95, links: Links | None = None, names: Sequence[str] = ()) -> Subject:
         """Return what a picture of a release shows, with its error at probability p."""
         error = release.predicted_error
-        made = release.chart
+        recorded = release.chart
         space = release.space.known
         chart = None
-        if made is not None and space is not None:
-            chart = Ellipsoid(space, release.ball.center, made.axes, made.basis)
+        if recorded is not None and space is not None:
+            chart = Ellipsoid(space, release.ball.center, recorded.axes, recorded.basis)
         subject = cls(
             space_of=release.space,
             centre=np.asarray(release.ball.center, dtype=np.float64),
@@ -109,13 +109,13 @@ class Subject:
             raw=release.raw,
             p=p,
             error=None if error is None else release.error(p),
-            geodesic=error is None or made is not None or error.geodesic,
+            geodesic=error is None or recorded is not None or error.geodesic,
             projected=bool(release.mechanism.options.get("project")),
             on_manifold=release.on_manifold,
             chart=chart,
-            given_by_axes=made is not None and made.basis is not None,
+            given_by_axes=recorded is not None and recorded.basis is not None,
             name="released mean" if release.kind is Kind.MEAN else "released value",
-            found=release.found_privately,
+            found_privately=release.found_privately,
             degrees=release.degrees,
             links=links,
             names=tuple(names),
@@ -159,7 +159,7 @@ class Subject:
 
     @property
     def region_name(self) -> str:
-        return "ball found privately" if self.found else "public ball"
+        return "ball found privately" if self.found_privately else "public ball"
 
     def called(self, i: int) -> str:
         """Return the name of a channel, part or coordinate; its number, from 1, where it has none."""
@@ -179,8 +179,8 @@ def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
         tangent = space.coordinates(chart.center, space.log(chart.center, space.validate(release.value[None])))[0]
         parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, sigma, p)
     if release.spread is not None and p >= LEAST:
-        found = release.region(p)
+        region = release.region(p)
         w = chart_coordinates(release, release.raw[None])[0]
-        parts["region"] = Noise(chart, w, sigma, p, found.chart_radius)
-        parts["region_radius"] = found.radius
+        parts["region"] = Noise(chart, w, sigma, p, region.chart_radius)
+        parts["region_radius"] = region.radius
     return parts

@@ -225,8 +225,8 @@ def _errors(region: Region, n: int, mechanism: str, check: float, inference: flo
 
 def _chart(plan: Plan) -> Ellipsoid | None:
     """Return the ellipsoid that a release by chart is made in, or its second part is."""
-    found = getattr(plan, "chart", None)
-    return found.chart if isinstance(found, TangentKNorm) else found
+    chart = getattr(plan, "chart", None)
+    return chart.chart if isinstance(chart, TangentKNorm) else chart
 
 
 def _degrees(space: Space, shown: Array) -> float | None:
