@@ -287,7 +287,7 @@ def test_what_is_no_number_is_refused_in_words(wrong):
 def test_wrong_arguments_are_named():
     with pytest.raises(TypeError, match=r"second argument of private_mean is a region such as a sfumato\.Ball"):
         sf.private_mean([[0, 0, 1.0]], SPHERE, 1.0)
-    with pytest.raises(TypeError, match="first argument of Ball is a space"):
+    with pytest.raises(TypeError, match="first argument is a space"):
         sf.Ball(sf.Sphere, [0, 0, 1.0], 0.3)
     with pytest.raises(ValueError, match="centre of the ball is not a single point"):
         sf.Ball(SPHERE, [0, 1.0], 0.3)

@@ -78,7 +78,8 @@ class AmbientLaplace(Mechanism):
         return self._after_projection(self._noise_quantile(p) + np.sqrt(self.dim) / 2 * self.spacing)
 
     def _after_projection(self, noise: float) -> float:
-        embedding, ball = self.statistic.embedding, self.ball
+        embedding = self.statistic.embedding
+        ball = self.ball
         return embedding.after_projection(noise, ball.center, ball.radius) if self.statistic.project else noise
 
     def is_on_manifold(self, value: Array) -> bool:

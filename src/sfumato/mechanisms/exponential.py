@@ -17,7 +17,6 @@ from ..laws.calibration.error import (
     public_hessian,
     widest_span,
 )
-from ..laws.calibration.rounding import gradient_error
 from ..laws.calibration.scale import Scale, exponential_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target
@@ -28,7 +27,6 @@ from .kng import mean_envelope, span
 from .manifold import ManifoldMechanism
 
 WORTHWHILE = 0.5  # the share of proposals in doubt up to which the Hessian is worth its pass over the data
-INEXACT = 1e-5  # of √σ: the gradient that may be left at the mean, which only places proposals
 OFFSET = 1e-9  # by which the envelope is lowered, for rounding
 
 
@@ -53,13 +51,16 @@ class Exponential(ManifoldMechanism):
         "Computer Science."
     )
     auto: ClassVar[bool] = True
+    inexact: ClassVar[float] = 1e-5
 
     def noise(self, n: int, epsilon: float) -> Scale:
         return exponential_scale(self.space, self.ball.radius, n, epsilon)
 
     def target(self, records: Records) -> Target:
-        space, sigma, R = self.space, self.scale.sigma, self.scale.region
-        found = mean_envelope(self.ball, R, records, self.mean, INEXACT * float(np.sqrt(sigma)))
+        space = self.space
+        sigma = self.scale.sigma
+        R = self.scale.region
+        found = mean_envelope(self.ball, R, records, self.mean, self.inexact * self.noise_length)
         base = found.base
         reach = max(span(space, self.ball.center, base, R), widest_span(space, self.ball.radius))
         edges = gaussian_edges(space, sigma, reach)
@@ -74,7 +75,8 @@ class Exponential(ManifoldMechanism):
         hessian = found.hessian(records) if usable else None
         if hessian is None:
             return Target(space, base, law, energy, OFFSET, self.ball.center, R)
-        gradient, most = -space.coordinates(base, found.moments.logs), self.ball.radius + R
+        gradient = -space.coordinates(base, found.moments.logs)
+        most = self.ball.radius + R
 
         def squeeze(coordinates: Array) -> tuple[Array, Array]:
             """⟨∇F, v⟩ + ½⟨v, Hv⟩ over σ, give or take what the third derivative can do."""
@@ -93,23 +95,15 @@ class Exponential(ManifoldMechanism):
         return np.asarray(2 * self.energy_error(self.rounding) + u * (2 * self.rounding + series + curved))
 
     @cached_property
-    def rounding(self) -> float:
-        """Error of a computed gradient, as for KNG."""
-        return gradient_error(self.space, self.ball.center, self.ball.radius + self.scale.region, self.n)
-
-    @cached_property
-    def slope(self) -> float:
-        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
-        return max(INEXACT * float(np.sqrt(self.scale.sigma)), self.mean.tolerance) + self.mean.error
-
-    @cached_property
     def doubt(self) -> float:
         """A bound on the share of proposals about which the data must be asked; 1 where there is none."""
-        r, slope = self.ball.radius, self.slope
+        r = self.ball.radius
+        slope = self.slope
         lower = float(public_hessian(self.space, r, r, np.zeros(()), slope)[0])
         if lower < 0.25 or 4 * slope > r:  # the mean is at most slope/λ away
             return 1.0
-        moment, series = r * r + 4 * slope * (r + slope), slope if self.space.series_moments else 0.0
+        moment = r * r + 4 * slope * (r + slope)
+        series = slope if self.space.series_moments else 0.0
 
         def error(u: Array) -> Array:
             return self.value_error(u, moment, np.minimum(2 * r + 4 * slope + u, 2 * r), slope, series)

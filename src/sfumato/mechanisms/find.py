@@ -30,7 +30,8 @@ from .plan import Losses
 from .stages import Outcome, Stage
 from .tangent import TangentKNorm, whole_means
 
-RATIO, LEAST = 1.1, 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
+RATIO = 1.1
+LEAST = 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
 MARGIN = 1.1  # by which a radius is made larger, as the centre is not quite the mean
 SLACK = 3.0  # how many scales of the noise the count of records that the radius holds may be short of all
 NARROW = 0.25  # the radius of the records over that of the prior, for which the shares of ε are the best

@@ -20,7 +20,6 @@ from ..laws.calibration.error import (
     public_hessian,
 )
 from ..laws.calibration.mean import MeanBounds
-from ..laws.calibration.rounding import gradient_error
 from ..laws.calibration.scale import Scale, kng_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target, coarse
@@ -33,7 +32,6 @@ from .manifold import ManifoldMechanism
 from .statistics import FRECHET_MEAN, Objective, Statistic
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
-INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals
 
 
 @dataclass(frozen=True)
@@ -60,6 +58,7 @@ class KNG(ManifoldMechanism):
         "Advances in Neural Information Processing Systems 35."
     )
     auto: ClassVar[bool] = True
+    inexact: ClassVar[float] = 1e-4
 
     @property
     def statistic(self) -> Statistic:
@@ -81,8 +80,11 @@ class KNG(ManifoldMechanism):
         return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
 
     def target(self, records: Records) -> Target:
-        space, ball, sigma, R = self.space, self.ball, self.scale.sigma, self.scale.region
-        found = mean_envelope(ball, R, records, self.mean, INEXACT * sigma)
+        space = self.space
+        ball = self.ball
+        sigma = self.scale.sigma
+        R = self.scale.region
+        found = mean_envelope(ball, R, records, self.mean, self.inexact * sigma)
 
         def energy(x: Points) -> Array:
             return space.norm(x, records.mean_log(x)) / sigma
@@ -96,7 +98,8 @@ class KNG(ManifoldMechanism):
             reach = span(space, ball.center, found.base, R)
             law = RadialLaw.from_slope(space, lambda u: found.lower(u) / sigma, reach)
             return Target(space, found.base, law, energy, offset, ball.center, R)
-        gradient, most = -space.coordinates(found.base, found.moments.logs), ball.radius + R
+        gradient = -space.coordinates(found.base, found.moments.logs)
+        most = ball.radius + R
         inexact = 2 * self.rounding + found.moments.error  # of the energy there and the gradient here
 
         def squeeze(coordinates: Array) -> tuple[Array, Array]:
@@ -109,16 +112,6 @@ class KNG(ManifoldMechanism):
 
         shape = coarse(np.asarray(np.linalg.inv(hessian), dtype=np.float64))
         return Target(space, found.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
-
-    @cached_property
-    def rounding(self) -> float:
-        """Error of a computed gradient: of the point, of a logarithm there, and of the sum of n of them."""
-        return gradient_error(self.space, self.ball.center, self.ball.radius + self.scale.region, self.n)
-
-    @cached_property
-    def slope(self) -> float:
-        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
-        return max(INEXACT * self.scale.sigma, self.mean.tolerance) + self.mean.error
 
     @cached_property
     def ellipse(self) -> Ellipse | None:
@@ -184,9 +177,12 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
     2F(p₀) ≤ r²; the solver often knows better; no record is farther than r from p₀.  The answer of the solver only places the
     proposals: an inexact one costs speed, never privacy.
     """
-    space, r = ball.space, ball.radius
+    space = ball.space
+    r = ball.radius
     found = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
-    base, eta, moments = found.point, found.gradient_norm, found.moments
+    base = found.point
+    eta = found.gradient_norm
+    moments = found.moments
     off = float(space.distance(ball.center, base))
     second_moment = min(bounds_of(space).second_moment(moments), r * r + 2 * eta * off)
     furthest = (r + off) * (1 + 1e-12)

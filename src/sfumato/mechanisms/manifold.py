@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -36,6 +37,10 @@ LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting f
 class ManifoldMechanism(Mechanism):
     """What exact rejection from a radial envelope has beside a scale: how many proposals are made, which of them ask the data,
     and what rounding does to them."""
+
+    inexact: ClassVar[float] = (
+        0.0  # of the noise's length: the gradient that may be left at a mean that only places proposals
+    )
 
     @abstractmethod
     def target(self, records: Records) -> Target:
@@ -83,6 +88,16 @@ class ManifoldMechanism(Mechanism):
         """Return what an error in logarithms does to the utility that σ divides."""
         return error
 
+    @cached_property
+    def rounding(self) -> float:
+        """Error of a computed gradient: of the point, of a logarithm there, and of the sum of n of them."""
+        return gradient_error(self.space, self.ball.center, self.ball.radius + self.scale.region, self.n)
+
+    @cached_property
+    def slope(self) -> float:
+        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
+        return max(self.inexact * self.noise_length, self.mean.tolerance) + self.mean.error
+
     # -- public numbers ------------------------------------------------------------------------------------------------
     @cached_property
     def bounds(self) -> Bounds:
@@ -98,7 +113,9 @@ class ManifoldMechanism(Mechanism):
         return lattice_spacing(min(self.noise_length, self.scale.region))
 
     def release_error(self, p: float) -> float:
-        r, region, ideal = self.ball.radius, self.scale.region, self.error_quantile(p)
+        r = self.ball.radius
+        region = self.scale.region
+        ideal = self.error_quantile(p)
         shift = self._lattice_shift(min(r + ideal, region))
         # no two points of the space, and none of the region and the ball, are farther apart than this
         return min(ideal + shift, self.bounds.injectivity_radius, r + region + shift)
@@ -143,7 +160,10 @@ class ManifoldMechanism(Mechanism):
         """δ: draws that rounding takes across a face of a lattice cell or across the edge of the region, and draws not bounded
         here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
         Derived in the proofs, Floating point."""
-        space, center, r, scale = self.space, self.ball.center, self.ball.radius, self.scale
+        space = self.space
+        center = self.ball.center
+        r = self.ball.radius
+        scale = self.scale
         _ = self.mean, self.batch, self.asks  # raise what cannot be drawn, so that nothing does after the charge
         reach = min(scale.region, r + self.lengths[-1])
         if is_precise(space, reach):
@@ -163,7 +183,8 @@ class ManifoldMechanism(Mechanism):
     @property
     def stretched_length(self) -> float:
         """E[ρ·stretch]: a bound from the quantiles of the length ρ of the noise."""
-        lengths, chances = np.array(self.lengths), np.append(1.0, 1 - np.array(LEVELS))[:-1]
+        lengths = np.array(self.lengths)
+        chances = np.append(1.0, 1 - np.array(LEVELS))[:-1]
         ends = np.minimum(self.ball.radius + lengths, min(self.scale.region, self.far))
         return float(np.sum(chances * lengths * stretch(self.space, lengths, ends)))
 
@@ -175,7 +196,8 @@ class ManifoldMechanism(Mechanism):
     def _edge(self) -> float:
         """Chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error times the
         density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
-        region, noise = self.scale.region, self.noise_length
+        region = self.scale.region
+        noise = self.noise_length
         if np.isinf(region):
             return 0.0
         inside = region - self.ball.radius - noise
@@ -190,7 +212,9 @@ class ManifoldMechanism(Mechanism):
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         point = self.rounded(self.target(records), rng)
-        return Drawn(self.space.present(self.projected(point)), self.space.present(point))
+        projected = self.projected(point)
+        raw = self.space.present(point)
+        return Drawn(raw if projected is point else self.space.present(projected), raw)
 
     def rounded(self, target: Target, rng: np.random.Generator) -> Points:
         """A draw on the lattice: all that is left of a release once its density is known."""
@@ -203,8 +227,9 @@ class ManifoldMechanism(Mechanism):
         """The nearest point of the ball, which is no farther from any point of the ball (proofs, Results 5 and 8) if that is
         within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is, if they are
         2r away; the rest, in balls larger than 2L/5, stay where they are."""
-        ball, widest = self.ball, 2 * self.bounds.mean_radius_limit
-        distance = float(ball.distances(point[None])[0])
+        ball = self.ball
+        widest = 2 * self.bounds.mean_radius_limit
+        distance = float(self.space.distance(ball.center, point[None])[0])
         if distance <= ball.radius:
             return point
         if ball.radius > widest / 3 and distance > 2 * widest - 3 * ball.radius:

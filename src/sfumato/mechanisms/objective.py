@@ -51,7 +51,10 @@ class OwnObjective(ManifoldMechanism):
         self.objective.refute(self.ball, records.n)
 
     def target(self, records: Records) -> Target:
-        space, sigma, R, points = self.space, self.scale.sigma, self.scale.region, records.points
+        space = self.space
+        sigma = self.scale.sigma
+        R = self.scale.region
+        points = records.points
         base = self.objective.start(points)
         reach = span(space, self.ball.center, base, R)
         edges = spread_edges(space, reach, reach)

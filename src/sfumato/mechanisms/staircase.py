@@ -119,7 +119,8 @@ def roughness(law: RadialLaw) -> float:
     bounds = bounds_of(law.space)
     below = replace(law, log_volume=lambda u: bounds.log_radial_bounds(u)[0])
     assert law.jumps is not None
-    jumps, total = law.jumps[:-1], np.logaddexp.reduce(below.log_masses())
+    jumps = law.jumps[:-1]
+    total = np.logaddexp.reduce(below.log_masses())
     with np.errstate(divide="ignore"):
         falls = law.volume(law.edges[:-1]) + jumps - law.edge_energy[:-1] + np.log(-np.expm1(-jumps))
         rises = law.log_masses() + np.log(law.slopes)

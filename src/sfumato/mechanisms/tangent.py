@@ -22,7 +22,7 @@ from ..regions.ellipsoid import point_or_center, shorten
 from ..release.record import ChartOf
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Remedy
-from .statistics import ChartMean, Statistic
+from .statistics import CHART_MEAN, Statistic
 
 BITS = 40  # records are rounded towards zero to whole multiples of 2^−BITS, so that sums of them are exact
 
@@ -42,7 +42,7 @@ class TangentKNorm(Mechanism):
     (0.02, 0.029)
     """
 
-    statistic: Statistic = field(default=ChartMean(), kw_only=True, repr=False)
+    statistic: Statistic = field(default=CHART_MEAN, kw_only=True, repr=False)
 
     name: ClassVar[str] = "tangent"
     paper: ClassVar[str] = (

@@ -83,7 +83,8 @@ class Ellipsoid(Settled):
         spread: float | None = None,
         reach: float | None = None,
     ) -> None:
-        point, lengths = public_point(space, center, "centre of the ellipsoid"), _axes(space, axes)
+        point = public_point(space, center, "centre of the ellipsoid")
+        lengths = _axes(space, axes)
         rows = np.eye(len(lengths), space.dim) if basis is None else _basis(space, basis, len(lengths))
         for name, length in {"spread": spread, "reach": reach}.items():
             if length is not None and not (isinstance(length, Real) and 0 < float(length) < 1e100):
@@ -222,7 +223,8 @@ class Ellipsoid(Settled):
 
     def moved(self, center: Points) -> Ellipsoid:
         """Return the ellipsoid about another centre, its axes carried along; any public directions would do."""
-        space, p = self.space, len(self.axes)
+        space = self.space
+        p = len(self.axes)
         ends = np.concatenate([np.eye(p), -np.eye(p)])
         seen = space.coordinates(center, space.log(center, self.point(ends)))
         along = (seen[:p] - seen[p:]) / self.axes[:, None] / 2
@@ -255,7 +257,7 @@ class Ellipsoid(Settled):
         return f"an ellipsoid with {directions} directions, {lengths}, {self.source}"
 
     def parameters(self) -> dict[str, Any]:
-        """All numbers of it, as JSON can hold them; :meth:`from_parameters` is the way back."""
+        """Return its arguments but for the space, as JSON can hold them."""
         return {
             "center": self.space.present(self.center).tolist(),
             "axes": self.axes.tolist(),
@@ -264,11 +266,6 @@ class Ellipsoid(Settled):
             "spread": self.spread,
             "reach": self.reach,
         }
-
-    @classmethod
-    def from_parameters(cls, space: Space, parameters: dict[str, Any]) -> Ellipsoid:
-        """The ellipsoid that :meth:`parameters` describes."""
-        return cls(space, **parameters)
 
 
 def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Array:
@@ -342,7 +339,8 @@ def for_each(log_map: Callable[[Points], Array], center: Points, points: Points)
     try:
         return of(points)
     except Exception:  # whatever a user's logarithm raises: nothing may fail because of a record
-        bad, points = at_fault(points, 0), points.copy()
+        bad = at_fault(points, 0)
+        points = points.copy()
     points[bad] = center
     found = of(points)
     found[bad] = np.nan

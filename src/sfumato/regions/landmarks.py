@@ -23,7 +23,8 @@ def smooth_moment(space: Space, center: Points, order: float, closed: bool) -> A
     basis = _basis(space, center)
     k = basis.shape[1]
     if closed:
-        frequencies, modes = np.fft.fftfreq(k, 1 / k), np.fft.fft(np.eye(k)) / np.sqrt(k)
+        frequencies = np.fft.fftfreq(k, 1 / k)
+        modes = np.fft.fft(np.eye(k)) / np.sqrt(k)
     else:
         steps = np.arange(k)
         frequencies = steps / 2

@@ -63,7 +63,8 @@ class Look:
         ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would be kept too
         often."""
         rest = (1 - self.share) * epsilon
-        ball, chart = rms_noise(self.ball.as_chart().axes, n, rest), rms_noise(self.chart.axes, n, rest)
+        ball = rms_noise(self.ball.as_chart().axes, n, rest)
+        chart = rms_noise(self.chart.axes, n, rest)
         width = self.scale(n, epsilon) / ball
         room = WORST * (1 - self.share) - 1
         careful = min(1.0, 1 + width - width * math.log(max(1.0, width / (2 * room))))

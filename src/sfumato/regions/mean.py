@@ -24,7 +24,7 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
     time does not reveal that records coincide.
     """
     space = ball.space
-    least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
+    least = STEADY if records.n * ball.center.size <= CHEAP else 3
     try:
         quick = solve(records, tolerance=tolerance, least=least)
         inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
@@ -38,7 +38,8 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
 
 def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
     """Karcher steps from the centre, each as long as possible without leaving the ball."""
-    space, x = ball.space, ball.center
+    space = ball.space
+    x = ball.center
     first = 1.0 if bounds_of(space).curvature[1] > 0 else bounds.step
     best: Solution | None = None
     with one_thread():

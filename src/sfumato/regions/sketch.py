@@ -77,7 +77,8 @@ class ModelSketch(_AboutBall):
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """The ellipsoid for n records and this ε."""
-        sums, spread = np.cumsum(self.roots), OFFSET * self.ball.radius
+        sums = np.cumsum(self.roots)
+        spread = OFFSET * self.ball.radius
         frozen = 1 - np.cumsum(self.roots**2) / np.sum(self.roots**2)
         p = self.modes or int(np.argmin(_noise(n, epsilon, sums) + spread**2 * frozen)) + 1
         axes = np.sqrt(self.roots[:p] * sums[p - 1])
@@ -130,13 +131,17 @@ class SampleSketch(_AboutBall):
         return look if worth and look.limit(n, epsilon) > DULL * error else self.ball
 
     def _settle(self, n: int, epsilon: float) -> Ellipsoid:
-        m, best = len(self.tangents), np.inf
+        m = len(self.tangents)
+        best = np.inf
         for source, size, lost, drift, roots, rows in self._candidates:
-            sums, bias = np.cumsum(roots), self._bias(lost, drift, n)
+            sums = np.cumsum(roots)
+            bias = self._bias(lost, drift, n)
             cost = size**2 * _noise(n, epsilon, sums) + bias
             p = self.modes or int(np.argmin(cost)) + 1
             if cost[p - 1] < best or best == np.inf:  # with next to no ε every noise is infinite
-                best, words, basis = cost[p - 1], source, rows[:p]
+                best = cost[p - 1]
+                words = source
+                basis = rows[:p]
                 axes = size[p - 1] * np.sqrt(roots[:p] * sums[p - 1])
         spread = np.sqrt((1 / m + SHIFT**2 + DRIFT**2) * self._variance)
         return _ellipsoid(self.ball, axes, basis, words, float(spread))
@@ -161,7 +166,8 @@ class SampleSketch(_AboutBall):
     def _candidates(self) -> list[tuple[str, Array, Array, Array, Array, Array]]:
         """For each prior and weight what does not depend on n and ε: its words; for p = 1 … d the size, what held-out points
         lose and the frozen part of a difference of means; roots of the eigenvalues and their directions."""
-        m, found = len(self.tangents), []
+        m = len(self.tangents)
+        found = []
         targets = [_unit_moment(self.space, self.center, prior) for prior in self.priors]
         for prior, target in zip(self.priors, targets, strict=True):
             for weight in self.weights:
@@ -179,7 +185,9 @@ class SampleSketch(_AboutBall):
     def _held_out(self, weight: float, target: Array) -> tuple[Array, Array, Array]:
         """For held-out points and p = 1 … d: ‖w‖ in the chart of size 1, the squared length in its directions, and in all."""
         m, d = self.tangents.shape
-        gauge, inside, total = np.empty((m, d)), np.empty((m, d)), np.empty((m, 1))
+        gauge = np.empty((m, d))
+        inside = np.empty((m, d))
+        total = np.empty((m, 1))
         fold = np.arange(m) % min(m, FOLDS)
         for test in (fold == f for f in range(fold.max() + 1)):
             rest = self.tangents[~test]
@@ -188,7 +196,8 @@ class SampleSketch(_AboutBall):
             roots, basis = _shrunk(rest - middle if varied else self.tangents, weight, target)
             square = ((self.tangents[test] - middle) @ basis.T) ** 2
             gauge[test] = np.sqrt(np.cumsum(square / roots, axis=1) / np.cumsum(roots))
-            inside[test], total[test] = np.cumsum(square, axis=1), square.sum(axis=1, keepdims=True)
+            inside[test] = np.cumsum(square, axis=1)
+            total[test] = square.sum(axis=1, keepdims=True)
         return gauge, inside, total
 
 
@@ -292,5 +301,6 @@ def _noise(n: int, epsilon: float, sums: Array) -> Array:
 
 
 def _ellipsoid(ball: Ball, axes: Array, basis: Array, source: str, spread: float) -> Ellipsoid:
-    center, reach = ball.space.present(ball.center), ball.radius
+    center = ball.space.present(ball.center)
+    reach = ball.radius
     return Ellipsoid(ball.space, center, axes, basis, source=source, spread=spread, reach=reach)

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..release.terms import Purpose
 from .page import notebook_table
 
 if TYPE_CHECKING:
@@ -34,10 +35,10 @@ def _spent(best: Forecast) -> list[str]:
     """What else ε is spent on, and what that means for the error."""
     if not best.spending:
         return []
-    shares = [f"{share:.0%} on {what}" for what, share in best.spending.items()]
+    shares = [f"{share:.0%} on {what.words}" for what, share in best.spending.items()]
     rest = 1 - sum(best.spending.values())
     lines = [f"Of epsilon, {', '.join(shares)} and {rest:.0%} on the mean."]
-    if any("finding" in what for what in best.spending):
+    if best.spending.keys() & {Purpose.CENTER, Purpose.RADIUS}:
         lines.append(
             "These errors are as if the records filled the whole of the prior. Where they fill a part of it only, the region "
             "that is found is smaller, and the error nearly in proportion."

@@ -93,8 +93,7 @@ def of_found(region: Region, n: int, epsilon: float, known: Known) -> Foreseen:
     find: Literal["ball", "radius"] | None = known.find
     plan = choose(Problem(region, n, PureDP(epsilon)), inference=known.inference or 0.0, find=find)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
-    spent = {**plan.spending}
-    costs = " and ".join(f"{share:.0%} of ε for {what}" for what, share in spent.items())
+    costs = " and ".join(f"{share:.0%} of ε for {what.words}" for what, share in plan.spending.items())
     where = "some point" if find == "ball" else "the centre"
     more = {
         "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",
@@ -108,4 +107,4 @@ def of_found(region: Region, n: int, epsilon: float, known: Known) -> Foreseen:
         "useless": plan.useless,
         "to_beat": None,
     }
-    return Foreseen(narrow, n, "tangent", 0.0, min(sum(spent.values()), MOST_SHARE), more)
+    return Foreseen(narrow, n, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE), more)

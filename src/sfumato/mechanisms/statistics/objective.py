@@ -14,10 +14,8 @@ from ...records import one_thread
 from ...regions.ball import Ball
 from ...release.record import STATED
 
-TRIALS, MANY = (
-    40,
-    10_000,
-)  # made-up neighbours at which a sensitivity is tried; fewer where there are more records than MANY
+TRIALS = 40
+MANY = 10_000  # made-up neighbours at which a sensitivity is tried; fewer where there are more records than MANY
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,9 @@ class Objective:
         ...
         sfumato.errors.Refusal: the objective states a sensitivity of 0.05 for 20 records, but ... by 0.06; state a larger one
         """
-        space, stated, found = ball.space, float(self.sensitivity(n)), 0.0
+        space = ball.space
+        stated = float(self.sensitivity(n))
+        found = 0.0
         for x, first, second in made_up_neighbours(ball, n):
             with one_thread():
                 here = self.gradient(x, first)
@@ -81,7 +81,8 @@ class Objective:
 
 def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Points]]:
     """Points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public numbers."""
-    space, rng = ball.space, np.random.default_rng(0)
+    space = ball.space
+    rng = np.random.default_rng(0)
     ones = (1,) * len(space.point_shape)
 
     def spread(count: int, low: float) -> Points:
