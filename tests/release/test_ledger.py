@@ -712,3 +712,12 @@ def test_what_another_process_wrote_is_verified(study, monkeypatch):
     study.charge(0.5, RECORD)
     assert other.left == Decimal("0.5")
     assert len(count) == 3
+
+
+def test_an_sqlite_that_gives_no_copy_of_a_file_is_verified_each_time(study, monkeypatch):
+    monkeypatch.setattr(ledger, "_fingerprint", lambda connection: "")
+    count = []
+    monkeypatch.setattr(ledger, "verified", lambda rows: (count.append(1), chain.verified(rows))[1])
+    study.complete(study.charge(0.5, RECORD), "ab" * 32)
+    assert study.left == 1
+    assert len(count) == 3

@@ -310,7 +310,7 @@ def _fingerprint(connection: sqlite3.Connection) -> str:
     """Return the SHA-256 of the file as a transaction sees it, but for SQLite's count of changes; empty if it cannot be had."""
     try:
         content = bytearray(connection.serialize())
-    except (sqlite3.Error, MemoryError):  # damage, which verifying names
+    except (sqlite3.Error, MemoryError, AttributeError):  # damage, which verifying names; or an SQLite built without it
         return ""
     content[24:28] = bytes(4)  # how many changes there were, which a commit still counts up
     content[92:100] = bytes(8)  # the same, and the version of SQLite that counted

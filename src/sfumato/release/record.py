@@ -16,7 +16,7 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, named_scalar, shares_in, symbols_in
+from .terms import BY_NAME, Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, shares_in, symbols_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -196,8 +196,8 @@ class Record:
     scalar: Scalar | None = None  # what the value is about, if it is one number
 
     def __post_init__(self) -> None:
-        if self.scalar is None:
-            object.__setattr__(self, "scalar", named_scalar(self))
+        if self.scalar is None and self.statistic in BY_NAME:
+            object.__setattr__(self, "scalar", BY_NAME[self.statistic].within(self.ball))
 
     @property
     def kind(self) -> Kind:
@@ -223,12 +223,13 @@ class Record:
 
     def document(self) -> dict[str, Any]:
         """Return the record as it stands in a file, where what is empty is left out."""
-        parts = {part.name: plain(getattr(self, part.name)) for part in fields(Record)}
+        parts = {part.name: getattr(self, part.name) for part in fields(Record)}
+        parts = {name: asdict(part) if hasattr(part, "__dataclass_fields__") else part for name, part in parts.items()}
         for name, newer in NEWER_IN.items():
             if parts[name] is not None and parts[name][newer] in EMPTY:
                 del parts[name][newer]
-        if self.scalar == named_scalar(self):  # the name says it all
-            del parts["scalar"]
+        if self.statistic in BY_NAME and self.scalar == BY_NAME[self.statistic].within(self.ball):
+            del parts["scalar"]  # the name says it all
         return {name: part for name, part in parts.items() if name not in NEWER or part}
 
     def released(
@@ -266,8 +267,7 @@ class Release(Record, Document, Shown):
     @property
     def record(self) -> dict[str, Any]:
         """Everything but the value and the guarantee, as in the file."""
-        more: dict[str, Any] = {"bias": self.bias, "degrees": None if self.degrees is None else dict(self.degrees)}
-        more["unprojected"] = None if self.unprojected is None else self.unprojected.tolist()
+        more = {name: plain(getattr(self, name)) for name in ("bias", "degrees", "unprojected")}
         known = {name: part for name, part in more.items() if part is not None}
         return {**self.document(), "on_manifold": self.on_manifold, **known, **self.additions}
 

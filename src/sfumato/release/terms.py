@@ -13,7 +13,7 @@ from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .record import BallOf, ChartOf, Record
+    from .record import BallOf, ChartOf
 
 
 class Kind(Enum):
@@ -101,7 +101,8 @@ SIZE_VARIANCE = ScalarStatistic(
 )
 
 # -- what earlier versions wrote -----------------------------------------------------------------------------------------
-BY_NAME = {statistic.name: statistic for statistic in (VARIANCE, SIZE, SIZE_VARIANCE)}  # their words stand in no file
+# Statistics whose name alone says what their number is about: their words stand in no file.
+BY_NAME = {statistic.name: statistic for statistic in (VARIANCE, SIZE, SIZE_VARIANCE)}
 SPENT = re.compile(r"([\d.]+) (?:of it was spent )?on (the look|a first release|its centre|its radius|the spread)")
 PURPOSES = {
     "the look": Purpose.LOOK,
@@ -110,12 +111,6 @@ PURPOSES = {
     "its radius": Purpose.RADIUS,
     "the spread": Purpose.SPREAD,
 }
-
-
-def named_scalar(record: Record) -> Scalar | None:
-    """Return what a record is about whose name alone says that it is one number; None for all others."""
-    statistic = BY_NAME.get(record.statistic)
-    return None if statistic is None else statistic.within(record.ball)
 
 
 def found_in_chart(chart: ChartOf | None) -> str:
