@@ -317,7 +317,7 @@ def document(found: Any) -> Any:
     if isinstance(found, Ball):
         return [found.space.present(found.center).tolist(), found.radius, repr(found)]
     words = found.describe() if not isinstance(found, sf.Comparison) and hasattr(found, "describe") else ""
-    return [json.loads(found.to_json()) if isinstance(found, sf.Release) else found.document(), words]
+    return [found.to_dict(), words]
 
 
 def ran(make: Make, data: Any, script: Sequence[Any], rng: np.random.Generator) -> Ran:

@@ -311,7 +311,7 @@ def test_a_file_that_appears_meanwhile_is_kept(sfumato, wings, tmp_path, monkeyp
         (tmp_path / "m.json").write_text("another process was here")
         return private_mean(*arguments, **options)
 
-    monkeypatch.setattr(sf, "private_mean", slow)
+    monkeypatch.setattr("sfumato.findings.session.private_mean", slow)
     code, out, err = sfumato(*wings, "--out", "m.json")
     assert (code, "the release is printed above: keep it" in err) == (2, True)
     assert sf.Release.from_json(out).record["n"] == 40

@@ -75,7 +75,7 @@ def test_verdict_and_p_value_agree(compared):
         groups = dict(compared.groups)
         chart = groups["f"].chart
         groups["m"] = replace(groups["f"], chart=replace(chart, point=[chart.point[0] + shift, chart.point[1]]))
-        found = Comparison(groups, 1.0).difference()
+        found = Comparison(epsilon=1.0, groups=groups).difference()
         assert found.differs == (found.p_value < 0.05)
         assert found.length == pytest.approx(shift, abs=1e-9)
 

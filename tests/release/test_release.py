@@ -314,8 +314,8 @@ def test_errors_come_from_the_record_alone(case):
     assert release.error(0.94) == release.error(0.95)
     assert release.error(0.1) == release.error(0.5)
     assert picture(release).startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match=r"up to a probability of 0\.999, not for 0\.9999"):
-        release.error(0.9999)
+    with pytest.raises(ValueError, match=r"up to a probability of 0\.999999, not for 0\.9999999"):
+        release.error(0.9999999)
     assert stored == {p: mechanism.at(len(points)).release_error(p) for p in record.PROBABILITIES}
 
 
@@ -394,8 +394,8 @@ def test_a_space_of_one_s_own_reloads_as_what_it_is(space, center, name, tmp_pat
     ours = sf.ManifoldLaplace(sf.Ball(parent, center, 0.3), 1.0).at(30).release_error(0.95)
     assert (release.error(0.95) == ours) == (name != "test_release.Moon")
     assert f"in the space '{name}'" in release.describe()
-    with pytest.raises(ValueError, match=r"up to a probability of 0\.999, not for 0\.9999"):
-        release.error(0.9999)
+    with pytest.raises(ValueError, match=r"up to a probability of 0\.999999, not for 0\.9999999"):
+        release.error(0.9999999)
     sf.plot_release(release, tmp_path / "mean.svg")
     sf.write_report(release, tmp_path / "mean.md")
     page = (tmp_path / "mean.md").read_text(encoding="utf-8")

@@ -7,6 +7,7 @@ import pytest
 
 import sfumato as sf
 from release.e5d94c3.make_records import HERE
+from sfumato.release.record import BallOf
 from sfumato.release.terms import SIZE, VARIANCE, Kind, Neighbours, Purpose, ScalarStatistic
 
 SHARES = {
@@ -46,13 +47,13 @@ def test_one_number_says_what_it_is_about():
     variance = old("variance").scalar
     assert (variance.each, variance.low) == (VARIANCE.each, 0.0)
     assert variance.reach**2 == pytest.approx(variance.high)
-    assert old("size").scalar == SIZE.between(old("size").scalar.low, old("size").scalar.high)
+    assert old("size").scalar == SIZE.within(old("size").ball)
     assert old("kng").scalar is None
     assert "scalar" not in old("variance").record
 
 
 def test_a_statistic_of_one_s_own_stands_in_the_file():
-    own = ScalarStatistic("mean age", each="ages", mean="the mean age").between(0.0, 100.0)
+    own = ScalarStatistic("mean age", each="ages", mean="the mean age").within(BallOf([50.0], 50.0))
     release = replace(old("size"), statistic="mean age", scalar=own)
     again = sf.Release.from_json(release.to_json())
     assert again.scalar == own

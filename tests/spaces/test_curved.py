@@ -16,6 +16,8 @@ from sfumato.app import cli
 from sfumato.spaces.exact import EXACT
 from sfumato.spaces.hyperbolic import FARTHEST
 from sfumato.views import view_of
+from sfumato.views.drawing import draw
+from sfumato.views.subject import Subject
 
 TURNS, AXES, PLANE = sf.Rotations(), sf.Axes(dim=2), sf.Hyperbolic(dim=2)
 
@@ -213,15 +215,16 @@ def test_pictures_hold_the_error_and_no_more(space, mechanism, rng):
     base = space.exp(space.origin(), space.from_coordinates(space.origin(), 0.5 * np.eye(space.dim)[0]))
     points = cloud(space, base, 0.5, 100, rng)
     release = sf.private_mean(space.present(points), sf.Ball(space, space.present(base), 0.7), 1.0, mechanism)
-    drawn = view_of(release).draw(release, 0.95)
+    shown, view = Subject.of(release), view_of(release)
+    drawn = draw(view.scene(shown))
     words = {text.get_text() for legend in drawn.legends for text in legend.get_texts()}
     if space.dim == 3 and space.name == "hyperbolic":
         assert not words  # a table
     else:
         assert any("its 95% error" in word for word in words)
         assert {"public centre", "released mean"} <= words
-    assert view_of(release).things(release) in ("rotations of space", f"axes in {space.dim + 1} dimensions") or (
-        f"hyperbolic space of dimension {space.dim}" in view_of(release).things(release)
+    assert view.things(shown) in ("rotations of space", f"axes in {space.dim + 1} dimensions") or (
+        f"hyperbolic space of dimension {space.dim}" in view.things(shown)
     )
 
 

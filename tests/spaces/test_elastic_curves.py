@@ -12,8 +12,8 @@ from sfumato.app import cli
 from sfumato.laws.bounds import has_bounds
 from sfumato.numerics import warps as _warps
 from sfumato.spaces import space_typed
-from sfumato.views.base import noise_of
-from sfumato.views.curves import _widths
+from sfumato.views.shapes import across as across_curve
+from sfumato.views.subject import Subject
 
 OPEN, CLOSED = sf.ElasticCurves(points=12, closed=False), sf.ElasticCurves(points=12, closed=True)
 WARPING = [sf.ElasticCurves(points=20, closed=closed, reparametrize=True) for closed in (False, True)]
@@ -269,8 +269,8 @@ def test_the_band_holds_each_point_as_often_as_it_says(closed, rng):
     reference = loop(t) if closed else wave(t)
     region = sf.Ellipsoid.smooth(space, reference, 0.2, closed=closed)
     release = sf.private_mean(np.repeat(reference[None], 400, axis=0), region, 4.0)
-    noise = noise_of(release, 0.9)
-    widths = _widths(noise, release.value, closed)
+    noise = Subject.of(release, 0.9).noise
+    widths = across_curve(noise, release.value, closed)
     p = len(noise.w)
     drawn = noise.sigma * np.sqrt(rng.chisquare(p + 1, (4000, 1))) * rng.standard_normal((4000, p))
     across = np.gradient(release.value, axis=0)

@@ -15,6 +15,7 @@ from sfumato.laws.sampling.lattice import is_precise
 from sfumato.mechanisms.planning import instead
 from sfumato.spaces import BuresWasserstein, LogCholesky, LogEuclidean, space_typed
 from sfumato.views import VIEWS
+from sfumato.views.subject import Subject
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -274,7 +275,7 @@ def test_pictures_and_words(space, tmp_path):
     points = np.repeat(center[None], 500, axis=0)
     release = sf.private_mean(points, sf.Ball(space, center, 1.0), 2.0)
     view = VIEWS[space.name]
-    assert bool(view.meaning(release, 0.1)) == (space.name != "correlation")
+    assert bool(view.meaning(Subject.of(release), 0.1)) == (space.name != "correlation")
     sf.plot_release(release, tmp_path / "mean.svg")
     drawn = (tmp_path / "mean.svg").read_text()
     assert ("is not drawn" in drawn) == (space.name in ("correlation", "log-cholesky"))

@@ -6,13 +6,14 @@ Files of earlier versions say some of it in sentences alone.  Those are understo
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum, StrEnum
 from math import sqrt
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .record import ChartOf, Record
+    from .record import BallOf, ChartOf
 
 
 class Kind(Enum):
@@ -83,24 +84,21 @@ class Scalar:
     high: float
     reach: float | None = None
 
-    @property
-    def held(self) -> str:
-        """Return what was done to the numbers first, in words."""
-        least = "" if self.low == 0 else f"at least {self.low:.6g} and "
-        return f"{self.each} were first held to {least}at most {self.high:.6g}, which is public"
-
 
 @dataclass(frozen=True)
 class ScalarStatistic(Named):
     """The mean of one number for each unit, in words: ``each`` are the numbers, ``mean`` is what is released of them."""
 
-    each: str = ""
-    mean: str = ""
+    _: KW_ONLY
+    each: str
+    mean: str
     squares_distances: bool = False  # from a released mean
 
-    def between(self, low: float, high: float) -> Scalar:
-        """Return what a record says of it, with its public limits."""
-        return Scalar(self.each, self.mean, low, high, sqrt(high) if self.squares_distances else None)
+    def within(self, ball: BallOf) -> Scalar:
+        """Return what a record says of it: the ball of the numbers has the public limits."""
+        (middle,) = ball.center
+        high = middle + ball.radius
+        return Scalar(self.each, self.mean, middle - ball.radius, high, sqrt(high) if self.squares_distances else None)
 
 
 VARIANCE = ScalarStatistic(
@@ -117,7 +115,8 @@ SIZE_VARIANCE = ScalarStatistic(
 )
 
 # -- what earlier versions wrote -----------------------------------------------------------------------------------------
-BY_NAME = {statistic.name: statistic for statistic in (VARIANCE, SIZE, SIZE_VARIANCE)}  # their words stand in no file
+# Statistics whose name alone says what their number is about: their words stand in no file.
+BY_NAME = {statistic.name: statistic for statistic in (VARIANCE, SIZE, SIZE_VARIANCE)}
 SPENT = re.compile(r"([\d.]+) (?:of it was spent )?on (the look|a first release|its centre|its radius|the spread)")
 PURPOSES = {
     "the look": Purpose.LOOK,
@@ -126,15 +125,6 @@ PURPOSES = {
     "its radius": Purpose.RADIUS,
     "the spread": Purpose.SPREAD,
 }
-
-
-def named_scalar(record: Record) -> Scalar | None:
-    """Return what a record is about whose name alone says that it is one number; None for all others."""
-    statistic = BY_NAME.get(record.statistic)
-    if statistic is None:
-        return None
-    (middle,) = record.ball.center
-    return statistic.between(middle - record.ball.radius, middle + record.ball.radius)
 
 
 def found_in_chart(chart: ChartOf | None) -> str:
@@ -151,6 +141,30 @@ def shares_in(formula: str) -> dict[str, float]:
     shares = {PURPOSES[words]: float(share) for share, words in SPENT.findall(formula)}
     rest = 1 - shares.get(Purpose.SPREAD, 0.0)  # of which all others are shares
     return {what: share if what is Purpose.SPREAD else rest * share for what, share in shares.items()}
+
+
+SYMBOL = re.compile(r"A\(r,[rR]\)|[23]k|[^\W\d]+")
+
+
+def symbols_in(formula: str) -> set[str]:
+    """Return the symbols of a formula, with those of its explanation.
+
+    >>> sorted(symbols_in("Δ/ε, Δ = 2r(2 − h(2r))/n"))
+    ['h', 'n', 'r', 'Δ', 'ε']
+    """
+    return set(SYMBOL.findall(formula))
+
+
+def filled(formula: str, values: Mapping[str, str]) -> str | None:
+    """Return a formula, without its explanation, with these values for its symbols; None where one has no value.
+
+    >>> filled("2·Δ/ε, Δ = 2r/n (the paper's SPD run)", {"Δ": "0.1", "ε": "2"}), filled("Δ/ε", {"ε": "2"})
+    ('2·0.1/2', None)
+    """
+    expression = re.split(r", | \(| in ", formula)[0]
+    if not symbols_in(expression) <= values.keys():
+        return None
+    return SYMBOL.sub(lambda symbol: values[symbol[0]], expression)
 
 
 def is_lowered(formula: str) -> bool:

@@ -17,8 +17,7 @@ from .matrices import Matrices
 from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
 from .products import Products
 from .rotations import Rotations
-from .shapes import Shapes
-from .solids import Solids
+from .shapes import Shapes, Solids
 from .subspaces import Frames, Subspaces
 from .vectors import Vectors
 

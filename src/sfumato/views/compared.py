@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..atomic import write_atomically
 from ..errors import printable
 from . import view_of
-from .base import Links
-from .page import Block, Grid, Paragraph, Picture, Points, Section, notebook, to_html, to_markdown
+from .drawing import draw
+from .page import Block, Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
+from .subject import Links, Subject
 from .words import region, telling
 
 if TYPE_CHECKING:
@@ -35,8 +35,13 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
     """The first two groups, as the view of their space draws two releases, and what their difference says."""
     (one, first), (two, second), *more = comparison.groups.items()
     difference = comparison.difference()
-    view = view_of(first).named(channels, first)
-    drawn = view.draw_pair({printable(one): first, printable(two): second}, difference.chart_radius, links)
+    view = view_of(first)
+    if channels:
+        view.check_names(channels, first.value.shape)
+    subjects = {
+        printable(name): Subject.of(release, 0.95, links, channels) for name, release in ((one, first), (two, second))
+    }
+    drawn = draw(view.pair(subjects, difference.chart_radius))
     others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
     promised = f"ε = {comparison.epsilon:g} for all groups together; n = {first.n} and {second.n}"
     return captioned(drawn, [difference.words, promised, *others])
@@ -45,7 +50,7 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
 def comparison_in_words(comparison: Comparison) -> str:
     """What the picture of a comparison shows, for those who do not see it."""
     (one, first), (two, _), *_ = comparison.groups.items()
-    both = printable(f"{one} and {two}, {view_of(first).things(first)}")
+    both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
     return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 
@@ -83,7 +88,8 @@ def describe(comparison: Comparison) -> str:
 def html(comparison: Comparison) -> str:
     """Return the picture and the words, as a notebook shows them."""
     drawn = render(draw_comparison(comparison))
-    return notebook(drawn, comparison_in_words(comparison), describe(comparison))
+    lines = [("", line) for line in describe(comparison).splitlines()]
+    return notebook(drawn, comparison_in_words(comparison), lines)
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
@@ -120,19 +126,14 @@ def write_comparison_report(
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
     with the picture beside it."""
     file = Path(path)
+    check_page(file)
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
-    words, sections = comparison_in_words(comparison), _sections(comparison)
+    words = comparison_in_words(comparison)
     image = render(draw_comparison(comparison, links, channels), words=words)
-    if file.suffix.lower() == ".html":
-        write_atomically(file, to_html(title, sections, image))
-    elif file.suffix.lower() == ".md":
-        write_atomically(file.with_suffix(".png"), image)
-        write_atomically(file, to_markdown(title, sections, file.with_suffix(".png").name))
-    else:
-        raise ValueError(f"reports are written as .html or .md, not {file.suffix or 'without an ending'!r}: {file}")
+    write_page(file, title, _sections(comparison, words), image)
 
 
-def _sections(comparison: Comparison) -> list[Section]:
+def _sections(comparison: Comparison, words: str) -> list[Section]:
     first = next(iter(comparison.groups.values()))
     glance = [("Privacy", f"ε = {comparison.epsilon:g} for all groups together, for replacing {first.guarantee.unit}")]
     glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
@@ -145,7 +146,7 @@ def _sections(comparison: Comparison) -> list[Section]:
         *(Paragraph(line) for line in comparison.describe().split("\n")),
     ]
     return [
-        ("", [Grid(glance), Picture("Two released means and how they differ.", comparison_in_words(comparison))]),
+        ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
         ("How the groups differ", table),
         (
             "Each group",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..atomic import check_writable
 from ..release import Release
-from .base import Links
+from .subject import Links
 
 if TYPE_CHECKING:
     from ..findings import Comparison

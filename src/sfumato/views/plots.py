@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..atomic import write_atomically
+from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .base import Links, error_or_none, public_ball
-from .figures import balanced, name_of
+from .drawing import draw
+from .figures import balanced
 from .page import escape
+from .subject import Links, Subject
 from .words import frozen
 
 if TYPE_CHECKING:
@@ -93,15 +95,15 @@ def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> No
 
 
 def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) -> str:
-    """What the picture of a release shows, for those who do not see it."""
-    view, error = view_of(release).named(channels, release), error_or_none(release, p)
-    what = f"{name_of(release).capitalize()} of {release.n} {view.things(release)}, beside the public centre"
-    known = "" if error is None else f", with an error of up to {error:.3g} at {p:.0%}"
-    space, away = release.space.known, ""
-    if space is not None and release.on_manifold:
-        far = float(np.ravel(space.distance(space.validate(release.value[None]), public_ball(release).center))[0])
-        away = f" It lies {far:.3g} from the centre; records were held within {release.ball.radius:.3g} of it."
-    return " ".join(filter(None, [f"{what}{known}.{away}", view.seen(release)]))
+    """Return what the picture of a release shows, for those who do not see it."""
+    view = view_of(release)
+    s = Subject.of(release, p, names=channels)
+    known = "" if s.error is None else f", with an error of up to {s.error:.3g} at {p:.0%}"
+    what = f"{s.name.capitalize()} of {release.n} {view.things(s)}, beside the public centre{known}."
+    if release.space.known is not None and release.on_manifold:
+        far = float(np.ravel(s.space.distance(s.point[None], s.base))[0])
+        what += f" It lies {far:.3g} from the centre; records were clipped to within {s.radius:.3g} of it."
+    return " ".join(filter(None, [what, view.seen(s)]))
 
 
 def draw_release(
@@ -111,18 +113,20 @@ def draw_release(
     outline: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """The figure that :func:`plot_release` writes."""
-    g, view, error = release.guarantee, view_of(release).named(channels, release), error_or_none(release, p)
-    drawn = view.draw(release, p, outline)
+    """Return the figure that :func:`plot_release` writes."""
+    g, view = release.guarantee, view_of(release)
+    if channels:
+        view.check_names(channels, release.value.shape)
+    s = Subject.of(release, p, outline, channels)
     known = "nothing public is known of its error"
-    if error is not None and release.predicted_error is not None:
+    if s.error is not None and release.predicted_error is not None:
         distance = release.predicted_error.distance
-        known = f"with probability {p:g} {release.estimate} lies within {error:.3g} ({distance})"
+        known = f"with probability {p:g} {release.estimate} lies within {s.error:.3g} ({distance})"
     sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
-    sentences += list(filter(None, [view.shown(release, p), frozen(release)]))
-    sentences += [] if release.on_manifold else [view.off_manifold(release)]
+    sentences += list(filter(None, [view.shown(s), frozen(release)]))
+    sentences += [] if release.on_manifold else [view.off_manifold(s)]
     sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
-    return captioned(drawn, sentences, title)
+    return captioned(draw(view.scene(s)), sentences, title)
 
 
 def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
@@ -170,9 +174,8 @@ def read_links(text: str, k: int) -> Links:
     found = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
     pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in found if pair]
     if len(pairs) < len(found) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
-        raise ValueError(
-            f"--links {text}: write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
-        )
+        words = f"write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
+        raise Refusal("lines between landmarks, ", Fix("links", text), f": {words}")
     return pairs
 
 
@@ -188,7 +191,7 @@ def read_names(text: str) -> list[str]:
         with np.load(file, allow_pickle=False) as held:
             found = next((held[key] for key in ("channels", "ch_names") if key in held), None)
         if found is None:
-            raise ValueError(f"--channels {text}: the file holds neither channels nor ch_names; type the names instead")
+            raise FileError(f"{text}: the file holds neither channels nor ch_names; type the names instead")
         return [str(name) for name in np.ravel(found)]
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
     return [part.strip() for part in parts if part.strip()]

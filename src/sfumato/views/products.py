@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..spaces.product import Product
-from .base import MOST_ROWS, Links, Table
-from .figures import grid
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..release import Release
+from .base import MOST_ROWS, Rows, Table
+from .scene import Scene
+from .subject import Subject
 
 Row = tuple[str, ...]
 HEADER: Row = ("Part", "Number", "Value", "Public centre")
@@ -23,38 +16,38 @@ HEADER: Row = ("Part", "Number", "Value", "Public centre")
 class Products(Table):
     """Each number by itself: the error is one for all parts together, so no part is drawn with one of its own."""
 
-    def things(self, release: Release) -> str:
-        names = [part["name"] for part in release.space.parameters["parts"]]
+    def things(self, s: Subject) -> str:
+        names = [part["name"] for part in s.space_of.parameters["parts"]]
         return f"points with {len(names)} parts ({', '.join(names)})"
 
-    def table(self, release: Release) -> tuple[Sequence[str], list[Row]]:
-        parts = _parts(release)
+    def table(self, s: Subject) -> Rows:
+        parts = _parts(s)
         if parts is None:
-            return super().table(release)
+            return super().table(s)
         return HEADER, [row for rows in parts for row in rows]
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
+    def scene(self, s: Subject) -> Scene:
         """The first numbers of every part, so that none is left out for the length of another."""
-        parts = _parts(release)
-        if parts is None:
-            return super().draw(release, p, outline)
+        parts = _parts(s)
+        if parts is None or s.value is None:
+            return super().scene(s)
+        most = max(2, MOST_ROWS // len(parts))
         shown = list[Row]()
         for rows in parts:
-            most = max(2, MOST_ROWS // len(parts))
             shown += rows[:most]
             shown += [(rows[0][0], "…", f"{len(rows) - most} more", "")] if len(rows) > most else []
-        return grid(HEADER, shown)
+        return Scene(header=HEADER, table=shown)
 
 
-def _parts(release: Release) -> list[list[Row]] | None:
-    """For each part a row for each of its numbers; None where a part is not known here."""
-    space = release.space.known
+def _parts(s: Subject) -> list[list[Row]] | None:
+    """Return for each part a row for each of its numbers; None where a part is not known here."""
+    space = s.space_of.known
     if not isinstance(space, Product):
         return None
-    made = list[list[Row]]()
-    both = zip(space.parts, space.split(release.value), space.split(release.ball.center), strict=True)
+    parts = list[list[Row]]()
+    both = zip(space.parts, space.split(s.about), space.split(s.centre), strict=True)
     for i, (part, value, centre) in enumerate(both, start=1):
-        told = zip(np.ndindex(value.shape), value.ravel(), centre.ravel(), strict=True)
-        places = ((", ".join(str(k + 1) for k in place), f"{x:.6g}", f"{c:.6g}") for place, x, c in told)
-        made.append([(f"{i}: {part.name}", *row) for row in places])
-    return made
+        numbers = zip(np.ndindex(value.shape), value.ravel(), centre.ravel(), strict=True)
+        places = ((", ".join(str(k + 1) for k in place), f"{x:.6g}", f"{c:.6g}") for place, x, c in numbers)
+        parts.append([(f"{i}: {part.name}", *row) for row in places])
+    return parts

@@ -2,33 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from .base import Table, numbered
-
-if TYPE_CHECKING:
-    from ..release import Release
+from .base import Rows, Table, numbered
+from .subject import Subject
 
 
 class Frames(Table):
     origin = "the first axes"
 
-    def things(self, release: Release) -> str:
-        n, p = release.value.shape
+    def things(self, s: Subject) -> str:
+        n, p = s.about.shape
         return f"frames of {p} vectors in {n} dimensions"
 
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("Coordinate", *(f"Vector {j + 1}" for j in range(release.value.shape[1]))), numbered(release.value)
+    def table(self, s: Subject) -> Rows:
+        return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)
 
 
 class Subspaces(Frames):
-    def things(self, release: Release) -> str:
-        n, p = release.value.shape
-        return f"subspaces of {p} dimension{'s' * (p > 1)} in {n} dimensions"
+    def things(self, s: Subject) -> str:
+        n, p = s.about.shape
+        own = "1 dimension" if p == 1 else f"{p} dimensions"
+        return f"subspaces of {own} in {n} dimensions"
 
-    def meaning(self, release: Release, error: float) -> str:
+    def meaning(self, s: Subject, error: float) -> str:
         """No principal angle is larger than the distance; and a chart shortens no distance, as no curvature is negative."""
         return f"every principal angle at most {np.degrees(error):.3g}°" if error < np.pi / 2 else ""

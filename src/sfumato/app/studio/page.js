@@ -48,9 +48,9 @@ function drawn(panel, words) {
   const soft = svg.appendChild(sv("g", {class: "bands"}));  // one wash, however many overlap
   for (const m of panel.marks) {
     let made;
-    if (m.t === "line") made = sv(m.closed ? "polygon" : "polyline", {points: m.p.map(p => p.join()).join(" "), class: m.c});
+    if (m.t === "line") made = sv("polyline", {points: m.p.map(p => p.join()).join(" "), class: m.c});
+    else if (m.t === "area") made = sv("path", {d: m.p.map(ring => `M${ring.map(p => p.join()).join("L")}Z`).join(""), class: m.c});
     else if (m.t === "dot") made = sv("circle", {cx: m.p[0], cy: m.p[1], r: m.r, class: m.c});
-    else if (m.t === "ellipse") made = sv("ellipse", {cx: m.p[0], cy: m.p[1], rx: m.h[0], ry: m.h[1], transform: `rotate(${m.a} ${m.p.join(" ")})`, class: m.c});
     else if (m.t === "cell") {
       made = sv("rect", {x: m.p[0], y: m.p[1], width: m.p[2], height: m.p[3], fill: m.f});
       made.append(Object.assign(sv("title", {}), {textContent: m.s}));
