@@ -146,7 +146,7 @@ def plans(problem: Problem, check: float = SHARE) -> tuple[tuple[str, Plan | Ref
                 )
             rows.append((kind.name, plan))
         except Refusal as refusal:
-            rows.append((kind.name, refusal))
+            rows.append((kind.name, refusal.with_traceback(None)))  # which would keep the frames of callers
     return tuple(sorted(rows, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error))
 
 

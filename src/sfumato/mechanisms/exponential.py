@@ -60,37 +60,37 @@ class Exponential(ManifoldMechanism):
         space = self.space
         sigma = self.scale.sigma
         R = self.scale.region
-        found = mean_envelope(self.ball, R, records, self.mean, self.inexact * self.noise_length)
-        base = found.base
+        envelope = mean_envelope(self.ball, R, records, self.mean, self.inexact * self.noise_length)
+        base = envelope.base
         reach = max(span(space, self.ball.center, base, R), widest_span(space, self.ball.radius))
         edges = gaussian_edges(space, sigma, reach)
-        gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(found.lower(edges[1:])) * np.diff(edges))])
-        law = RadialLaw(space, edges, (gradient[:-1] - found.slope) / sigma)
+        gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(envelope.lower(edges[1:])) * np.diff(edges))])
+        law = RadialLaw(space, edges, (gradient[:-1] - envelope.slope) / sigma)
         least = _half_mean_square(records, base[None])[0]
 
         def energy(x: Points) -> Array:
             return np.asarray((_half_mean_square(records, x) - least) / sigma)
 
-        usable = self.doubt <= WORTHWHILE and found.slope <= self.slope
-        hessian = found.hessian(records) if usable else None
+        usable = self.doubt <= WORTHWHILE and envelope.slope <= self.slope
+        hessian = envelope.hessian(records) if usable else None
         if hessian is None:
             return Target(space, base, law, energy, OFFSET, self.ball.center, R)
-        gradient = -space.coordinates(base, found.moments.logs)
+        gradient = -space.coordinates(base, envelope.moments.logs)
         most = self.ball.radius + R
 
         def squeeze(coordinates: Array) -> tuple[Array, Array]:
-            """⟨∇F, v⟩ + ½⟨v, Hv⟩ over σ, give or take what the third derivative can do."""
+            """Return ⟨∇F, v⟩ + ½⟨v, Hv⟩ over σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
-            reach = np.minimum(found.furthest + length, most)
-            error = self.value_error(length, found.second_moment, reach, found.slope, found.moments.error)
+            reach = np.minimum(envelope.furthest + length, most)
+            error = self.value_error(length, envelope.second_moment, reach, envelope.slope, envelope.moments.error)
             value = coordinates @ gradient + np.vecdot(coordinates @ hessian, coordinates) / 2
             return (value - error) / sigma, (value + error) / sigma
 
         return Target(space, base, law, energy, OFFSET, self.ball.center, R, None, squeeze)
 
     def value_error(self, u: Array, second_moment: float, reach: Array, slope: float, series: float) -> Array:
-        """A bound on |F(exp v) − F − ⟨∇F, v⟩ − ½⟨v, Hv⟩| as computed, ‖v‖ = u: ∫e ≤ u·e(u)/3 for the error e of the gradient,
-        rounding in both values of F and in ∇F + Hv, and what a series left out of that."""
+        """Return a bound on |F(exp v) − F − ⟨∇F, v⟩ − ½⟨v, Hv⟩| as computed, ‖v‖ = u: ∫e ≤ u·e(u)/3 for the error e of the
+        gradient, rounding in both values of F and in ∇F + Hv, and what a series left out of that."""
         curved = self.bounds.gradient_error(u, second_moment, reach, slope) / 3
         return np.asarray(2 * self.energy_error(self.rounding) + u * (2 * self.rounding + series + curved))
 

@@ -50,7 +50,7 @@ class Shares:
 
     @classmethod
     def best(cls, dim: int, n: int, epsilon: float) -> Shares:
-        """From public numbers: the shares with the least noise in the end, for records that fill NARROW of the prior.
+        """Return, from public numbers, the shares with the least noise in the end, for records that fill NARROW of the prior.
 
         >>> Shares.best(2, 5000, 1.0), Shares.best(200, 1000, 1.0).center
         (Shares(center=0.05, radius=0.05), 0.0)
@@ -76,7 +76,8 @@ class Finder:
 
     @classmethod
     def of(cls, prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Finder:
-        """For an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as the noise can tell."""
+        """Return the search for an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as
+        the noise can tell."""
         whole = _whole(prior)
         first = TangentKNorm(whole or prior, center).plan(n) if center else None
         if first is not None and whole is None:
@@ -100,8 +101,8 @@ class Finder:
         return Losses(delta, clock_delta=(1 + len(self.grid)) * CLOCK_DELTA)
 
     def find(self, records: Records, rng: np.random.Generator) -> tuple[Array, float]:
-        """The centre as users write it, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise, else the
-        largest."""
+        """Return the centre as users write it, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise,
+        else the largest."""
         shown, center = _usable(self.prior, self._center(records, rng))
         grid = self.grid
         counts = np.cumsum(records.reduce(partial(_counts, self.prior, center, grid)))
@@ -112,8 +113,8 @@ class Finder:
         return shown, float(grid[-1] * MARGIN)
 
     def _center(self, records: Records, rng: np.random.Generator) -> Array | None:
-        """The mean of the records in a chart of the prior, or of the linear space around, with noise.  None if the noisy value
-        is not a point (possible for user-defined spaces)."""
+        """Return the mean of the records in a chart of the prior, or of the linear space around, with noise.  None if the
+        noisy value is not a point (possible for user-defined spaces)."""
         if self.first is None:
             return None
         chart = self.first.chart
@@ -130,8 +131,8 @@ class Finder:
 
 
 def _usable(prior: Ball, shown: Array | None) -> tuple[Array, Points]:
-    """A centre as users write it, and its point, if a chart and distances exist there, so that nothing fails after the charge;
-    else those of the prior."""
+    """Return a centre as users write it, and its point, if a chart and distances exist there, so that nothing fails after
+    the charge; else those of the prior."""
     with suppress(Exception):  # by what was released alone
         moved = Ball(prior.space, np.asarray(shown), prior.radius)
         center = moved.as_chart().center
@@ -147,7 +148,8 @@ def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Iterator[
 
 
 def _whole(prior: Ball) -> Ball | None:
-    """The ball of the linear space around that holds the whole space, where the prior is all of it: a chart would tear."""
+    """Return the ball of the linear space around that holds the whole space, where the prior is all of it: a chart would
+    tear."""
     ambient = prior.space.embedding()
     if ambient is None or not has_bounds(prior.space) or prior.radius < bounds_of(prior.space).injectivity_radius:
         return None
@@ -155,7 +157,7 @@ def _whole(prior: Ball) -> Ball | None:
 
 
 def _check_movable(prior: Ball, first: TangentKNorm) -> None:
-    """A Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
+    """Raise a Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
     try:
         Ball(prior.space, prior.space.present(first.chart.point(np.full(len(first.chart.axes), 1e-3))), prior.radius)
     except Exception as error:
@@ -165,7 +167,7 @@ def _check_movable(prior: Ball, first: TangentKNorm) -> None:
 
 
 def _counts(prior: Ball, center: Points, grid: Array, points: Points, _: Array | None) -> Array:
-    """How many records are first held by each candidate; those without a distance by none."""
+    """Return how many records each candidate is the first to hold; those without a distance count nowhere."""
     distance = for_each(partial(prior.space.distance, center), center, points)
     place = np.searchsorted(grid, np.where(np.isnan(distance), np.inf, distance))
     return np.bincount(place, minlength=len(grid) + 1)[: len(grid)].astype(object)
@@ -283,7 +285,8 @@ def private_radius(
     budget: Budget | None = None,
     **options: Any,
 ) -> FoundBall:
-    """The distance from a public centre within which a share of the records lies, found privately: the ball of that radius.
+    """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
+    radius.
 
     The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
     Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.

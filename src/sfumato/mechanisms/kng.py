@@ -84,34 +84,34 @@ class KNG(ManifoldMechanism):
         ball = self.ball
         sigma = self.scale.sigma
         R = self.scale.region
-        found = mean_envelope(ball, R, records, self.mean, self.inexact * sigma)
+        envelope = mean_envelope(ball, R, records, self.mean, self.inexact * sigma)
 
         def energy(x: Points) -> Array:
             return space.norm(x, records.mean_log(x)) / sigma
 
-        offset = found.slope / sigma
+        offset = envelope.slope / sigma
         ellipse = self.ellipse
-        if found.slope > self.slope:  # the ellipse takes the solver's success for granted
+        if envelope.slope > self.slope:  # the ellipse takes the solver's success for granted
             ellipse = None
-        hessian = None if ellipse is None else found.hessian(records)
+        hessian = None if ellipse is None else envelope.hessian(records)
         if ellipse is None or hessian is None:
-            reach = span(space, ball.center, found.base, R)
-            law = RadialLaw.from_slope(space, lambda u: found.lower(u) / sigma, reach)
-            return Target(space, found.base, law, energy, offset, ball.center, R)
-        gradient = -space.coordinates(found.base, found.moments.logs)
+            reach = span(space, ball.center, envelope.base, R)
+            law = RadialLaw.from_slope(space, lambda u: envelope.lower(u) / sigma, reach)
+            return Target(space, envelope.base, law, energy, offset, ball.center, R)
+        gradient = -space.coordinates(envelope.base, envelope.moments.logs)
         most = ball.radius + R
-        inexact = 2 * self.rounding + found.moments.error  # of the energy there and the gradient here
+        inexact = 2 * self.rounding + envelope.moments.error  # of the energy there and the gradient here
 
         def squeeze(coordinates: Array) -> tuple[Array, Array]:
-            """‖∇F + Hv‖/σ, give or take what the third derivative can do."""
+            """Return ‖∇F + Hv‖/σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
-            reach = np.minimum(found.furthest + length, most)
-            error = inexact + self.bounds.gradient_error(length, found.second_moment, reach, found.slope)
+            reach = np.minimum(envelope.furthest + length, most)
+            error = inexact + self.bounds.gradient_error(length, envelope.second_moment, reach, envelope.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
         shape = coarse(np.asarray(np.linalg.inv(hessian), dtype=np.float64))
-        return Target(space, found.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
+        return Target(space, envelope.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
 
     @cached_property
     def ellipse(self) -> Ellipse | None:
@@ -165,12 +165,12 @@ class Envelope:
     moments: Moments
 
     def hessian(self, records: Records) -> Array | None:
-        """The mean Hessian at the base; asks the records only if the solver did not learn it."""
+        """Return the mean Hessian at the base; asks the records only if the solver did not learn it."""
         return self.moments.hessian if self.moments.hessian.ndim else records.hessian(self.base)
 
 
 def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, tolerance: float) -> Envelope:
-    """The envelope about the mean of records in the ball, for draws in B_R.
+    """Return the envelope about the mean of records in the ball, for draws in B_R.
 
     With 2F the mean squared distance, 2F(x) ≤ 2F(x̄) + 2ηu + u² where no curvature is negative: a bound on the second
     moment along the way, and with the largest distance one on the Hessian.  As F is convex 2F(x̄) ≤ 2F(p₀) + 2ηρ(p₀, x̄), and
@@ -179,10 +179,10 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
     """
     space = ball.space
     r = ball.radius
-    found = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
-    base = found.point
-    eta = found.gradient_norm
-    moments = found.moments
+    solution = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
+    base = solution.point
+    eta = solution.gradient_norm
+    moments = solution.moments
     off = float(space.distance(ball.center, base))
     second_moment = min(bounds_of(space).second_moment(moments), r * r + 2 * eta * off)
     furthest = (r + off) * (1 + 1e-12)
@@ -197,5 +197,5 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
 
 
 def span(space: Space, center: Points, base: Points, R: float) -> float:
-    """The farthest that a point of B_R(center) can be from the base."""
+    """Return the farthest that a point of B_R(center) can be from the base."""
     return min(float(space.distance(center, base)) + R, bounds_of(space).injectivity_radius)

@@ -121,8 +121,8 @@ class ManifoldMechanism(Mechanism):
         return min(ideal + shift, self.bounds.injectivity_radius, r + region + shift)
 
     def _lattice_shift(self, reach: float) -> float:
-        """Most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell, times the
-        stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
+        """Return the most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell,
+        times the stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
         half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing
         s = np.sqrt(max(0.0, -self.bounds.curvature[0])) * (reach + half_diagonal)
         return float(half_diagonal * (np.sinh(min(s, 300.0)) / s if s > 0 else 1.0))
@@ -194,8 +194,8 @@ class ManifoldMechanism(Mechanism):
         return 0.9 * self.bounds.injectivity_radius
 
     def _edge(self) -> float:
-        """Chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error times the
-        density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
+        """Return the chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error
+        times the density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
         region = self.scale.region
         noise = self.noise_length
         if np.isinf(region):
@@ -217,16 +217,16 @@ class ManifoldMechanism(Mechanism):
         return Drawn(raw if projected is point else self.space.present(projected), raw)
 
     def rounded(self, target: Target, rng: np.random.Generator) -> Points:
-        """A draw on the lattice: all that is left of a release once its density is known."""
+        """Return a draw on the lattice: all that is left of a release once its density is known."""
         coordinates = target.draw_one(self.batch, rng, self.asks[0])
         if coordinates is None:  # a chance far below numerical_delta: the way out is a public point
             return self.ball.center
         return round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing)
 
     def projected(self, point: Points) -> Points:
-        """The nearest point of the ball, which is no farther from any point of the ball (proofs, Results 5 and 8) if that is
-        within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is, if they are
-        2r away; the rest, in balls larger than 2L/5, stay where they are."""
+        """Return the nearest point of the ball, which is no farther from any point of the ball (proofs, Results 5 and 8) if
+        that is within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is,
+        if they are 2r away; the rest, in balls larger than 2L/5, stay where they are."""
         ball = self.ball
         widest = 2 * self.bounds.mean_radius_limit
         distance = float(self.space.distance(ball.center, point[None])[0])

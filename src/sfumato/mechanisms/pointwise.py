@@ -73,7 +73,7 @@ class PointwiseLaplace(Mechanism):
         return {"align": self.align, "bounds": bounds}
 
     def noise(self, n: int, epsilon: float) -> Scale:
-        """The largest of the coordinates' scales; they are proportional to the half-widths."""
+        """Return the largest of the coordinates' scales; they are proportional to the half-widths."""
         widest = float(self.half_widths.max())
         count = self.half_widths.size
         formula = f"(2·bound/n)/(ε/{self.space.landmark_dim}k) in each coordinate; the widest is given"
@@ -90,7 +90,7 @@ class PointwiseLaplace(Mechanism):
         return np.asarray(np.vectorize(lattice_spacing)(self.scales))
 
     def error_quantile(self, p: float) -> float:
-        """From the law of Σ(Laplace)², each square rounded up to a grid and the sums found by convolution."""
+        """Return a quantile of the law of Σ(Laplace)², each square rounded up to a grid and the sums found by convolution."""
         check_probability(p)
         scales = self.scales.ravel()
         count = len(scales)

@@ -176,7 +176,8 @@ def check_ball(region: Any, what: str, instead: str = "") -> Ball:
 
 
 def widest_ball(space: Space, low: float | None = None, high: float | None = None) -> Ball:
-    """A ball that surely holds the records, where nothing is known of them but this: a prior for ``private_mean(prior=…)``.
+    """Return a ball that surely holds the records, where nothing is known of them but this: a prior for
+    ``private_mean(prior=…)``.
 
     Parameters
     ----------

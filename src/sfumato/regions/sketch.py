@@ -76,7 +76,7 @@ class ModelSketch(_AboutBall):
     modes: int | None = None  # p, where it is given
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """The ellipsoid for n records and this ε."""
+        """Return the ellipsoid for n records and this ε."""
         sums = np.cumsum(self.roots)
         spread = OFFSET * self.ball.radius
         frozen = 1 - np.cumsum(self.roots**2) / np.sum(self.roots**2)
@@ -85,8 +85,8 @@ class ModelSketch(_AboutBall):
         return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
 
     def left_out(self, chart: Ellipsoid, n: int) -> float:
-        """How much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: its share in the
-        frozen directions."""
+        """Return how much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: its
+        share in the frozen directions."""
         kept = np.sum(self.roots[: len(chart.axes)] ** 2) / np.sum(self.roots**2)
         return float(OFFSET * self.ball.radius * np.sqrt(max(0.0, 1 - kept)))
 
@@ -110,7 +110,7 @@ class SampleSketch(_AboutBall):
     tangents: Array = field(repr=False)  # of the sample, less their mean
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """The ellipsoid for n records and this ε; the same question is answered once."""
+        """Return the ellipsoid for n records and this ε; the same question is answered once."""
         return _settled(self, n, float(epsilon))
 
     def looked(self, n: int, epsilon: float, share: float) -> Look | Settled:
@@ -147,15 +147,15 @@ class SampleSketch(_AboutBall):
         return _ellipsoid(self.ball, axes, basis, words, float(spread))
 
     def left_out(self, chart: Ellipsoid, n: int) -> float:
-        """How much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: by clipping, and in
-        the frozen directions.  0 for any other region, such as the ball."""
+        """Return how much of the mean an ellipsoid of this sketch is expected to leave out, as a root mean square: by
+        clipping, and in the frozen directions.  0 for any other region, such as the ball."""
         for source, _, lost, drift, _, _ in self._candidates:
             if source == chart.source:
                 return float(np.sqrt(max(0.0, self._bias(lost, drift, n)[len(chart.axes) - 1])))
         return 0.0
 
     def _bias(self, lost: Array, drift: Array, n: int) -> Array:
-        """What is left out, squared, for p = 1 … d."""
+        """Return what is left out, squared, for p = 1 … d."""
         return np.asarray((1 / len(self.tangents) + 1 / n + SHIFT**2) * lost + DRIFT**2 * self._variance * drift)
 
     @property
@@ -167,7 +167,7 @@ class SampleSketch(_AboutBall):
         """For each prior and weight what does not depend on n and ε: its words; for p = 1 … d the size, what held-out points
         lose and the frozen part of a difference of means; roots of the eigenvalues and their directions."""
         m = len(self.tangents)
-        found = []
+        candidates = []
         targets = [_unit_moment(self.space, self.center, prior) for prior in self.priors]
         for prior, target in zip(self.priors, targets, strict=True):
             for weight in self.weights:
@@ -179,11 +179,12 @@ class SampleSketch(_AboutBall):
                 drift = 1 - np.cumsum(np.sum(rows @ targets[-1] * rows, axis=1))
                 target_words = IN_ORDER if prior == "smooth" and len(self.priors) > 1 else WORDS[prior]
                 source = f"from {m} public points, shrunk by {weight:g} to {target_words}"
-                found.append((source, size, lost, drift, roots, rows))
-        return found
+                candidates.append((source, size, lost, drift, roots, rows))
+        return candidates
 
     def _held_out(self, weight: float, target: Array) -> tuple[Array, Array, Array]:
-        """For held-out points and p = 1 … d: ‖w‖ in the chart of size 1, the squared length in its directions, and in all."""
+        """Return for held-out points and p = 1 … d: ‖w‖ in the chart of size 1, the squared length in its directions, and
+        in all."""
         m, d = self.tangents.shape
         gauge = np.empty((m, d))
         inside = np.empty((m, d))
@@ -250,7 +251,7 @@ def from_sample(
 
 
 def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Array]:
-    """The Fréchet mean of a public sample, and the points' tangent coordinates there, less their mean."""
+    """Return the Fréchet mean of a public sample, and the points' tangent coordinates there, less their mean."""
     from ..means.frechet import frechet_mean  # which knows balls
 
     try:
@@ -273,30 +274,30 @@ def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Array]:
 
 
 def _unit_moment(space: Space, center: Points, prior: str, order: float = 1.0) -> Array:
-    """The second moment that a prior stands for at a public point, of trace one."""
+    """Return the second moment that a prior stands for at a public point, of trace one."""
     if prior not in WORDS:
         raise ValueError(f"prior must be 'auto' or one of {', '.join(WORDS)}, not {prior!r}")
     if prior == "ball":
         return np.eye(space.dim) / space.dim
     bends = prior == "bending"
-    found = bending_moment(space, center) if bends else smooth_moment(space, center, order, prior == "smooth")
-    return np.asarray(found / np.trace(found))
+    moment = bending_moment(space, center) if bends else smooth_moment(space, center, order, prior == "smooth")
+    return np.asarray(moment / np.trace(moment))
 
 
 def _shrunk(tangents: Array, weight: float, target: Array) -> tuple[Array, Array]:
-    """The spectrum of (1 − w)·C + w·C₀, C₀ with the trace of C."""
+    """Return the spectrum of (1 − w)·C + w·C₀, C₀ with the trace of C."""
     moment = tangents.T @ tangents / max(len(tangents) - 1, 1)
     return _spectrum((1 - weight) * moment + weight * np.trace(moment) * target)
 
 
 def _spectrum(moment: Array) -> tuple[Array, Array]:
-    """Roots of the eigenvalues, falling, and eigenvectors in rows."""
+    """Return the roots of the eigenvalues, falling, and eigenvectors in rows."""
     values, vectors = np.linalg.eigh(moment)
     return np.sqrt(np.maximum(values[::-1], FLOOR * values[-1])), np.ascontiguousarray(vectors[:, ::-1].T)
 
 
 def _noise(n: int, epsilon: float, sums: Array) -> Array:
-    """Mean square of the noise in p = 1 … d directions with the best axes, from Σ√l over them."""
+    """Return the mean square of the noise in p = 1 … d directions with the best axes, from Σ√l over them."""
     return np.asarray((2 / (n * epsilon)) ** 2 * np.arange(2, len(sums) + 2) * sums**2)
 
 

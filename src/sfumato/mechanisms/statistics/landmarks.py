@@ -36,7 +36,7 @@ class LandmarkMean:
         return np.clip(aligned, middle - self.half_widths, middle + self.half_widths)
 
     def as_run(self, records: Records) -> tuple[Array, Array]:
-        """The paper's run: the Fréchet mean, and half-widths that come from the data.  Not private."""
+        """Return what the paper's run took: the Fréchet mean, and half-widths that come from the data.  Not private."""
         space = self.ball.space
         points = records.points
         mean = space.align(self.ball.center, solve(records).point)

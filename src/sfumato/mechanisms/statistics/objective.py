@@ -46,7 +46,7 @@ class Objective:
         return self.statistic
 
     def refute(self, ball: Ball, n: int) -> None:
-        """A Refusal if replacing one of n made-up records moves the gradient by more than is stated, or the envelope is
+        """Raise a Refusal if replacing one of n made-up records moves the gradient by more than is stated, or the envelope is
         none, at one of the pairs and points tried: the same for all data, as none are looked at.  Silence proves nothing.
 
         >>> from sfumato import Euclidean
@@ -60,11 +60,11 @@ class Objective:
         """
         space = ball.space
         stated = float(self.sensitivity(n))
-        found = 0.0
+        most = 0.0
         for x, first, second in made_up_neighbours(ball, n):
             with one_thread():
                 here = self.gradient(x, first)
-                found = float(np.maximum(found, np.max(space.norm(x, here - self.gradient(x, second)))))  # NaN stays
+                most = float(np.maximum(most, np.max(space.norm(x, here - self.gradient(x, second)))))  # NaN stays
                 radius = np.atleast_1d(space.distance(self.start(first), x))
             order = np.argsort(radius)
             floor = np.asarray(self.envelope(radius[order], first), dtype=np.float64)
@@ -72,15 +72,16 @@ class Objective:
                 raise Refusal("the envelope of an objective must not fall as the radius grows")
             if not (floor <= space.norm(x, here)[order] + 1e-9 * np.abs(floor)).all():
                 raise Refusal("the envelope of an objective must not exceed the norm of its gradient, and did")
-        if not found <= stated * (1 + 1e-9):
+        if not most <= stated * (1 + 1e-9):
             raise Refusal(
                 f"the objective states a sensitivity of {stated:g} for {n} records, but replacing one of {n} made-up records "
-                f"moved its gradient by {found:g}; state a larger one"
+                f"moved its gradient by {most:g}; state a larger one"
             )
 
 
 def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Points]]:
-    """Points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public numbers."""
+    """Yield points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public
+    numbers."""
     space = ball.space
     rng = np.random.default_rng(0)
     ones = (1,) * len(space.point_shape)
