@@ -705,13 +705,13 @@ def first_space(file: Path, sizes: dict[str, int | None], **choice: Any) -> str:
     """The most usual space that the records of a file may be points of, given its size or by what the file itself says."""
     from ..errors import FileError
     from ..files import read
-    from ..spaces import SPACES
+    from ..spaces import SPACES, Family
 
     said = [kind for kind in SPACES.values() if sizes.get(kind.size_option or "") and not kind.by_name]
     if len(said) == 1 or {kind.kind for kind in said} == {"landmarks"}:
         for kind in said:
             with suppress(FileError):
-                read(file, kind.sized(**sizes), **choice)
+                read(file, Family(kind).sized(**sizes), **choice)
                 return kind.name
         return said[0].name  # which says why not
     found = read(file, **choice)
