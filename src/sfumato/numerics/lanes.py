@@ -35,10 +35,12 @@ class Made:
     """A vector while Python makes code: what is computed of it becomes code, but for products with zero."""
 
     def __init__(self, builder: Any, value: Any) -> None:
-        self.builder, self.value = builder, value
+        self.builder = builder
+        self.value = value
 
 
-EIGHT, PLACE = Eight("eight"), Place("place")
+EIGHT = Eight("eight")
+PLACE = Place("place")
 
 
 def _lowered(result: Any, *kinds: Any, of: Any = None) -> Callable[[Any], Any]:
