@@ -329,8 +329,8 @@ class Space(ABC):
         """The map in long arithmetic, if the class itself has one: a subclass may have another geometry."""
         return vars(type(self)).get("exact_map")
 
-    def __str__(self) -> str:
-        return repr(self)
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
 
 
 def whole_number(space: str, name: str, value: object, least: int) -> int:

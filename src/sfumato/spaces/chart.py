@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidPointError
 from ..numerics.arrays import Array, Points, as_numbers
-from .base import not_finite, whole_number
+from .base import Space, not_finite, whole_number
 from .euclidean import Euclidean
 
 CENTRED = 1e-6  # how far the coordinates of the chart's own centre may be from 0
@@ -63,6 +63,7 @@ class Chart(Euclidean):
     center: Array = field(compare=False)
     name: ClassVar[str] = "chart"
     metric: ClassVar[str] = "Euclidean, between coordinates in the user's own chart"
+    __repr__ = Space.__repr__
 
     def __init__(self, log: Callable[..., Any], exp: Callable[..., Any], dim: int, *, batched: bool = False) -> None:
         if not (callable(log) and callable(exp)):
@@ -79,9 +80,6 @@ class Chart(Euclidean):
         there = np.asarray(log(self.center[None].copy())[0] if batched else log(self.center.copy()), dtype=np.float64)
         if there.shape != (p,) or not np.abs(there).max() <= CENTRED:
             raise ValueError(f"{self}: log(exp(0)) must be {p} numbers 0, the coordinates of the centre, not {there}")
-
-    def __repr__(self) -> str:
-        return f"Chart({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
 
     def parameters(self) -> dict[str, Any]:
         """Return the dimension, and the names of the two functions, which a record cannot hold."""

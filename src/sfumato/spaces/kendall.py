@@ -54,9 +54,6 @@ class Landmarks(Space):
     def __hash__(self) -> int:
         return hash((self.name, *vars(self).values()))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
-
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.landmarks, int(self.landmark_dim or 0))

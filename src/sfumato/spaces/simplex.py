@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
-from .base import blame, not_finite, whole_number
+from .base import Space, blame, not_finite, whole_number
 from .exact import Exact
 from .flat import Flat
 from .sphere import Sphere
@@ -73,8 +73,7 @@ class Simplex(Sphere):
     def parts(self) -> int:
         return self.dim + 1
 
-    def __repr__(self) -> str:
-        return f"Simplex(parts={self.parts})"
+    __repr__ = Space.__repr__
 
     def parameters(self) -> dict[str, Any]:
         return {"parts": self.parts}
