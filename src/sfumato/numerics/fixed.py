@@ -33,7 +33,7 @@ def fixed(values: Array | float) -> Fixed:
 
 
 def to_float(numbers: Fixed) -> Array:
-    """The nearest doubles."""
+    """Return the nearest doubles."""
     return np.asarray(_over(numbers), dtype=np.float64)
 
 
@@ -89,7 +89,7 @@ def arc_end(x: Fixed, v: Fixed) -> Fixed:
 
 
 def arc_velocity(p: Fixed, y: Fixed) -> Fixed:
-    """The velocity at p of the great circle to y."""
+    """Return the velocity at p of the great circle to y."""
     cosine = dot(p, y)
     u = y - (cosine * p >> BITS)
     sine = norm(u)
@@ -97,7 +97,7 @@ def arc_velocity(p: Fixed, y: Fixed) -> Fixed:
 
 
 def mirror_of(x: Fixed) -> Fixed:
-    """The mirror whose reflection takes the unit vector x to ∓e₀."""
+    """Return the mirror whose reflection takes the unit vector x to ∓e₀."""
     mirror = x.copy()
     mirror[0] += ONE if x[0] >= 0 else -ONE
     return unit(mirror)
@@ -136,7 +136,7 @@ def arsinh(size: int) -> int:
 
 
 def boost(p: Fixed, x: Fixed) -> Fixed:
-    """The boost that takes the origin to the point with the space-like part p, applied to (x₀, x₁, …)."""
+    """Return the boost that takes the origin to the point with the space-like part p, applied to (x₀, x₁, …)."""
     p0 = isqrt(ONE * ONE + int(np.sum(p * p)))
     along = dot(p, x[1:])
     moved = x[1:] + ((x[0] + (along << BITS) // (ONE + p0)) * p >> BITS)

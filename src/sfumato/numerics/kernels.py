@@ -44,7 +44,7 @@ def _instructions(function: Any) -> Any:
 
 @_compile
 def _sum(series: Any, z: float) -> Any:
-    """The polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
+    """Return the polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
     s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
     z2 = z * z
     z4 = z2 * z2
@@ -134,7 +134,7 @@ def _four(points: Array, i: int) -> Any:
 
 @_compile
 def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
-    """Which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    """Return which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
     bad = np.zeros(len(points), dtype=np.bool_)
     y = np.empty((3, SOME))
     for first in range(0, len(points), SOME):
@@ -173,7 +173,7 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
 
 @_compile
 def direction_faults(points: Array, norm2: float, exact: float) -> Any:
-    """Which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    """Return which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
     bad = np.empty(len(points), dtype=np.bool_)
     for i in range(len(points)):
         square = 0.0
@@ -185,7 +185,7 @@ def direction_faults(points: Array, norm2: float, exact: float) -> Any:
 
 @_compile
 def sphere_below(points: Array, x: Array, least: float) -> Any:
-    """Which rows of R³ have ⟨x, y⟩ below ``least``."""
+    """Return which rows of R³ have ⟨x, y⟩ below ``least``."""
     x0 = x[0]
     x1 = x[1]
     x2 = x[2]
@@ -403,7 +403,7 @@ def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
 
 @_compile
 def shape_canonical(points: Array, some: Array, made: Array) -> Any:
-    """Some shapes, centred and of norm one, into ``made``; which have numbers too large, too small or too alike for that."""
+    """Put some shapes, centred and of norm one, into ``made``; return which have numbers too large, small or alike for it."""
     k = points.shape[1] // 2
     bad = np.zeros(len(points), dtype=np.bool_)
     for i in range(len(points)):
@@ -467,7 +467,7 @@ def _inner(points: Array, first: int, count: int, x: Array, ix: Array, re: Array
 
 @_compile
 def shape_below(points: Array, x: Array, least: float) -> Any:
-    """Which shapes z have |⟨x, z⟩| below ``least``."""
+    """Return which shapes z have |⟨x, z⟩| below ``least``."""
     found = np.empty(len(points), dtype=np.bool_)
     ix = _turned(x)
     re = np.empty(FEW)
@@ -482,7 +482,7 @@ def shape_below(points: Array, x: Array, least: float) -> Any:
 
 @_compile
 def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
+    """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
     logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
 
     As for directions, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z.

@@ -57,7 +57,7 @@ def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
 
 @register_jitable
 def _cofactors(w: Any, x: Any, m: Any) -> Any:
-    """The same of 3×3 matrices, with one division."""
+    """Return the same as :func:`_sweep` for 3×3 matrices, with one division."""
     a = x * w[0] + (1.0 - x)
     b = x * w[1]
     c = x * w[2] + (1.0 - x)

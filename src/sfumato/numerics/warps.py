@@ -121,7 +121,7 @@ def _inner(x: Array, y: Array, start: int) -> Any:
 
 @_compile
 def _chord(q: Array) -> Any:
-    """The way from the first point of a curve to the last."""
+    """Return the way from the first point of a curve to the last."""
     x = y = 0.0
     for i in range(len(q)):
         size = math.sqrt(q[i, 0] * q[i, 0] + q[i, 1] * q[i, 1])

@@ -32,7 +32,7 @@ class Exact(NamedTuple):
 
 
 def flat(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """The sums themselves."""
+    """Return the sums themselves."""
     terms = zip(base.tolist(), coordinates.tolist(), center.tolist(), strict=True)
     return [Fraction(b) + Fraction(c) - Fraction(p) for b, c, p in terms]
 
@@ -51,7 +51,7 @@ def by_arcs(space: Any, base: Points, coordinates: Array, center: Points, either
 
 
 def hyperbolic(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """The boost to the base of what is drawn at the origin, then the boost from the centre back to it."""
+    """Return the boost to the base of what is drawn at the origin, then the boost from the centre back to it."""
     c = fixed(coordinates)
     t = long.norm(c)
     cosh, sinh = long.cosh_sinh(t)

@@ -77,7 +77,7 @@ class Hyperbolic(Space):
         return np.asarray(2 * array / ((1 - norm) * (1 + norm))[:, None])
 
     def _on_sheet(self, array: Array, reasons: dict[int, str]) -> Array:
-        """The space-like part."""
+        """Return the space-like part."""
         side = array[:, 1:].copy()
         first = array[:, 0]
         due = _lifted(side)[:, 0]

@@ -27,7 +27,7 @@ class Rays(Space):
         return unit_vector(self._complex(points))
 
     def _facing(self, base: Points, points: Points) -> Points:
-        """Points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
+        """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
         return points
 
     # -- geometry --------------------------------------------------------------------------------------------------
@@ -169,7 +169,7 @@ class Rays(Space):
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
     def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        """The same in one pass; None for few points."""
+        """Return the moments by compiled loops, in one pass; None for few points."""
         if (kernels := self._kernels(points)) is None:
             return None
         x = np.ascontiguousarray(base)

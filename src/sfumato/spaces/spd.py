@@ -94,8 +94,8 @@ class SPD(Covariances):
         return array, {int(rows[row]): reason for row, reason in found.items()}
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
-        """Which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the median
-        variances of the first, clearly positive definite."""
+        """Return which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the
+        median variances of the first, clearly positive definite."""
         if self.size == 1 or array.size < MANY or compiled("spd_kernels") is None:
             return np.ones(len(array), dtype=bool)
         variances = np.diagonal(array[:99], axis1=1, axis2=2)
@@ -104,7 +104,7 @@ class SPD(Covariances):
         return np.asarray(_kernel_sums(array, None, np.diag(1 / np.sqrt(typical)), no_rule)[1])
 
     def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
-        """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
+        """Return symmetric matrices, and for each row that is not one, or is not positive definite, the reason."""
         array = array.copy()
         reasons = not_finite(array)
         array[list(reasons)] = np.eye(self.size)
@@ -194,7 +194,7 @@ class SPD(Covariances):
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        """Of few records at many bases all at once."""
+        """Return the means of few records at many bases all at once."""
         if self.size > 1 and points.size >= MANY:
             return super().mean_log(bases, points, weights)
         w = uniform_weights(len(points), weights)
@@ -237,7 +237,7 @@ class SPD(Covariances):
         return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
 
     def _sums(self, points: Points, inverse: Array, weights: Array | None) -> _Sums:
-        """Of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
+        """Return sums of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
         k = self.size
 
         def of_run(part: slice) -> tuple[float, Array, Array, float]:
@@ -254,7 +254,7 @@ class SPD(Covariances):
         return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
 
     def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> _Sums:
-        """The same in compiled loops, without eigenvectors."""
+        """Return the same sums by compiled loops, without eigenvectors."""
         k = self.size
         accuracy = max(accuracy, 2e-15 * np.sqrt(k))  # which rounding takes
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
@@ -268,7 +268,7 @@ class SPD(Covariances):
         trace = np.asarray(weight * self.dim + pairs / 3 / (1 + pairs / max(1e-300, weight * k * (k - 1) / 2) / 15))
         if not wide.any():
             return float(weight), logs, trace, float(square), accuracy
-        # a few are summed the slow way; all of them would take longer, and a clock would tell
+        # a few are summed the slow way; all of them would take longer, a timing side channel
         slow = self._sums(points[wide], inverse, None if weights is None else weights[wide])
         return slow[0] + weight, slow[1] + logs, slow[2] + trace, slow[3] + square, accuracy
 
@@ -328,7 +328,7 @@ class SPD(Covariances):
 
 
 def _not_positive(diagonal: Array, smallest: float) -> str:
-    """Why a matrix is no covariance matrix, and what helps."""
+    """Return why a matrix is not a covariance matrix, and what helps."""
     words = f"is not positive definite to working precision: its smallest eigenvalue is {smallest:.3g}"
     channel = int(np.argmin(diagonal))
     if diagonal[channel] <= 0:

@@ -198,7 +198,7 @@ class BuresWasserstein(Covariances):
         return triangle(self._white(base, vectors))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The square of the mean of square roots."""
+        """Return the square of the mean of square roots."""
         eigenvalues, turn = np.linalg.eigh(points)
         root = np.average(_rebuild(turn, np.sqrt(_positive(eigenvalues))), axis=0, weights=weights)
         return _definite(root @ root)

@@ -22,7 +22,7 @@ EXACT = 2.0**-52
 
 
 def norm_error(terms: int) -> float:
-    """What rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
+    """Return what rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
     normalised again."""
     return EXACT * (8 + 4 * math.sqrt(terms))
 
@@ -108,7 +108,7 @@ class Sphere(Space):
         return degrees_of(points) if self.dim == 2 else None
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
-        """Which norms are not right to the last digits."""
+        """Return which norms are not right to the last digits."""
         exact = norm_error(self.dim + 1)
         if array.size >= MANY and (kernels := compiled()):
             faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
@@ -181,7 +181,7 @@ class Sphere(Space):
         return of
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        """The whole sphere: radius π/√κ about any point."""
+        """Return the whole sphere: radius π/√κ about any point."""
         if low is not None or high is not None:
             raise ValueError(f"{self}: directions have no range of numbers; the whole sphere is the widest ball")
         return self.origin(), math.pi / math.sqrt(self.curvature)
@@ -215,7 +215,7 @@ class Sphere(Space):
         return self._toward(weights @ points, points[int(np.argmax(weights))])
 
     def _toward(self, vector: Array, otherwise: Points) -> Points:
-        """The point in the direction of a vector, if it has one."""
+        """Return the point in the direction of a vector, if it has one."""
         length = math.sqrt(vector @ vector) * self._q
         return vector / length if length > 1e-9 else otherwise
 
@@ -241,7 +241,7 @@ class Sphere(Space):
         return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
 
     def _compiled_moments(self, base: Points, points: Points) -> Moments:
-        """The same at unit curvature in one pass."""
+        """Return the moments at unit curvature by compiled loops, in one pass."""
         kernels = compiled()
         n = float(len(points))
         assert kernels is not None
@@ -297,7 +297,7 @@ class Sphere(Space):
 
 
 def _reflect(x: Points, vectors: Points) -> Points:
-    """The Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
+    """Return the Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
     mirror = x.copy()
     mirror[0] += 1.0 if x[0] >= 0 else -1.0
     mirror /= math.sqrt(mirror @ mirror)
@@ -305,7 +305,7 @@ def _reflect(x: Points, vectors: Points) -> Points:
 
 
 def _row_sum(points: Points) -> Array:
-    """The sum of all rows; of short ones many at a time, which is quicker than a product."""
+    """Return the sum of all rows; of short ones many at a time, which is quicker than a product."""
     if points.shape[1] > 16 or not points.flags.c_contiguous:
         return np.asarray(np.ones(len(points)) @ points)
     whole = len(points) // 256 * 256
@@ -314,7 +314,7 @@ def _row_sum(points: Points) -> Array:
 
 
 def _some_tangent(x: Points) -> Points:
-    """A unit vector orthogonal to each x, the same one every time."""
+    """Return a unit vector orthogonal to each x, the same one every time."""
     axis = np.eye(x.shape[-1])[np.argmin(np.abs(x), axis=-1)]
     tangent = axis - np.sum(axis * x, axis=-1, keepdims=True) * x
     return np.asarray(tangent / np.linalg.norm(tangent, axis=-1, keepdims=True))
