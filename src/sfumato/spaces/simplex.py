@@ -57,6 +57,7 @@ class Simplex(Sphere):
     usual_size: ClassVar[int | None] = None
     small: ClassVar[dict[str, Any]] = {"parts": 3}
     by_name: ClassVar[bool] = True
+    directions: ClassVar[bool] = False
     exact_map: ClassVar[Exact | None] = Sphere.exact_map
 
     def __new__(cls, parts: int = 0, metric: str = "square-root") -> Any:
@@ -93,13 +94,6 @@ class Simplex(Sphere):
 
     def corrections(self, points: Array) -> list[str]:
         return not_one(points)
-
-    @property
-    def from_degrees(self) -> None:
-        return None
-
-    def to_degrees(self, points: Array) -> None:
-        return None
 
     def embedding(self) -> None:
         return None

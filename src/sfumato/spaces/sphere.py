@@ -43,6 +43,7 @@ class Sphere(Space):
     metric: ClassVar[str] = "geodesic distance on the sphere"
     size_option: ClassVar[str | None] = "dim"
     usual_size: ClassVar[int | None] = 2
+    directions: ClassVar[bool] = True  # whether points are directions, which have latitudes and longitudes on S²
     exact_map: ClassVar[Exact | None] = Exact(by_arcs)
 
     def __post_init__(self) -> None:
@@ -95,7 +96,7 @@ class Sphere(Space):
 
     @property
     def from_degrees(self) -> Callable[[Array, Array], Array] | None:
-        return self._from_degrees if self.dim == 2 else None
+        return self._from_degrees if self.dim == 2 and self.directions else None
 
     def _from_degrees(self, latitude: Array, longitude: Array) -> Array:
         """(cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature."""
@@ -105,7 +106,7 @@ class Sphere(Space):
         return np.asarray(np.stack(units, axis=-1) * (1 / np.sqrt(self.curvature)))
 
     def to_degrees(self, points: Array) -> Array | None:
-        return degrees_of(points) if self.dim == 2 else None
+        return degrees_of(points) if self.dim == 2 and self.directions else None
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
         """Return which norms are not right to the last digits."""
