@@ -41,7 +41,9 @@ def region_switches(source):
     """Return the lines that ask which kind of region something is."""
     calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
     asked = [call for call in calls if getattr(call.func, "id", "") == "isinstance"]
-    return [c.lineno for c in asked if {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(c.args[1])} & REGIONS]
+    return [
+        c.lineno for c in asked if {getattr(n, "id", getattr(n, "attr", "")) for n in ast.walk(c.args[1])} & REGIONS
+    ]
 
 
 def options(source):

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from conftest import CHOSEN
 from sfumato.app import cli
 from sfumato.findings.session import Session
 
@@ -265,7 +266,7 @@ def test_the_help_a_command_and_the_documentation_name_every_space(sfumato, pyte
     from sfumato.spaces import SPACES
 
     page = (pytestconfig.rootpath / "docs" / "spaces.md").read_text(encoding="utf-8")
-    assert [name for name in SPACES if not re.search(rf"^\| .*`{name}[`(]", page, re.MULTILINE)] == []
+    assert [name for name in CHOSEN if not re.search(rf"^\| .*`{name}[`(]", page, re.MULTILINE)] == []
 
     code, listing, _ = sfumato("spaces")
     assert code == 0

@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import sfumato as sf
 from conftest import cloud
 from sfumato.app import cli
-from sfumato.spaces.exact import EXACT
+from sfumato.spaces import Family
 from sfumato.spaces.hyperbolic import FARTHEST
 from sfumato.views import view_of
 from sfumato.views.drawing import draw
@@ -308,9 +308,11 @@ def test_what_is_no_hyperbolic_point_is_told_why(record, words):
 
 
 def test_columns_are_on_the_hyperboloid_unless_the_dimension_says_otherwise():
-    assert sf.Hyperbolic.shaped((3,)) == PLANE
-    assert sf.Hyperbolic.shaped((3,), dim=3) == sf.Hyperbolic(dim=3)
-    with pytest.raises(ValueError, match=r"expected .n, 3. on the hyperboloid or .n, 2. in the Poincaré ball"):
+    assert Family(sf.Hyperbolic).shaped((3,)) == PLANE
+    assert Family(sf.Hyperbolic, (), {"dim": 3}).shaped((3,)) == sf.Hyperbolic(dim=3)
+    with pytest.raises(
+        ValueError, match=r"expected points of the hyperboloid .n, 3. or points of the Poincaré ball .n, 2."
+    ):
         PLANE.validate(np.zeros((2, 5)))
 
 
@@ -367,7 +369,7 @@ def test_the_long_arithmetic_agrees_with_a_hundred_digits(space, twin, far, nois
         c = rng.normal(size=space.dim)
         c *= noise / np.linalg.norm(c)
         exact = twin(space, base, c, center)
-        found = EXACT[type(space)].coordinates(space, base, c, center)
+        found = space.exact.coordinates(space, base, c, center)
         off = max(abs(mpmath.mpf(a.numerator) / a.denominator - b) for a, b in zip(found, exact, strict=True))
         assert off < 1e-25
         doubles = space.coordinates(center, space.log(center, space.exp(base, space.from_coordinates(base, c))))

@@ -107,9 +107,13 @@ def test_what_is_no_curve_is_said_in_words(rng):
 def test_it_is_typed_with_or_without_its_size():
     assert space_typed("elastic-curves(closed=true)").shaped((12, 2)) == CLOSED
     assert space_typed("elastic-curves(points=12, closed=false)").sized() == OPEN
-    with pytest.raises(ValueError, match="say whether the curves are closed"):
+    with pytest.raises(
+        ValueError, match=r"say whether the records are closed: space='elastic-curves\(closed=true\)' or"
+    ):
         space_typed("elastic-curves").shaped((12, 2))
-    with pytest.raises(ValueError, match=r"write --space 'elastic-curves\(points=50, closed=true\)'"):
+    with pytest.raises(
+        ValueError, match=r"write space='elastic-curves\(points=4, closed=False, reparametrize=False\)'"
+    ):
         space_typed("elastic-curves").sized(landmarks=12)
     with pytest.raises(ValueError, match="no points of shape"):
         space_typed("elastic-curves(closed=true)").shaped((12, 3))

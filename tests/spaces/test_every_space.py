@@ -46,6 +46,7 @@ def points(space, base, rng):
 def test_every_registered_space_is_tried():
     ours = {name for name, kind in SPACES.items() if kind.__module__.startswith("sfumato.")}
     assert ours == set(EXAMPLES)
+    assert all(type(SPACES[name].example()) is SPACES[name] for name in ours)
     assert all(space.name == name for name, spaces in EXAMPLES.items() for space in spaces)
 
 

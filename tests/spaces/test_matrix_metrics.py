@@ -58,7 +58,7 @@ def test_the_metric_makes_the_space():
         assert hash(space) == hash(pickle.loads(pickle.dumps(space)))
     with pytest.raises(ValueError, match="affine, log-euclidean, log-cholesky, bures-wasserstein"):
         sf.SPD(3, metric="euclid")
-    with pytest.raises(ValueError, match=r"--space spd\(…\) got an unexpected keyword argument 'metrik'"):
+    with pytest.raises(ValueError, match=r"the space spd\(…\) got an unexpected keyword argument 'metrik'"):
         space_typed("spd(size=2, metrik=affine)").sized()
     with pytest.raises(ValueError, match="whole number of at least 1"):
         sf.SPD(0, metric="log-cholesky")
@@ -225,7 +225,7 @@ def test_what_is_no_correlation_matrix_is_told_why():
     points, reasons = sf.Correlation(4).diagnose(rows)
     assert sorted(reasons) == [1, 2, 3, 4, 5]
     assert "has 4 on its diagonal, in channel 2" in reasons[1]
-    assert "divide its rows and columns by the standard deviations, or use --space spd" in reasons[1]
+    assert "divide by the standard deviations, or take the space spd" in reasons[1]
     assert "fewer time points than channels" in reasons[2]
     assert "shrink" in reasons[2]
     assert "put the 1 back" in reasons[3]

@@ -238,7 +238,7 @@ def _family(read: Reader, request: Request, reading: Reading, guess: bool) -> Fa
     """Return what records can only be, or are by their size."""
     said = _of_size(request)
     if {kind.kind for kind in said} == {"landmarks"} or (guess and len(said) == 1):
-        fitting = (kind for kind in said if _reads(read, kind.sized(**request.sizes), reading))
+        fitting = (kind for kind in said if _reads(read, Family(kind).sized(**request.sizes), reading))
         return Family(next(fitting, said[0]))  # the first says why none fits
     seen = read(**reading)
     kinds = seen.usual

@@ -16,7 +16,7 @@ from sfumato.laws.sampling.precise import coarse, product
 from sfumato.laws.sampling.rejection import Target
 from sfumato.numerics.fixed import ONE, fixed, matrix_exp, matrix_log
 from sfumato.records import Records
-from sfumato.spaces.exact import EXACT, WIDEST
+from sfumato.spaces.exact import WIDEST
 
 SMALL = [
     (sf.Sphere(dim=1), 0.5),
@@ -86,7 +86,7 @@ def mp_shapes(space, base, coordinates, center, exact_turn):
         mean = mp.fsum(numbers) / k
         x = mp_unit([a - mean for a in numbers])
         inside = mp_reflect(middle, x)[1:]
-        turn = inside[0] if exact_turn and z is base else mp.mpc(complex(space._mirrors(space._preshape(z))[1][0]))
+        turn = inside[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(z)[0]))
         points.append(x)
         frames.append(mp_mirror(inside, turn / abs(turn)))
     half = [mp.mpc(a, b) for a, b in zip(coordinates[: k - 2], coordinates[k - 2 :], strict=True)]
@@ -101,7 +101,7 @@ def mp_curves(space, base, coordinates, center, exact_turn):
     points, frames, m = [], [], len(base)
     for z in (base, center):
         x = mp_unit([mp.mpc(a.real, a.imag) for a in z.tolist()])
-        turn = x[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(space._preshape(z))[0]))
+        turn = x[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(z)[0]))
         points.append(x)
         frames.append(mp_mirror(x, turn / abs(turn)))
     half = [mp.mpc(a, b) for a, b in zip(coordinates[: m - 1], coordinates[m - 1 :], strict=True)]
@@ -136,7 +136,7 @@ def test_the_long_arithmetic_agrees_with_fifty_digits(space, spread, rng):
         for _ in range(8):
             base, coordinates, center = setting(space, spread, rng)
             length = float(np.linalg.norm(coordinates))
-            exactly = EXACT[type(space)].coordinates(space, base, coordinates, center)
+            exactly = space.exact.coordinates(space, base, coordinates, center)
             found = [mp.mpf(c.numerator) / c.denominator for c in exactly]
 
             def error(exact, found=found):

@@ -13,7 +13,6 @@ import numpy as np
 
 from ...numerics.arrays import Array, Points
 from ...spaces.base import Space
-from ...spaces.exact import exact_of
 
 
 def lattice_spacing(sigma: float) -> float:
@@ -33,8 +32,7 @@ def round_to_lattice(space: Space, base: Points, coordinates: Array, center: Poi
 
 def is_precise(space: Space, reach: float) -> bool:
     """Whether draws within ``reach`` of the centre are rounded in long arithmetic."""
-    exact = exact_of(space)
-    return exact is not None and reach <= exact.reach
+    return space.exact is not None and reach <= space.exact.reach
 
 
 def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points, spacing: float) -> Array:
@@ -46,7 +44,7 @@ def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points
     >>> whole_numbers(Euclidean(dim=1), np.array([0.1]), np.array([0.2]), np.array([0.0]), 2.0**-4).tolist()
     [5.0]
     """
-    if exact := exact_of(space):
+    if exact := space.exact:
         found = exact.coordinates(space, base, coordinates, center)
         return np.array([float(round(c / Fraction(spacing))) for c in found])
     point = space.exp(base, space.from_coordinates(base, coordinates))
