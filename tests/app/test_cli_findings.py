@@ -313,12 +313,14 @@ def test_numbers_are_described_as_numbers(fish):
     said = variance.describe()
     held = 2 * variance.ball.radius
     assert 0.0625 < held < 0.16
-    assert f"Squared distances from the released mean were first held to at most {held:.6g}, which is public." in said
+    assert (
+        f"Squared distances from the released mean were first clipped to at most {held:.6g}, which is public." in said
+    )
     assert "the mean squared distance from the released mean, in the population, lies within" in said
-    assert "clipped" not in said
+    assert "clipped records" not in said
     assert "Fréchet mean" not in said
     size = sf.private_size(shapes, 2.0, 8.0, epsilon=4.0)
-    assert "Centroid sizes were first held to at least 2 and at most 8, which is public." in size.mean.describe()
+    assert "Centroid sizes were first clipped to at least 2 and at most 8, which is public." in size.mean.describe()
     assert "the variance of centroid sizes, in the population, lies within" in size.variance.describe()
     group = sf.compare_groups(shapes, np.arange(600) % 2, ball, epsilon=4.0).groups["0"]
     assert "All of them together cost this epsilon" in group.describe()

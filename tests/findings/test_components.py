@@ -143,7 +143,7 @@ def test_what_cannot_be_seen_is_refused_before_anything_is_spent(rng, tmp_path):
     ):
         with pytest.raises(ValueError, match=words):
             sf.private_components(points, flat(), 1.0, **wrong)
-    with pytest.raises(TypeError, match="a released mean, is a region such as"):
+    with pytest.raises(TypeError, match="a released mean or a region"):
         sf.private_components(points, np.zeros(4), 1.0)
     assert not [line for line in ledger.verify().entries if line.kind == "release"]
     found = sf.private_components(points, flat(), 0.2, budget=ledger, allow_useless=True)

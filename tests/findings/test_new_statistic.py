@@ -54,8 +54,8 @@ def test_words_and_picture_are_made_from_the_record_alone(height, tmp_path):
     run = [sys.executable, "-c", again, tmp_path / "height.json", tmp_path / "height.svg"]
     said = subprocess.run(run, capture_output=True, text=True, check=True).stdout
     assert said.strip() == height.describe()
-    assert "Heights above the equator were first held to at least -1 and at most 1, which is public" in said
-    assert "of the mean height above the equator, each number held to the public limits" in said
+    assert "Heights above the equator were first clipped to at least -1 and at most 1, which is public" in said
+    assert "of the mean height above the equator, each number clipped to the public limits" in said
     assert "released" in (tmp_path / "height.svg").read_text(encoding="utf-8")
     sf.write_report(height, tmp_path / "height.md")
     assert "mean height above the equator" in (tmp_path / "height.md").read_text(encoding="utf-8")

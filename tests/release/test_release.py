@@ -11,7 +11,6 @@ import sfumato as sf
 from conftest import CASES, cloud, typical_radius
 from sfumato.laws import bounds
 from sfumato.laws.sampling import secure
-from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.release import record
 
 
@@ -103,7 +102,7 @@ def test_guarantee_states_small_numerical_losses(case):
     assert 0 <= guarantee.numerical_epsilon < 1e-8
     if isinstance(mechanism, sf.ManifoldLaplace):
         assert guarantee.clock_delta == 0
-    if isinstance(mechanism, sf.KNG) and mechanism.calibrate(len(points)).region > mechanism.ball.radius:
+    if isinstance(mechanism, sf.KNG) and mechanism.at(len(points)).scale.region > mechanism.ball.radius:
         assert guarantee.clock_delta <= 2e-9  # a second batch, or a doubt too many
 
 
@@ -315,8 +314,8 @@ def test_errors_come_from_the_record_alone(case):
     assert release.error(0.94) == release.error(0.95)
     assert release.error(0.1) == release.error(0.5)
     assert picture(release).startswith(b"\x89PNG")
-    with pytest.raises(ValueError, match=r"up to a probability of 0\.999, not for 0\.9999"):
-        release.error(0.9999)
+    with pytest.raises(ValueError, match=r"up to a probability of 0\.999999, not for 0\.9999999"):
+        release.error(0.9999999)
     assert stored == {p: mechanism.at(len(points)).release_error(p) for p in record.PROBABILITIES}
 
 
@@ -395,8 +394,8 @@ def test_a_space_of_one_s_own_reloads_as_what_it_is(space, center, name, tmp_pat
     ours = sf.ManifoldLaplace(sf.Ball(parent, center, 0.3), 1.0).at(30).release_error(0.95)
     assert (release.error(0.95) == ours) == (name != "test_release.Moon")
     assert f"in the space '{name}'" in release.describe()
-    with pytest.raises(ValueError, match=r"up to a probability of 0\.999, not for 0\.9999"):
-        release.error(0.9999)
+    with pytest.raises(ValueError, match=r"up to a probability of 0\.999999, not for 0\.9999999"):
+        release.error(0.9999999)
     sf.plot_release(release, tmp_path / "mean.svg")
     sf.write_report(release, tmp_path / "mean.md")
     page = (tmp_path / "mean.md").read_text(encoding="utf-8")
@@ -417,9 +416,9 @@ def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monke
         monkeypatch.setattr(owner, name, lambda *a, **o: (steps.append(name), function(*a, **o))[1])
 
     for owner, name in (
-        (LaplacePlan, "check"),
+        (sf.ManifoldLaplace, "check"),
         (sf.Ledger, "charge"),
-        (LaplacePlan, "draw"),
+        (sf.ManifoldLaplace, "draw"),
         (sf.Release, "save"),
         (sf.Ledger, "complete"),
     ):

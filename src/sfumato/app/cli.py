@@ -284,7 +284,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
         show_json(facts | ({"beside_the_region": lines} if lines else {}))
         return
     beside = ["", f"{MARK}: beside the public region", *(f"- {line}" for line in lines)] if lines else []
-    typer.echo("\n".join([inspection_in_words(work.data, work.space, facts), *beside]))
+    typer.echo("\n".join([inspection_in_words(work.data, work.space, facts, as_option), *beside]))
     if not request.space and work.data.kind != "landmarks":
         typer.echo("No --space was given, so the most usual one was taken; 'sfumato spaces' lists the others.")
 

@@ -15,7 +15,7 @@ from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
 from ..laws.sampling.discrete import exponential_choice
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..records.units import number_units
@@ -206,7 +206,7 @@ def private_class_means(
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
     with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
-        release = plan.release(Records(plan.space, design.rows), words)
+        release = plan.release_of(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
         guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
         means = ClassMeans(
@@ -223,11 +223,11 @@ def private_class_means(
         return payment.note(means)
 
 
-def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
+def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentKNorm:
     """Return the plan of the contrasts, or raise a Refusal if their noise is longer than they can be."""
     flat = space_from("euclidean", {"dim": (design.k - 1) * p})
-    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(design.n)
-    assert isinstance(plan, TangentPlan)
+    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
+    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(design.n)
     if plan.stated_error >= 1 and not allow:
         more = int(np.ceil(design.n * plan.stated_error)) + 1
         raise Refusal(
@@ -237,8 +237,7 @@ def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
             Fix("allow_useless", True),
             ". Nothing was spent",
         )
-    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
-    return replace(plan, problem=replace(plan.problem, statistic=named))
+    return plan
 
 
 def _medians(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
 from typing import Any, ClassVar
 
@@ -17,7 +17,7 @@ from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Mapped
 from ..regions import Ball, Ellipsoid, Region, Settled, check_region
@@ -88,29 +88,17 @@ def _products(chart: Ellipsoid, points: Points) -> Array:
     return np.asarray(u[:, rows] * u[:, columns] * weights)
 
 
-# -- what was found --------------------------------------------------------------------------------------------------------
+# -- what is released --------------------------------------------------------------------------------------------------------
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Components(Document, Shown):
-    """The leading directions of variation about a released mean, with their variances: all from one released matrix.
+    """The leading directions of variation about a released mean, with their variances: all from one released matrix."""
 
-    Attributes
-    ----------
-    count : int
-        How many leading directions were asked for.
-    space : SpaceOf
-        The space of the records.
-    center, axes, basis
-        The chart: the mean, and the public directions there that the second moment was taken in, with their lengths.
-    release : Release
-        The second moment in the chart, with its noise, guarantee and record.
-    """
-
-    count: int
-    space: SpaceOf
-    center: Array
-    axes: Array
-    basis: Array
-    release: Release
+    count: int  # how many leading directions were asked for
+    space: SpaceOf  # of the records
+    center: Array  # the mean
+    axes: Array  # the lengths of the public directions there that the second moment was taken in
+    basis: Array  # these directions
+    release: Release  # the second moment in that chart, with its noise, guarantee and record
 
     format: ClassVar[str] = "sfumato components 1"
     noun: ClassVar[str] = "record of components"
@@ -265,7 +253,7 @@ def private_components(
     whole = region.settle(records.n, privacy.epsilon).as_chart()
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
-        release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
+        release = plan.release_of(Mapped(records, plan.space, partial(_products, chart)), words)
         where = {"center": chart.space.present(chart.center), "axes": chart.axes, "basis": chart.basis}
         space = SpaceOf.of(chart.space)
         return payment.note(Components(count=int(components), space=space, **where, release=release))
@@ -274,7 +262,7 @@ def private_components(
 def _about(mean: Release | Region) -> Region:
     """Return the region about the released mean; or as it is, if no mean was given."""
     if not isinstance(mean, Release):
-        return check_region(mean, "the second argument, if it is not a released mean,")
+        return check_region(mean, "the second argument is a released mean or")
     space = mean.space.required
     chart = mean.chart
     if not mean.on_manifold:
@@ -287,7 +275,7 @@ def _about(mean: Release | Region) -> Region:
 
 def _plan(
     whole: Ellipsoid, n: int, epsilon: float, count: int, modes: int | None, fixed: bool, allow: bool
-) -> tuple[TangentPlan, Ellipsoid]:
+) -> tuple[TangentKNorm, Ellipsoid]:
     """Return the plan of the second moment and its chart; a Refusal where no variance could stand out."""
     most = len(whole.axes)
     order = np.argsort(-whole.axes, kind="stable")
@@ -335,7 +323,5 @@ def _plan(
         spread=whole.spread,
     )
     flat = space_from("euclidean", {"dim": p * (p + 1) // 2})
-    plan = SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(n)
-    assert isinstance(plan, TangentPlan)
     named = Named("second moment about a mean, in a chart of tangent vectors there", "Frobenius norm of the difference")
-    return replace(plan, problem=replace(plan.problem, statistic=named)), chart
+    return SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(n), chart

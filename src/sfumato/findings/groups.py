@@ -18,11 +18,10 @@ from ..files.people import take_unit
 from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON
-from ..mechanisms.choice import choose
-from ..mechanisms.composed import ComposedPlan
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Problem
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
@@ -76,18 +75,10 @@ class Difference:
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Comparison(Document, Shown):
-    """Private means of groups in one chart, which were charged as one.
+    """Private means of groups in one chart, which were charged as one."""
 
-    Attributes
-    ----------
-    epsilon : float
-        What all of them cost together: as much as one, as each person is in one group.
-    groups : dict of Release
-        The release of each group, by its label.
-    """
-
-    epsilon: float
-    groups: Mapping[str, Release]
+    epsilon: float  # what all of them cost together: as much as one, as each person is in one group
+    groups: Mapping[str, Release]  # the release of each group, by its label
 
     format: ClassVar[str] = "sfumato comparison 1"
     noun: ClassVar[str] = "comparison"
@@ -196,7 +187,7 @@ def compare_groups(
     groups = {}
     with paying(budget, privacy.epsilon, {**first, **about}) as payment:
         for name, plan in plans.items():
-            release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
+            release = plan.release_of(parts[name], words, degrees=getattr(points, "degrees", None))
             groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
         return payment.note(Comparison(epsilon=privacy.epsilon, groups=groups))
 
@@ -271,15 +262,14 @@ def one_chart(region: Region, n: int, epsilon: float) -> Settled:
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
+def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:
     """Return the plan of one group of n in the chart of all."""
+    share = check_share(inference)
 
-    def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
-        plan = choose(Problem(region, count, PureDP(epsilon)), "tangent", inference=inference)
-        assert isinstance(plan, InferencePlan)
-        return plan
+    def planned(region: Region, count: int, epsilon: float) -> Composition:
+        mean = TangentKNorm(region, (1 - share) * epsilon).plan(count)
+        return Composition(region, count, epsilon, mean, spread=Spread.of(epsilon, share))
 
     plan = planned(chart, n, privacy.epsilon)
     plan.check_useful(planned, allow)
-    assert isinstance(plan, InferencePlan)
     return plan

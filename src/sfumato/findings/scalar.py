@@ -15,10 +15,11 @@ from ..files import Dataset, as_data
 from ..files.people import RECORD, take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Plan, Problem
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.plan import Plan
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points, as_numbers
 from ..records import Mapped, Records
 from ..regions import Ball, Region
@@ -123,7 +124,7 @@ def private_scalar(
     >>> points = np.random.default_rng(0).normal(20.0, 2.0, (4000, 1))
     >>> released = private_scalar(points, region, lambda points: points[:, 0], (0.0, 40.0), warmth, epsilon=1.0)
     >>> bool(abs(released.value[0] - 20) < 0.5), released.estimate
-    (True, 'the mean temperature, each number held to the public limits')
+    (True, 'the mean temperature, each number clipped to the public limits')
     """
     privacy = PureDP(epsilon).check(force)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
@@ -131,7 +132,7 @@ def private_scalar(
         check_units_of(after, records.n, unit)
     if np.shape(numbers(region.center[None])) != (1,):
         raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
-    plan = _plan(records.n, limits, statistic, privacy, inference)
+    plan = scalar_plan(records.n, limits, statistic, privacy, inference)
     return _release(plan, Mapped(records, LINE, partial(_column, numbers)), statistic, words, budget)
 
 
@@ -167,14 +168,16 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
     return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)
 
 
-def _plan(n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float) -> Plan:
+def scalar_plan(
+    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float
+) -> Plan:
     """Return the plan of the mean of one number for each record, by Laplace noise in a chart of the line."""
     ball = _between(*limits)
     rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
-    base = TangentKNorm(ball, rest).plan(n)
-    assert isinstance(base, TangentPlan)
-    base = replace(base, problem=replace(base.problem, statistic=statistic))
-    return InferencePlan.of(Problem(ball, n, privacy, statistic), base, inference) if inference else base
+    base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
+    if not inference:
+        return base
+    return Composition(ball, n, privacy.epsilon, base, spread=Spread.of(privacy.epsilon, inference))
 
 
 def _release(
@@ -183,8 +186,8 @@ def _release(
     """Charge, draw, and say in the record what the number is about."""
     scalar = statistic.within(plan.record.ball)
     public = replace(plan.record, scalar=scalar).document()
-    with paying(budget, plan.problem.privacy.epsilon, {**public, "unit": unit}) as payment:
-        return payment.note(replace(plan.release(records, unit), scalar=scalar))
+    with paying(budget, plan.privacy.epsilon, {**public, "unit": unit}) as payment:
+        return payment.note(replace(plan.release_of(records, unit), scalar=scalar))
 
 
 def _between(low: float, high: float) -> Ball:
@@ -268,10 +271,10 @@ def private_size(
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
     records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name, "raise", workers=1)
-    first = _plan(records.n, (smallest, largest), SIZE, half, inference)
+    first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
 
     def second(far: float) -> Plan:
-        return _plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
+        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
 
     second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
     second((largest - smallest) / 2)

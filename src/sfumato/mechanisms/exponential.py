@@ -25,7 +25,7 @@ from ..numerics.arrays import Array, Points, blocks, in_pairs, runs
 from ..records import Records
 from ..spaces.base import Space
 from .kng import mean_envelope, span
-from .manifold import ManifoldMechanism, ManifoldPlan
+from .manifold import ManifoldMechanism
 
 WORTHWHILE = 0.5  # the share of proposals in doubt up to which the Hessian is worth its pass over the data
 INEXACT = 1e-5  # of √σ: the gradient that may be left at the mean, which only places proposals
@@ -39,25 +39,23 @@ class Exponential(ManifoldMechanism):
     Privacy: ε-DP with σ = 2Δ/ε and Δ = 2r²/n, the most that F moves on the ball when one record is replaced;
     every calibration but "as run" is this one.
 
+    Near the mean the density is Gaussian with variance σ.  Where public numbers say that this decides most proposals, the mean
+    Hessian bounds F at them, and the data are asked about the others alone (proofs, Result 4c).
+
     >>> from sfumato import Ball, Sphere
-    >>> round(Exponential(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0).scale(100), 6)
+    >>> round(Exponential(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0).at(100).scale.sigma, 6)
     0.0064
     """
 
     name: ClassVar[str] = "exponential"
-
-    @property
-    def kind(self) -> type[ExponentialPlan]:
-        return ExponentialPlan
+    paper: ClassVar[str] = (
+        "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on Foundations of "
+        "Computer Science."
+    )
+    auto: ClassVar[bool] = True
 
     def noise(self, n: int, epsilon: float) -> Scale:
         return exponential_scale(self.space, self.ball.radius, n, epsilon)
-
-
-@dataclass(frozen=True, eq=False)
-class ExponentialPlan(ManifoldPlan):
-    """Near the mean the density is Gaussian with variance σ.  Where public numbers say that this decides most proposals, the
-    mean Hessian bounds F at them, and the data are asked about the others alone (proofs, Result 4c)."""
 
     def target(self, records: Records) -> Target:
         space, sigma, R = self.space, self.scale.sigma, self.scale.region

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -29,7 +29,7 @@ from ..records import Records
 from ..regions.ball import Ball
 from ..regions.mean import mean_in_ball
 from ..spaces.base import Moments, Space
-from .manifold import ManifoldMechanism, ManifoldPlan
+from .manifold import ManifoldMechanism
 from .statistics import FRECHET_MEAN, Objective, Statistic
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
@@ -44,39 +44,41 @@ class KNG(ManifoldMechanism):
     sensitivity A/n.  "certified": σ = A/(nε − B_eff) on a slightly larger ball, no factor 2 (theory, Results 1, 3 and 3b).
     With an ``objective`` of your own: σ = 2Δ/ε (Theorem 1), whatever the calibration, if the Δ that it states holds.
 
+    Proposals are shaped by the mean Hessian where public numbers say that this pays, and else radial.
+
     >>> from sfumato import Ball, Sphere
     >>> kng = KNG(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0)
-    >>> round(kng.scale(100), 5), round(kng.error_quantile(100, 0.95), 4)
+    >>> round(kng.at(100).scale.sigma, 5), round(kng.at(100).error_quantile(0.95), 4)
     (0.00836, 0.0421)
     """
 
     objective: Objective | None = field(default=None, repr=False)
+
     name: ClassVar[str] = "kng"
+    paper: ClassVar[str] = (
+        "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. "
+        "Advances in Neural Information Processing Systems 35."
+    )
+    auto: ClassVar[bool] = True
 
     @property
     def statistic(self) -> Statistic:
-        return FRECHET_MEAN if self.objective is None else self.objective
+        return self.objective or FRECHET_MEAN
 
     @property
-    def kind(self) -> type[ManifoldPlan]:
-        from .objective import ObjectivePlan
-
-        return KNGPlan if self.objective is None else ObjectivePlan
-
     def options(self) -> dict[str, Any]:
         return {} if self.objective is None else {"objective": self.objective.statistic}
 
+    def at(self, n: int) -> Self:
+        if self.objective is None:
+            return super().at(n)
+        from .objective import OwnObjective
+
+        own: Any = OwnObjective(self.region, self.epsilon, self.calibration, objective=self.objective)
+        return own.at(n)  # type: ignore[no-any-return]
+
     def noise(self, n: int, epsilon: float) -> Scale:
-        from .objective import objective_scale
-
-        if self.objective is not None:
-            return objective_scale(self.objective, self.ball, n, epsilon)
         return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
-
-
-@dataclass(frozen=True, eq=False)
-class KNGPlan(ManifoldPlan):
-    """Proposals are shaped by the mean Hessian where public numbers say that this pays, and else radial."""
 
     def target(self, records: Records) -> Target:
         space, ball, sigma, R = self.space, self.ball, self.scale.sigma, self.scale.region
@@ -124,8 +126,8 @@ class KNGPlan(ManifoldPlan):
         if np.isinf(self.scale.region):
             return None
         inexact = 2 * self.rounding + (self.slope if self.space.series_moments else 0.0)
-        found = kng_ellipse(self.space, self.ball.radius, self.scale.region, self.scale.sigma, inexact, self.slope)
-        return found if found is not None and found.acceptance >= WORTHWHILE else None
+        ellipse = kng_ellipse(self.space, self.ball.radius, self.scale.region, self.scale.sigma, inexact, self.slope)
+        return ellipse if ellipse is not None and ellipse.acceptance >= WORTHWHILE else None
 
     @property
     def condition(self) -> float:

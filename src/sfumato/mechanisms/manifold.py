@@ -1,15 +1,13 @@
-"""Plans of the mechanisms whose draws are points of the manifold, with a radial envelope about the Fréchet mean."""
+"""Mechanisms whose draws are points of the manifold, with a radial envelope about the Fréchet mean."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.bounds import bounds_of
 from ..laws.bounds.base import Bounds
 from ..laws.calibration.error import FAIL
@@ -29,35 +27,36 @@ from ..laws.sampling import Target, is_precise, lattice_spacing, round_to_lattic
 from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
 from .base import Mechanism
-from .plan import Drawn, Losses, Plan
+from .plan import Drawn, Losses, Remedy
 
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
 
 
-@dataclass(frozen=True, eq=False)
-class ManifoldPlan(Plan):
-    """What exact rejection from a radial envelope adds to a plan: how many proposals, which of them ask the data, and what
-    rounding does to them."""
+class ManifoldMechanism(Mechanism):
+    """What exact rejection from a radial envelope has beside a scale: how many proposals are made, which of them ask the data,
+    and what rounding does to them."""
 
     @abstractmethod
     def target(self, records: Records) -> Target:
-        """The density to draw from, for clipped records."""
+        """Return the density to draw from, for clipped records."""
 
     @property
     def after(self) -> str:
-        return f"projected onto the {self.ball.called}"
+        return f"projected onto the {self.region.called}"
 
     @property
-    def remedies(self) -> list[str]:
-        shaped = "noise shaped by a public sample of such records (--public; Ellipsoid.from_sample)"
-        smooth = "by smoothness along an outline (--smooth; Ellipsoid.smooth)"
-        return [shaped] if self.space.landmark_dim is None else [shaped, "or " + smooth]
+    def remedies(self) -> list[Remedy]:
+        sample = Fix("public", "FILE")
+        shaped: Remedy = ("noise shaped by a public sample of such records (", sample, ", Ellipsoid.from_sample)")
+        if self.space.landmark_dim is None:
+            return [shaped]
+        return [shaped, ("or by smoothness along an outline (", Fix("smooth", True), ", Ellipsoid.smooth)")]
 
     @property
     @abstractmethod
     def error_law(self) -> RadialLaw:
-        """A law that dominates the distance of a draw from the mean, whatever the data."""
+        """A distribution that dominates the distance of a draw from the mean, whatever the data."""
 
     # -- what differs between mechanisms ----------------------------------------------------------------------------------
     @property
@@ -81,7 +80,7 @@ class ManifoldPlan(Plan):
         return self.batch, 0.0
 
     def energy_error(self, error: float) -> float:
-        """What an error in logarithms does to the utility that σ divides."""
+        """Return what an error in logarithms does to the utility that σ divides."""
         return error
 
     # -- public numbers ------------------------------------------------------------------------------------------------
@@ -185,13 +184,13 @@ class ManifoldPlan(Plan):
         return float(16 * error * max(1 / noise, self.space.dim / region) * near)
 
     # -- draws -------------------------------------------------------------------------------------------------------------
-    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
         with one_thread():
             return self.space.present(self.target(records).draw(size, rng).points)
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        found = self.rounded(self.target(records), rng)
-        return Drawn(self.space.present(self.projected(found)), self.space.present(found))
+        point = self.rounded(self.target(records), rng)
+        return Drawn(self.space.present(self.projected(point)), self.space.present(point))
 
     def rounded(self, target: Target, rng: np.random.Generator) -> Points:
         """A draw on the lattice: all that is left of a release once its density is known."""
@@ -210,21 +209,5 @@ class ManifoldPlan(Plan):
             return point
         if ball.radius > widest / 3 and distance > 2 * widest - 3 * ball.radius:
             return ball.center if distance >= 2 * ball.radius else point
-        found: Points = ball.clip(self.space.present(point)[None])[0]
-        return found
-
-
-class ManifoldMechanism(Mechanism):
-    """A mechanism that makes such plans."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> type[ManifoldPlan]: ...
-
-    if TYPE_CHECKING:
-
-        def at(self, n: int) -> ManifoldPlan: ...
-
-    def target(self, records: Records) -> Target:
-        """The density that draws follow, for clipped records."""
-        return self.at(records.n).target(records)
+        nearest: Points = ball.clip(self.space.present(point)[None])[0]
+        return nearest

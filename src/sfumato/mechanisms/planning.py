@@ -13,7 +13,7 @@ from ..regions import Ball, Region
 from ..regions.look import SHARE
 from .choice import Forecast, forecast, plans
 from .plan import Problem, smaller_questions
-from .tangent import TangentKNorm, TangentPlan
+from .tangent import TangentKNorm
 
 TOLERANCE = 3e-3  # of powers of ten: 0.7%
 MOST_RECORDS = 9.0  # as a power of ten
@@ -27,10 +27,10 @@ def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, use
 
 def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool, **how: Any) -> float:
     """The same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at once."""
-    if any_useful and isinstance(region, Ball) and not any(how.values()):
+    if any_useful and region.is_ball and not any(how.values()):
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
-            if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
+            if not chart.useless and not chart.is_far_from_the_mean:
                 return chart.likely_error
         except Refusal:
             pass
@@ -112,7 +112,7 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
     >>> [(way["question"], way["n"]) for way in ways[:2]]
     [('the variance of each channel alone', 60), ('the correlations alone', 278)]
     >>> ways[3]["question"]
-    'only the 21 directions in which a public sample of such records differs most (--public FILE --modes 21)'
+    "only the 21 directions in which a public sample of such records differs most (public='FILE' modes=21)"
     """
     useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
     found = {words: (space, n, error) for words, space, error in useful}
@@ -124,7 +124,7 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
     for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
-        rows += [{"question": words, "space": None, "n": n, "error_95": None} for words in more]
+        rows += [{"question": "".join(map(str, way)), "space": None, "n": n, "error_95": None} for way in more]
     return rows
 
 

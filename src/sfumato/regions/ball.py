@@ -153,6 +153,10 @@ class Ball(Settled):
         source = self.found or "a ball given by hand"
         return Ellipsoid(self.space, self.space.present(self.center), axes, source=source, spread=self.radius)
 
+    def unclipped(self) -> Ellipsoid:
+        """Return the ball as a chart, which clips records itself."""
+        return self.as_chart()
+
     def moved(self, center: Points) -> Ball:
         """Return the ball of the same radius about another centre."""
         return Ball(self.space, self.space.present(center), self.radius)

@@ -41,9 +41,18 @@ class Region(ABC):
         """Return the look at whether the region fits, which this share of ε pays for; or the region to use without one."""
         return self.settle(n, epsilon)
 
+    def unclipped(self) -> Region:
+        """Return the region with records as they are before they are clipped: for charts that are moved to them first."""
+        return self
+
     def left_out(self, chart: Ellipsoid, n: int) -> float:
         """Return how much of the mean a chart of this region is expected to leave out, as a root mean square."""
         return 0.0
+
+    @property
+    def called(self) -> str:
+        """The region by its kind and by who knew it before."""
+        return "public ellipsoid"
 
     @property
     def found(self) -> str:
@@ -62,11 +71,6 @@ class Settled(Region):
         """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""
         return self
 
-    @property
-    @abstractmethod
-    def called(self) -> str:
-        """The region by its kind and by who knew it before, as in "public ball"."""
-
     @abstractmethod
     def as_chart(self) -> Ellipsoid:
         """Return the region as a chart; a ball is one of p = d equal axes."""
@@ -83,7 +87,7 @@ class Settled(Region):
 def check_region(region: Any, what: str) -> Region:
     """Return the region, or raise a TypeError that names the argument which is none."""
     if not isinstance(region, Region):
-        raise TypeError(f"{what} is a region such as a sfumato.Ball, not {region!r}")
+        raise TypeError(f"{what} a region such as a sfumato.Ball, not {region!r}")
     return region
 
 

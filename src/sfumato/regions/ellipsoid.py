@@ -239,11 +239,6 @@ class Ellipsoid(Settled):
 
     # -- words and records -----------------------------------------------------------------------------------------
     @property
-    def called(self) -> str:
-        """The ellipsoid by who knew it before."""
-        return "public ellipsoid"
-
-    @property
     def radius(self) -> float:
         """The longest semi-axis: no point of the ellipsoid is farther from the centre."""
         return float(self.axes.max())

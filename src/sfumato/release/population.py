@@ -19,25 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PopulationRegion:
-    """{‖w − w̃‖ ≤ q} in the chart of a release: it holds the population's mean there with the stated confidence.
-
-    Attributes
-    ----------
-    level : float
-        The confidence, such as 0.95.
-    chart_radius : float
-        q, in the chart's norm, in which the public region has size 1.
-    semi_axes : array
-        q times the semi-axes of the public region: the region's own, as lengths in the space.
-    bias : float or None
-        How far the chart's mean may be from the Fréchet mean of the clipped population, beyond the region; None: not known.
-    """
+    """{‖w − w̃‖ ≤ q} in the chart of a release: it holds the population's mean there with the stated confidence."""
 
     release: Release
-    level: float
-    chart_radius: float
-    semi_axes: Array
-    bias: float | None
+    level: float  # the confidence, such as 0.95
+    chart_radius: float  # q, in the chart's norm, in which the public region has size 1
+    semi_axes: Array  # q times those of the public region: the region's own, as lengths in the space
+    bias: float | None  # how far the chart's mean may be from the clipped population's Fréchet mean; None: not known
 
     @property
     def radius(self) -> float:
@@ -73,7 +61,7 @@ class PopulationRegion:
         else:
             what = f"{release.scalar.mean}, in the population,"
             value = "released value"
-            clipped = f"In the population too, {release.scalar.each} count as held to the public limits."
+            clipped = f"In the population too, {release.scalar.each} count as clipped to the public limits."
         size = self.size if self.is_round else f"{self.size},"
         wide = ", taking the records as spread out as their public region allows" if release.spread is None else ""
         return (

@@ -22,11 +22,10 @@ if TYPE_CHECKING:
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
-PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999)  # at which a record states its error
+PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
 NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier versions did not write; left out where empty
 NEWER_IN = {"ball": "source", "chart": "reach", "predicted_error": "quantiles"}  # the same, of parts
 EMPTY: tuple[Any, ...] = (None, "", {})
-GROUPED = Neighbours.GROUPS
 GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
@@ -35,9 +34,9 @@ STATED = "if the stated sensitivity holds: not checked"  # the condition of a re
 class Guarantee:
     """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
 
-    ``numerical_delta`` is 1 + e^ε times a bound on the chance that rounding error moves a draw to another lattice point.
+    ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point.
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
-    chance that the running time of the sampler depends on the data (None: not bounded).
+    probability that the running time of the sampler depends on the data (None: not bounded).
 
     A ``condition`` that nobody checked stands before all of it: then ``private`` is False.
     """
@@ -282,8 +281,8 @@ class Release(Record, Document, Shown):
 
         It says nothing of how far clipping moved that mean.  It comes from public numbers alone: the quantile of the
         mechanism (exact for the Laplace mechanisms, a proven bound for KNG and the exponential mechanism) plus what the
-        lattice can move a point.  Between two probabilities that are stored the larger one's radius is taken; one above 0.999
-        is refused.  ``predicted_error`` says in which distance.
+        lattice can move a point.  Between two probabilities that are stored the larger one's radius is taken; one above
+        0.999999 is refused.  ``predicted_error`` says in which distance.
         """
         check_probability(p)
         error = self.predicted_error
@@ -293,12 +292,12 @@ class Release(Record, Document, Shown):
         for probability, radius in stated.items():
             if p <= float(probability):
                 return radius
-        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p:g}")
+        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p!r}")
 
     def region(self, level: float = 0.95) -> PopulationRegion:
         """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
 
-        It counts the chance of the sample and the noise, and is about the chart's mean of records as they are clipped.  Ask for
+        It counts sampling error and noise, and is about the chart's mean of records as they are clipped.  Ask for
         it before the release, with ``private_mean(…, inference=0.1)``: a tenth of ε then goes into the spread of the records.
         Without that a release by chart has a region as wide as if the records filled their public region.
         """
@@ -324,7 +323,7 @@ class Release(Record, Document, Shown):
     def estimate(self) -> str:
         """What the value is close to, in a few words."""
         if self.scalar is not None:
-            return f"{self.scalar.mean}, each number held to the public limits"
+            return f"{self.scalar.mean}, each number clipped to the public limits"
         return f"the {'statistic' if self.kind is Kind.OBJECTIVE else 'mean'} of the clipped records"
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Array:

@@ -70,12 +70,6 @@ class Scalar:
     high: float
     reach: float | None = None
 
-    @property
-    def held(self) -> str:
-        """Return what was done to the numbers first, in words."""
-        least = "" if self.low == 0 else f"at least {self.low:.6g} and "
-        return f"{self.each} were first held to {least}at most {self.high:.6g}, which is public"
-
 
 @dataclass(frozen=True)
 class ScalarStatistic(Named):

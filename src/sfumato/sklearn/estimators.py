@@ -111,7 +111,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 "was spent"
             )
         if self.region is not None:
-            region = check_region(self.region, "region")
+            region = check_region(self.region, "region must be")
             self._leave_out("space", "metric", "center", "radius")
             return region, self._require("epsilon")[0]
         center, radius, epsilon = self._require("center", "radius", "epsilon")

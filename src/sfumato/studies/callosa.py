@@ -65,7 +65,7 @@ class Callosa:
     def bandwidth(self) -> float:
         """Return the bandwidth of smoothing, from the reference outline and the predicted error of certified KNG alone."""
         kng = KNG(Ball(self.space, self.reference, RADIUS), EPSILON)
-        return outline_bandwidth(self.reference, kng.error_quantile(len(self.outlines), 0.5))
+        return outline_bandwidth(self.reference, kng.at(len(self.outlines)).error_quantile(0.5))
 
     def cells(self, replicates: int) -> dict[str, Compute]:
         """Return what computes each cell, by its name."""

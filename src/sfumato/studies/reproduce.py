@@ -90,11 +90,11 @@ def conduct(
         study.draw(store)
         parts.append(study.report(store))
     store.write_csv()
-    made = (
+    origin = (
         f"Made by `{command}` of sfumato {settings['version']} with seed {settings['seed']} and {settings['replicates']} "
         f"replicates{draws}{', quick' if settings['quick'] else ''}, in {time.monotonic() - started:.0f} s of this call, "
         f"{datetime.now(UTC):%Y-%m-%d}. All means and standard errors: results.csv."
     )
     report = out / "REPORT.md"
-    write_atomically(report, "\n\n".join([heading, made, *parts]) + "\n")
+    write_atomically(report, "\n\n".join([heading, origin, *parts]) + "\n")
     return report

@@ -32,7 +32,7 @@ LIMITS = [
 
 
 def draw_comparison(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Figure:
-    """The first two groups, as the view of their space draws two releases, and what their difference says."""
+    """Return the first two groups, as the view of their space draws two releases, and what their difference says."""
     (one, first), (two, second), *more = comparison.groups.items()
     difference = comparison.difference()
     view = view_of(first)
@@ -48,7 +48,7 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
 
 
 def comparison_in_words(comparison: Comparison) -> str:
-    """What the picture of a comparison shows, for those who do not see it."""
+    """Return what the picture of a comparison shows, for those who do not see it."""
     (one, first), (two, _), *_ = comparison.groups.items()
     both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
     return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
@@ -93,7 +93,7 @@ def html(comparison: Comparison) -> str:
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
-    """A row for each pair of groups, as PAIRS says."""
+    """Return a row for each pair of groups, as PAIRS says."""
     rows: list[tuple[str, ...]] = []
     for found in comparison.differences:
         one, two = (comparison.groups[name] for name in (found.first, found.second))
@@ -111,7 +111,7 @@ def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
 
 
 def pairs_in_words(comparison: Comparison) -> str:
-    """The table of pairs for the screen."""
+    """Return the table of pairs for the screen."""
     rows: list[tuple[str, ...]] = [PAIRS, *pairs(comparison)]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)

@@ -37,7 +37,8 @@ def plot(found: Components, path: str | os.PathLike[str] | None = None, *, links
 
 def describe(found: Components) -> str:
     """Return the directions and what each explains, in plain words."""
-    guarantee, p = found.release.guarantee, len(found.axes)
+    guarantee = found.release.guarantee
+    p = len(found.axes)
     many = "1 public direction" if p == 1 else f"{p} public directions"
     lines = [
         f"Directions of variation about the mean, in {many}: {found.release.n} records, "

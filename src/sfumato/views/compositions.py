@@ -9,7 +9,8 @@ from ..spaces.base import Space
 from ..spaces.simplex import Aitchison, Simplex
 from .base import View
 from .intervals import Range, Ranges, intervals
-from .scene import BREAK, CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, closed
+from .maps import mapped
+from .scene import BREAK, CIRCLE, Line, Mark, Panel, Role, Scene, Words, closed
 from .subject import Subject
 
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # where each of three parts is the whole
@@ -61,26 +62,14 @@ def shares_within(space: Space, shares: Array, distance: float) -> Range:
 
 
 def _triangle(s: Subject) -> Scene:
-    """Every composition within the error, and the edge of the public ball, as far as they lie in the triangle."""
-    at = s.about @ CORNERS
+    """Return every composition within the error, and the public ball, as far as they lie in the triangle."""
     marks: list[Mark] = [Line(_grid(), Role.FRAME), Line(closed(CORNERS), Role.TIE)]
-    marks.append(Line(_round(s.space, s.base, s.radius), Role.REACH, "range of clipped records"))
-    half = np.inf
-    if s.error is not None:
-        edge = _round(s.space, s.point, s.error)
-        half = float(np.abs(edge - at).max())
-        marks += [Soft([edge], [at[None]], s.error_label), Line(edge, Role.NOISE)]
-    marks.append(Dots((s.centre @ CORNERS)[None], Role.CENTRE, "public centre"))
-    if s.others is not None:
-        marks.append(Dots(s.others @ CORNERS, s.role, size=4.0))
-    if s.value is not None:
-        marks.append(Dots(at[None], Role.VALUE, s.name))
     for part, (corner, up) in enumerate(zip(CORNERS, (8.0, -8.0, -8.0), strict=True)):
         marks.append(Words(corner, s.called(part) if s.names else f"part {part + 1}", move=(0.0, up)))
-    whole = Panel(marks, np.array([-0.1, -0.1]), np.array([1.1, 1.0]), size=(5.2, 4.9))
-    if half >= CLOSE:
-        return Scene([[whole]])
-    return Scene([[whole, whole.closer(at, half, f"close up: {3.2 * half:.2g} of a side across")]], columns=4)
+    ground = Panel(marks, np.array([-0.1, -0.1]), np.array([1.1, 1.0]), size=(5.2, 4.9))
+    error = None if s.error is None else _round(s.space, s.point, s.error)
+    region = _round(s.space, s.base, s.radius)
+    return mapped(s, ground, lambda shares: shares @ CORNERS, region, error, CLOSE, " of a side")
 
 
 def _grid() -> Array:

@@ -30,7 +30,8 @@ class Curves(View):
     def scene(self, s: Subject) -> Scene:
         assert isinstance(s.space, ElasticCurves)
         ring = s.space.closed
-        curve, reference = s.about, s.space.present(s.base)
+        curve = s.about
+        reference = s.space.present(s.base)
         marks: list[Mark] = []
         widest = 0.0
         if s.noise is not None:

@@ -46,7 +46,7 @@ class Directions(View):
         return self._circle(s) if s.about.size == 2 else self._globes(s)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Both on one globe, and closer where they lie close together."""
+        """Return both on one globe, and closer where they lie close together."""
         first, second = subjects.values()
         if first.about.shape != (3,) or min(length(first.about), length(second.about)) == 0:
             return super().pair(subjects, radius)
@@ -77,7 +77,7 @@ class Directions(View):
         return edge if (edge @ s.about > 0).all() else None
 
     def _coordinates(self, s: Subject) -> Scene:
-        """Every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the
+        """Return every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the
         sphere."""
         centre = self._facing(s, s.centre)
         bars = None
@@ -88,7 +88,7 @@ class Directions(View):
         return Scene([[intervals(s, ranges, "coordinate", "value")]])
 
     def _circle(self, s: Subject) -> Scene:
-        """The unit circle with both directions; of axes, with both ends of each."""
+        """Return the unit circle with both directions; of axes, with both ends of each."""
         at, centre = (float(np.arctan2(v[1], v[0])) for v in (s.about, self._facing(s, s.centre)))
         marks = circle_ground()
         for end in (0.0, np.pi) if self.undirected else (0.0,):
@@ -99,7 +99,7 @@ class Directions(View):
         return Scene([[Panel(marks, np.full(2, -1.25), np.full(2, 1.25))]])
 
     def _globes(self, s: Subject) -> Scene:
-        """A globe from above the direction; and closer, where what the error leaves open is small."""
+        """Return a globe from above the direction; and closer, where what the error leaves open is small."""
         edges = [edge for noise in (s.noise, s.region) if (edge := self._edge(s, noise)) is not None]
         angles = [_widest(s.about, edge) for edge in edges]
         if s.error is not None and not (s.noise is not None and edges):
@@ -124,8 +124,7 @@ class Directions(View):
             edge = np.sin(min(cap_angle(s, s.error), np.pi / 2)) * CIRCLE
             label = _angle_label(s)
             if shape is not None:
-                thin = 0.01 * globe.reach * CIRCLE  # so that a line is seen as well
-                edge = shape @ globe.frame[:2].T / where + thin
+                edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
                 label = s.error_label
             marks.append(Soft([edge], [np.zeros((1, 2))], label))
             marks.append(Line(edge, Role.NOISE))
@@ -179,6 +178,15 @@ def cap_angle(s: Subject, error: float) -> float:
     return float(np.arcsin(error / size)) if error < size else float(np.pi)
 
 
+def _seen(edge: Array, reach: float) -> Array:
+    """Return an edge, a little wider if it is a line, forth and back: so that it is seen."""
+    x, y = edge[0]
+    if np.linalg.matrix_rank(edge, 1e-6) > 1:
+        return edge
+    across = np.array([-y, x]) / max(float(np.hypot(x, y)), 1e-300)
+    return edge + 0.008 * reach * CIRCLE[:, 1:] * across
+
+
 def circle_ground() -> list[Mark]:
     """Return a circle with its degrees."""
     marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
@@ -223,7 +231,8 @@ def _arc(at: float, half: float) -> Array:
 def _pair(
     globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Array | None], size: float, title: str = ""
 ) -> Panel:
-    """Two directions, each with the region of its population's mean, and the shortest way from the first to the second."""
+    """Return two directions, each with the region of its population's mean, and the shortest way from the first to the
+    second."""
     degrees = all(s.degrees is not None for s in subjects.values())
     marks = globe.ground(degrees, degrees and all(is_place(tuple(s.degrees or ())) for s in subjects.values()))
     part = np.linspace(0, 1, 60)[:, None]

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 LAYERS = np.linspace(1.0, 0.04, 24)  # a soft edge: many thin layers of one colour, each smaller than the last
 ALPHA = 0.03
-LEGEND = 0.45  # inches
+ROOM = 1.0  # inches, for the legend and the caption
 
 
 class Style(NamedTuple):
@@ -53,7 +53,7 @@ def draw(scene: Scene) -> Figure:
         return grid(scene.header, scene.table)
     heights = [max(panel.size[1] for panel in row) for row in scene.rows]
     width = max(sum(panel.size[0] for panel in row) for row in scene.rows)
-    drawn = figure(width, sum(heights) + LEGEND)
+    drawn = figure(width, sum(heights) + ROOM)
     rows = drawn.add_gridspec(len(heights), 1, height_ratios=heights)
     for i, row in enumerate(scene.rows):
         inner = rows[i].subgridspec(1, len(row), width_ratios=[panel.size[0] for panel in row])
@@ -144,7 +144,8 @@ def _cells(axes: Axes, mark: Cells) -> None:
 
     colours = LinearSegmentedColormap.from_list("sfumato", [shade(x) for x in (-1.0, 0.0, 1.0)])
     axes.imshow(mark.matrix, cmap=colours, vmin=-mark.most, vmax=mark.most)
-    count, few = len(mark.matrix), not mark.names and len(mark.matrix) > 12
+    count = len(mark.matrix)
+    few = not mark.names and count > 12
     at = np.unique(np.linspace(0, count - 1, 9).round().astype(int)) if few else np.arange(count)
     names = [mark.names[i] if mark.names else str(i + 1) for i in at.tolist()]
     small = float(np.clip(190 / len(at), 6, 9))

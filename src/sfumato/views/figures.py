@@ -41,7 +41,7 @@ def figure(width: float, height: float) -> Figure:
 
 
 def grid(header: Sequence[str], rows: Sequence[Sequence[str]]) -> Figure:
-    """A picture that is a table."""
+    """Return a picture that is a table."""
     drawn = figure(6.4, 1.6 + 0.28 * len(rows))
     axes = drawn.add_subplot()
     axes.axis("off")
@@ -64,13 +64,13 @@ def top_legend(axes: Axes, columns: int = 2) -> None:
 
 
 def shared_legend(drawn: Figure, columns: int) -> None:
-    """One legend for all panels, which show the same things."""
+    """Draw one legend for all panels, which show the same things."""
     handles, labels = drawn.axes[0].get_legend_handles_labels()
     drawn.legend(handles, labels, loc="outside upper center", ncols=columns, fontsize=9, frameon=False)
 
 
 def shade(x: float) -> str:
-    """From blue (−1) over white to orange (1): told apart by all eyes.
+    """Return a colour from blue (−1) over white to orange (1), told apart by all eyes.
 
     >>> shade(-1), shade(0), shade(1)
     ('#2a5c9e', '#ffffff', '#b35806')
@@ -81,7 +81,7 @@ def shade(x: float) -> str:
 
 
 def contrast(one: str, two: str) -> float:
-    """The contrast of two colours, from 1 to 21, as WCAG 2 counts it: text needs 4.5, and what is drawn 3.
+    """Return the contrast of two colours, from 1 to 21, as WCAG 2 counts it: text needs 4.5, and what is drawn 3.
 
     >>> contrast("#000000", "#ffffff")
     21.0
@@ -93,7 +93,7 @@ def contrast(one: str, two: str) -> float:
 
 
 def ink(paper: str) -> str:
-    """Black or white, whichever is read more easily on a colour.
+    """Return black or white, whichever is read more easily on a colour.
 
     >>> ink("#ffffff"), ink("#2a5c9e")
     ('#000000', '#ffffff')
@@ -102,6 +102,6 @@ def ink(paper: str) -> str:
 
 
 def balanced(text: str, columns: int) -> list[str]:
-    """As few lines as the width allows, of about the same length."""
+    """Return as few lines as the width allows, of about the same length."""
     count = len(textwrap.wrap(text, columns))
     return next(lines for w in range(1, columns + 1) if len(lines := textwrap.wrap(text, w)) <= count)

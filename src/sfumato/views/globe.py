@@ -70,7 +70,7 @@ class Globe:
 
 
 def frame_of(view: Array) -> Array:
-    """Rows: across, up and towards the eye, for an eye above a unit vector."""
+    """Return as rows what is across, up and towards the eye, for an eye above a unit vector."""
     axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
     up = axis - (axis @ view) * view
     up /= np.linalg.norm(up)
@@ -78,7 +78,7 @@ def frame_of(view: Array) -> Array:
 
 
 def is_place(names: tuple[str, ...]) -> bool:
-    """Whether two angles of these names are a latitude and a longitude, on the Earth as far as anybody can tell.
+    """Return whether two angles of these names are a latitude and a longitude, on the Earth as far as anybody can tell.
 
     >>> is_place(("lat", "lon")), is_place(("ra", "dec"))
     (True, False)
@@ -88,19 +88,19 @@ def is_place(names: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=1)
 def coastlines() -> list[Array]:
-    """Coasts of the Earth as lines of unit vectors."""
-    found, text = list[Array](), files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            a, b = np.radians(np.array(line.split(","), dtype=np.float64).reshape(-1, 2).T / 10)
-            found.append(_at(b, a))
-    return found
+    """Return coasts of the Earth as lines of unit vectors."""
+    text = files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
+    lines = [np.array(line.split(","), dtype=np.float64) for line in text.splitlines() if not line.startswith("#")]
+    angles = [np.radians(line.reshape(-1, 2).T / 10) for line in lines]
+    return [_at(latitude, longitude) for longitude, latitude in angles]
 
 
 def graticule(view: Array, reach: float) -> list[Meridian]:
-    """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
-    latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
-    width, frame = float(np.degrees(np.arcsin(min(reach, 1.0)))), frame_of(view)
+    """Return parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+    latitude = np.degrees(np.arcsin(view[2]))
+    longitude = np.degrees(np.arctan2(view[1], view[0]))
+    width = float(np.degrees(np.arcsin(min(reach, 1.0))))
+    frame = frame_of(view)
     step = next((s for s in STEPS if s >= width / 3), 30)
     whole = reach >= 1
     half = 180.0 if whole else 1.5 * width
@@ -133,7 +133,7 @@ def _multiples(low: float, high: float, step: float) -> Array:
 
 
 def _degrees(x: float, ends: str, step: float) -> str:
-    """30°N, 120°W; as many digits as the step has."""
+    """Return degrees as 30°N or 120°W, with as many digits as the step has."""
     digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
     return f"{abs(x):.{digits}f}°{ends[int(x < 0)] if round(abs(x), 6) not in (0.0, 180.0) else ''}"
 
@@ -141,8 +141,8 @@ def _degrees(x: float, ends: str, step: float) -> str:
 def _place(
     frame: Array, points: Array, reach: float, used: list[tuple[float, float]], upright: bool = True
 ) -> tuple[float, float] | None:
-    """Where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a little
-    inside; None where other words stand."""
+    """Return where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a
+    little inside; None where other words stand."""
     limit = 0.9 * min(reach, 1.0)
     x, y, depth = frame @ points.T
     seen = np.stack([x, y], axis=1)[(depth > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * limit)]

@@ -28,7 +28,8 @@ class Ranges:
 
 def intervals(s: Subject, numbers: Ranges, x: str, y: str, log: bool = False, least: float | None = None) -> Panel:
     """Return the panel of these numbers; an axis in factors where all that is drawn is positive."""
-    value, count = numbers.value, numbers.value.size
+    value = numbers.value
+    count = value.size
     at = np.arange(1, count + 1).astype(np.float64)
     small = float(np.clip(120 / count, 1.5, 6))
     marks: list[Mark] = [Line(_uprights(at, numbers.reach), Role.REACH, "range of clipped records")]

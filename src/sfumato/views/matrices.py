@@ -34,7 +34,8 @@ class Matrices(View):
         return ("", *(s.called(j) for j in range(len(s.about)))), numbered(s.about, s.names)
 
     def seen(self, s: Subject) -> str:
-        value, variances = s.about, np.diag(s.about)
+        value = s.about
+        variances = np.diag(value)
         high, low = (s.called(int(pick(variances))) for pick in (np.argmax, np.argmin))
         strong = ""
         if len(value) > 1:
@@ -64,7 +65,7 @@ class Matrices(View):
         return Scene([self._heat(s), *below], columns=4)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
+        """Return both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
         first, second = (s.about for s in subjects.values())
         if _are_ellipses(first, second):
             return _two_ellipses(subjects, self.banded)
@@ -82,7 +83,8 @@ class Matrices(View):
 
         The k-th eigenvalue rises with the matrix (Weyl), so what is left to each is certain.
         """
-        factor, centre = np.exp(min(s.radius, WIDEST)), spectrum(s.centre)
+        factor = np.exp(min(s.radius, WIDEST))
+        centre = spectrum(s.centre)
         bars = None if s.error is None else _spectra(matrix_bounds(s, s.error))
         region = None if (bounds := region_bounds(s)) is None else _spectra(bounds)
         return eigenvalues(s, (centre / factor, centre * factor), bars, region)
@@ -152,8 +154,11 @@ def _distance(s: Subject, error: float) -> float:
 
 
 def _ellipses(s: Subject) -> Scene:
-    """{x : xᵀP⁻¹x = 1}, on each plane of two axes.  Ellipses are nested as matrices are ordered, so the band is certain, and
-    the shadow of an ellipsoid is the ellipse of the submatrix."""
+    """Return {x : xᵀP⁻¹x = 1} on each plane of two axes.
+
+    Ellipses are nested as matrices are ordered, so the band is certain, and the shadow of an ellipsoid is the ellipse of the
+    submatrix.
+    """
     factor = np.exp(min(s.radius, WIDEST))
     reach = (s.centre / factor, s.centre * factor)
     bounds = None if s.error is None else matrix_bounds(s, s.error)
@@ -181,7 +186,7 @@ def _ellipses(s: Subject) -> Scene:
 
 
 def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
-    """Two matrices on each plane of two axes, with the regions of their populations where these are known."""
+    """Return two matrices on each plane of two axes, with the regions of their populations where these are known."""
     bounds = {name: region_bounds(s) if banded else None for name, s in subjects.items()}
     outer = [s.about for s in subjects.values()] + [pair[1] for pair in bounds.values() if pair is not None]
 

@@ -103,7 +103,7 @@ class Variances(View):
         return f"every variance within a factor of {_factor(error):.4g}"
 
     def scene(self, s: Subject) -> Scene:
-        """Coordinates are logarithms of variances: of an ellipsoid, what it leaves to each of them."""
+        """Return the variances; coordinates are their logarithms, so an ellipsoid leaves a factor to each of them."""
         half: float | Array | None = s.error
         if s.noise is not None:
             half = s.noise.reach(len(s.noise.w)) * s.reach

@@ -26,7 +26,7 @@ STYLE = _part("report.css")
 
 
 def escape(text: str) -> str:
-    """Text as HTML and SVG may hold it: without signs of theirs, and without control characters."""
+    """Return text as HTML and SVG may hold it: without signs of theirs, and without control characters."""
     return html_escape(printable(text, "\n"))
 
 
@@ -62,7 +62,8 @@ class Grid(NamedTuple):
     numeric: bool = False  # all columns but the first are numbers
 
     def html(self, image: str) -> str:
-        kind = "numbers" if self.numeric else "" if self.header else "glance"
+        plain = "" if self.header else "glance"
+        kind = "numbers" if self.numeric else plain
         head = "".join(f'<th scope="col">{_html(cell)}</th>' for cell in self.header)
         top = f"<thead><tr>{head}</tr></thead>\n" if head else ""
         rows = "\n".join(
@@ -102,7 +103,8 @@ class Turning(NamedTuple):
     links: Sequence[Sequence[int]] = ()  # pairs of landmarks that lines join
 
     def html(self, image: str) -> str:
-        text, data = escape(self.description), escape(json.dumps(self.solid, separators=(",", ":")))
+        text = escape(self.description)
+        data = escape(json.dumps(self.solid, separators=(",", ":")))
         look = f'data-solid="{data}" data-links="{json.dumps(self.links, separators=(",", ":"))}"'
         drawn = f'<svg viewBox="-130 -110 260 220" tabindex="0" role="img" aria-label="{text} {HOW}" {look}></svg>'
         caption = f"<figcaption>{text} {HOW}</figcaption>"
@@ -127,21 +129,21 @@ Section = tuple[str, Sequence[Block]]  # a heading, or none, and what stands und
 
 
 def _html(text: str) -> str:
-    """Text with nothing in it that HTML would take for its own; equations stay on one line."""
+    """Return text with nothing in it that HTML would take for its own; equations stay on one line."""
     if isinstance(text, Code):
         return f"<code>{escape(text)}</code>"
     return escape(text).replace(" = ", "\u00a0=\u00a0").replace("e^ε", "e<sup>ε</sup>")
 
 
 def _markdown(text: str) -> str:
-    """Text in which no sign means anything to Markdown, on one line."""
+    """Return text in which no sign means anything to Markdown, on one line."""
     if isinstance(text, Code):
         return f"`{printable(text)}`"
     return re.sub(r"([\\`*_{}\[\]<>#|~&])", r"\\\1", printable(" ".join(text.split())))
 
 
 def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:
-    """The page in Markdown; ``image`` is where the picture lies."""
+    """Return the page in Markdown; ``image`` is where the picture lies."""
     parts = [f"# {_markdown(title)}"]
     for heading, blocks in sections:
         parts += [f"## {_markdown(heading)}"] if heading else []
@@ -150,9 +152,10 @@ def to_markdown(title: str, sections: Sequence[Section], image: str) -> str:
 
 
 def to_html(title: str, sections: Sequence[Section], picture: bytes) -> str:
-    """The page in HTML, with its picture and style inside."""
+    """Return the page in HTML, with its picture and style inside."""
     image = "data:image/png;base64," + base64.b64encode(picture).decode("ascii")
-    body, policy = "", POLICY
+    body = ""
+    policy = POLICY
     if any(isinstance(block, Turning) for _, blocks in sections for block in blocks):
         policy += f"; script-src 'sha256-{base64.b64encode(sha256(SCRIPT.encode()).digest()).decode('ascii')}'"
     for heading, blocks in sections:
@@ -195,20 +198,3 @@ def notebook(picture: bytes, seen: str, facts: Sequence[tuple[str, str]]) -> str
     image = f'<img alt="{escape(seen)}" style="max-width:min(100%,60rem)" src="{source}">'
     paragraphs = (f"<p>{f'<b>{escape(about)}:</b> ' if about else ''}{escape(text)}</p>" for about, text in facts)
     return f'<div style="max-width:60rem">{image}{"".join(paragraphs)}</div>'
-
-
-def notebook_table(header: Sequence[str], rows: Sequence[Sequence[str]], words: str = "") -> str:
-    """A table whose first column names the rows, with words below, as a notebook shows them.
-
-    >>> notebook_table(("a",), [("1 < 2",)])
-    '<table><tr><th style="text-align:left">a</th></tr><tr><td style="text-align:left">1 &lt; 2</td></tr></table>'
-    """
-
-    def row(cells: Sequence[str], tag: str) -> str:
-        sides = ["left", *["right"] * (len(cells) - 2), "left"]  # numbers stand between a name and what is said of it
-        columns = zip(cells, sides, strict=False)
-        return "".join(f'<{tag} style="text-align:{side}">{escape(cell)}</{tag}>' for cell, side in columns)
-
-    lines = [row(header, "th"), *(row(cells, "td") for cells in rows)]
-    table = "".join(f"<tr>{line}</tr>" for line in lines if line)
-    return f"<table>{table}</table>" + (f"<p>{escape(words)}</p>" if words else "")

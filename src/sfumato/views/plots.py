@@ -35,18 +35,15 @@ def plot_release(
 ) -> None:
     """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
 
-    Shapes are drawn as landmarks or outlines (those in space from three sides) with a grid that bends from the public reference
-    to the release, directions on a circle or a globe, 2×2 and 3×3 matrices as ellipses, larger ones in colours with their
-    eigenvalues, everything else by its coordinates.  A value that is no point of its space (see
-    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.  The file also says in words what it shows,
-    for those who do not see it.
+    A value that is not a point of its space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says
+    so.  The file also says in words what it shows, for those who do not see it.
 
     Parameters
     ----------
     release : Release
         The release.
     path : path
-        The file to write, which ends in .png or .svg.
+        The file to write, which ends in .png or .svg; a ValueError is raised for others.
     title : str, optional
         A title above the picture.
     p : float
@@ -57,11 +54,6 @@ def plot_release(
     channels : sequence of str, optional
         Names of the channels of matrices, of the parts of compositions or of coordinates.  No record holds them: who gives them
         says that they may be seen.
-
-    Raises
-    ------
-    ValueError
-        If the path has another ending, or the names are too many or too few.
 
     Notes
     -----
@@ -114,7 +106,8 @@ def draw_release(
     channels: Sequence[str] = (),
 ) -> Figure:
     """Return the figure that :func:`plot_release` writes."""
-    g, view = release.guarantee, view_of(release)
+    g = release.guarantee
+    view = view_of(release)
     if channels:
         view.check_names(channels, release.value.shape)
     s = Subject.of(release, p, outline, channels)
@@ -130,7 +123,7 @@ def draw_release(
 
 
 def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
-    """A figure with sentences below it, each in lines of its own, and a title above."""
+    """Return a figure with sentences below it, each in lines of its own, and a title above."""
     columns = int(12.8 * drawn.get_figwidth())
     lines = [line for s in sentences for line in balanced(s, columns)]
     drawn.supxlabel("\n".join(lines), fontsize=10)
@@ -143,8 +136,8 @@ def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figur
 
 
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
-    """A figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description of a
-    PNG."""
+    """Return a figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description
+    of a PNG."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None, "Description": words or None}
     drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
@@ -157,12 +150,12 @@ def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
 
 
 def picture(release: Release, p: float = 0.95, outline: Links | None = None, channels: Sequence[str] = ()) -> bytes:
-    """A release drawn as PNG, in memory."""
+    """Return a release drawn as PNG, in memory."""
     return render(draw_release(release, "", p, outline, channels), words=in_words(release, p, channels))
 
 
 def read_links(text: str, k: int) -> Links:
-    """Lines between landmarks as they are typed: pairs counted from 1, a file of them, or ``outline`` for a closed line.
+    """Return lines between landmarks as they are typed: pairs counted from 1, a file of them, or ``outline`` for a closed line.
 
     >>> read_links("1-2, 2-3", 3), read_links("outline", 3)
     ([(0, 1), (1, 2)], [0, 1, 2])
@@ -180,7 +173,7 @@ def read_links(text: str, k: int) -> Links:
 
 
 def read_names(text: str) -> list[str]:
-    """Names of channels as they are typed: with commas between, a file of one a line, or an .npz file that holds them as
+    """Return names of channels as they are typed: with commas between, a file of one a line, or an .npz file that holds them as
     ``channels`` or ``ch_names``.
 
     >>> read_names("Fz, Cz,Pz")

@@ -5,26 +5,27 @@ Everything on the page comes from the release; no data enter here.
 
 from __future__ import annotations
 
+import csv
 import os
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from ..laws.bounds import bounds_of
-from ..release import FORMAT, Release
+from ..release import Release
 from ..release.terms import Kind
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
 from .plots import draw_release, in_words, render
 from .subject import Links, Subject
-from .words import UNCHECKED, first, notes, powers, region, running_time, what
+from .words import first, notes, powers, promise, rounding, running_time, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT = ".10g"  # digits enough to repeat a calculation with
-TINY = ".1e"  # digits of a probability
 SOTO = (
     "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. Advances "
     "in Neural Information Processing Systems 35."
@@ -78,52 +79,6 @@ NUMBERS = {
     "jump": "how much the log density falls at each step: ε, less what rounding may add",
     "bound": "half-width of the range that each coordinate was clipped to",
     "coordinates": "how many coordinates share ε (2k for k landmarks, 3k in space)",
-}
-KEYS = {
-    "format": f"what the file is: {FORMAT!r}",
-    "value": "the released value, in full precision: the only entry that depends on the data beyond their number, with what is "
-    "computed from it and, where there was a look, its answer",
-    "guarantee": "the promise",
-    "guarantee.epsilon": "ε",
-    "guarantee.unit": "what is protected, in words",
-    "guarantee.neighbours": "which data sets are told apart by at most ε",
-    "guarantee.private": "false for draws made for study, and where the promise has a condition",
-    "guarantee.condition": "what the promise rests on and nobody checked; mostly empty",
-    "guarantee.numerical_delta": "the chance that rounding moved the draw to another lattice point",
-    "guarantee.numerical_epsilon": "what rounding in the density can add to ε",
-    "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",
-    "statistic": "what the value estimates",
-    "space": "the space: its name, parameters and metric",
-    "ball": "the ball: centre and radius (of an ellipsoid: its longest semi-axis); source: how it was found privately",
-    "chart": "the public region that is the unit ball of the chart",
-    "chart.axes": "its semi-axes",
-    "chart.basis": "their directions, in the space's coordinates at the centre (null: a ball)",
-    "chart.source": "where they come from",
-    "chart.spread": "the typical distance of a mean from the centre, as far as is public: a release must beat it",
-    "chart.frozen": "in how many directions nothing is learned",
-    "chart.bias": "how far the mean in the chart can be from the Fréchet mean of the clipped records (null: not known)",
-    "chart.reach": "the distance from the centre within which records lie, in all directions (null: not known)",
-    "chart.look": "the share of ε that was spent on whether the public sample fits, with what limit and noise; fell_back: "
-    "whether the ball was used instead (null: no look)",
-    "spread": "the share of ε that was spent on the spread of the records, the mean of their squared distances from the centre "
-    "in the chart with Laplace noise of this scale, and the length of the draw there: for the region of the population's mean",
-    "spent": "the shares of ε that were spent on something else than the value, by what that was",
-    "scalar": "of a value that is one number: what each unit's number is, what their mean is, and the public limits",
-    "after": "what was done to the draw, with public numbers alone",
-    "bias": "the same as chart.bias, at this draw and if the error is as stated: computed from the draw alone",
-    "unprojected": "the draw itself, where the value was made from it as 'after' says",
-    "n": "number of units: public",
-    "mechanism": "the mechanism: its name and options",
-    "calibration": "the noise scale σ, its formula, and every number in it",
-    "sampler": "how the draw was made",
-    "lattice_spacing": "spacing of the public lattice",
-    "generator": "where the randomness came from",
-    "on_manifold": "whether the value, as it is, is a point of the space",
-    "degrees": "the value as two angles in degrees, where the records came so: computed from the value alone",
-    "predicted_error": "a radius that holds the statistic of the clipped records with the probability stated (null: nothing "
-    "public is known); under quantiles for further probabilities",
-    "version": "version of sfumato",
-    "time": "when the release was made (UTC)",
 }
 
 
@@ -189,7 +144,8 @@ def write_report(
 
 
 def _glance(release: Release, s: Subject, words: str) -> list[Block]:
-    g, view = release.guarantee, view_of(release)
+    g = release.guarantee
+    view = view_of(release)
     stated = "not predicted"
     if release.predicted_error is not None:
         distance = release.predicted_error.distance
@@ -211,38 +167,28 @@ def _promise(release: Release) -> list[Block]:
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
     factor = float(np.exp(min(g.epsilon, 700.0)))
     sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
-    start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
-    if g.condition:
-        start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
     odds = (
-        f"{start} Replacing one unit's value by any other changes "
-        f"the probability of any outcome by a factor of at most e^ε = {_digits(factor)}, whatever else is known or becomes "
-        f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
+        "So the release can shift nobody's odds about one unit by more than that factor: someone who knows all the other "
         f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
     )
-    off = f"can put it on another lattice point with probability at most {_digits(g.numerical_delta, TINY)}"
     hidden = f"{powers(running_time(release))} The time to read and average the records is not hidden."
     terms = [
         ("One unit", f"is {g.unit}."),
         ("Neighbours", f"are {g.neighbours}."),
         ("The number of units,", f"{release.n}, is public: it is not protected."),
-        ("Rounding in the draw", f"{off}; the promise then has no proof."),
-        ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
+        ("Rounding:", rounding(release)),
         ("The running time:", hidden),
     ]
-    clipped = (
-        f"Every record was first clipped to {region(release)}: one that lay outside was moved "
-        "to its edge. What is released is the statistic of the clipped records."
-    )
     public = "Its centre and its size must have been public before: a template, an atlas, an earlier study."
     whole = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [
-        ("The mean of the records as they were.", clipped if release.scalar is None else f"{first(release)}."),
+        ("The mean of the records as they were.", f"{first(release)}."),
         ("Anything at all, if the public region came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", whole),
     ]
-    return [Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
+    start = Paragraph(str(promise(release)))
+    return [start, Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
 
 def _accuracy(release: Release, s: Subject) -> list[Block]:
@@ -297,7 +243,8 @@ def _scale(release: Release) -> list[Block]:
 
 def _symbols(release: Release) -> list[tuple[str, str, str]]:
     """Return every symbol of the formula, its number and what it means."""
-    c, space = release.calibration, release.space.known
+    c = release.calibration
+    space = release.space.known
     quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else _method(release).quantity
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
@@ -356,9 +303,11 @@ def _citation(release: Release) -> list[Block]:
 
 
 def _keys(release: Release) -> list[Block]:
+    lines = files(__package__).joinpath("record.csv").read_text(encoding="utf-8").splitlines()[1:]
+    meanings = dict(csv.reader(lines))
     parts = ["format", "value", "guarantee", *release.record]
-    present = [key for part in parts for key in (part, *(key for key in KEYS if key.startswith(f"{part}.")))]
-    rows = [(Code(key), KEYS.get(key, "an addition to this record")) for key in present]
+    present = [key for part in parts for key in (part, *(key for key in meanings if key.startswith(f"{part}.")))]
+    rows = [(Code(key), meanings.get(key, "an addition to this record")) for key in present]
     return [
         Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
         Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
@@ -368,5 +317,5 @@ def _keys(release: Release) -> list[Block]:
 
 # -- numbers in words --------------------------------------------------------------------------------------------------
 def _digits(x: float, form: str = ".4g") -> str:
-    """A number for the page."""
+    """Return a number for the page."""
     return "0" if x == 0 else powers(f"{x:{form}}")

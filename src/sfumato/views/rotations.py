@@ -37,7 +37,7 @@ class Rotations(View):
         return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once"
 
     def scene(self, s: Subject) -> Scene:
-        """The images of the axes x, y, z on the unit sphere, seen from one side; what points away is faint."""
+        """Return the images of the axes x, y, z on the unit sphere, seen from one side; what points away is faint."""
         globe = Globe(EYE)
         marks: list[Mark] = [Line(CIRCLE, Role.FRAME)]
         size = 5.0

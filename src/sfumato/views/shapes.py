@@ -95,7 +95,7 @@ class Landmarks:
         rows = slice(None) if some is None else list(some)
         shapes = [self.reference, self.about, *self.others]
         halves = [_halves(each[rows], side).max() for each in (self.spread, self.region) if each is not None]
-        margin = max([1.15 * float(half) for half in halves] + [0.03 * float(np.ptp(self.reference, axis=0).max())])
+        margin = max([1.15 * float(half) for half in halves] + [0.06 * float(np.ptp(self.reference, axis=0).max())])
         return around([shape[rows] @ side.T for shape in shapes], margin)
 
     def marks(self, side: Array, inches: float) -> list[Mark]:
@@ -117,7 +117,9 @@ class Landmarks:
         return marks
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
-        s, reference, at = self.s, self.reference @ side.T, self.about @ side.T
+        s = self.s
+        reference = self.reference @ side.T
+        at = self.about @ side.T
         pairs = joined(s.links, len(at))
         marks: list[Mark] = []
         size = 4.5
@@ -204,14 +206,15 @@ class Solids(View):
         return f"Landmark {first} lies farthest from where the reference has it, in parts of the length{others_too}."
 
     def scene(self, s: Subject) -> Scene:
-        """Both shapes over each other with the error, and a grid on the reference that bends to the release."""
+        """Return both shapes over each other with the error, and a grid on the reference that bends to the release."""
         form = Landmarks(s, self.turned)
         larger = f"differences drawn {form.times} times as large" if form.times > 1 else ""
         columns = 3 if form.region is None else 4
         return _arranged([form], lambda side, inches: form.marks(side, inches), form.grid(), columns, larger)
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Both shapes over each other with the way of each landmark from the first to the second, and the same as a grid."""
+        """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
+        grid."""
         forms = {name: Landmarks(s, self.turned) for name, s in subjects.items()}
         (one, first), (two, second) = forms.items()
         region = second.s.region

@@ -95,7 +95,9 @@ class Subject:
     @classmethod
     def of(cls, release: Release, p: float = 0.95, links: Links | None = None, names: Sequence[str] = ()) -> Subject:
         """Return what a picture of a release shows, with its error at probability p."""
-        error, made, space = release.predicted_error, release.chart, release.space.known
+        error = release.predicted_error
+        made = release.chart
+        space = release.space.known
         chart = None
         if made is not None and space is not None:
             chart = Ellipsoid(space, release.ball.center, made.axes, made.basis)
@@ -171,7 +173,8 @@ def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
     holds the image of the mean with the same confidence, all of them at once.
     """
     parts: dict[str, Any] = {}
-    space, sigma = chart.space, release.calibration.sigma
+    space = chart.space
+    sigma = release.calibration.sigma
     if release.unprojected is None:
         tangent = space.coordinates(chart.center, space.log(chart.center, space.validate(release.value[None])))[0]
         parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, sigma, p)

@@ -33,7 +33,7 @@ class Vectors(View):
         return Scene([[intervals(s, numbers, "coordinate", "value")]])
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
-        """Each coordinate of both, with the region of its population's mean."""
+        """Return each coordinate of both, with the region of its population's mean."""
         marks: list[Mark] = []
         ends: list[Array] = []
         for shift, role, (name, s) in zip((-0.12, 0.12), (Role.FIRST, Role.SECOND), subjects.items(), strict=True):

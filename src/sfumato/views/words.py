@@ -38,7 +38,7 @@ def facts(release: Release) -> list[Fact]:
     more = [] if release.on_manifold else [Fact("Note", "the released value is not a point of this space.")]
     if release.degrees is not None:
         more.append(Fact("The value in degrees", f"{in_degrees(release.degrees)}."))
-    return [_released(release), _promise(release), _accuracy(release), *notes(release), *more, _how(release)]
+    return [_released(release), promise(release), _accuracy(release), *notes(release), *more, _how(release)]
 
 
 def describe(release: Release) -> str:
@@ -62,7 +62,8 @@ def _released(release: Release) -> Fact:
     return Fact("Released", f"{what(release, units)}{place}. {first(release)}.")
 
 
-def _promise(release: Release) -> Fact:
+def promise(release: Release) -> Fact:
+    """Return what is promised."""
     g = release.guarantee
     factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
     odds = (
@@ -82,11 +83,10 @@ def _accuracy(release: Release) -> Fact:
     error = release.predicted_error
     if error is None:
         return Fact("Accuracy", "nothing public is known of it.")
-    moved = "clipping" if release.scalar is None else "holding them"
     return Fact(
         "Accuracy",
         f"with probability {error.probability:g} the released value lies within {error.radius:.4g} of {release.estimate} "
-        f"({error.distance}). How far {moved} moved that is not known to the public.",
+        f"({error.distance}). How far clipping moved that is not known to the public.",
     )
 
 
@@ -95,7 +95,7 @@ def _how(release: Release) -> Fact:
     return Fact(
         "How",
         f"mechanism '{release.mechanism.name}' with scale {c.sigma:.6g} = {c.formula}; {release.sampler}; randomness from "
-        f"{release.generator}; rounded to a public lattice of spacing {release.lattice_spacing:g}. {_rounding(release)} "
+        f"{release.generator}; rounded to a public lattice of spacing {release.lattice_spacing:g}. {rounding(release)} "
         f"{running_time(release)}",
     )
 
@@ -190,7 +190,10 @@ def what(release: Release, things: str) -> str:
 def first(release: Release) -> str:
     """Return what was done to records before anything was computed of them."""
     if release.scalar is not None:
-        return f"{release.scalar.held[0].upper()}{release.scalar.held[1:]}"
+        scalar = release.scalar
+        least = "" if scalar.low == 0 else f"at least {scalar.low:.6g} and "
+        each = f"{scalar.each[0].upper()}{scalar.each[1:]}"
+        return f"{each} were first clipped to {least}at most {scalar.high:.6g}, which is public"
     return (
         f"Every record was first clipped to {region(release)}, so the released statistic is that of the clipped records"
     )
@@ -229,7 +232,8 @@ def telling(release: Release, bound: float | None) -> bool:
     return bound is not None and bound < most
 
 
-def _rounding(release: Release) -> str:
+def rounding(release: Release) -> str:
+    """Return what rounding errors cost."""
     g = release.guarantee
     uses = f"at most {powers(f'{g.numerical_epsilon:.1e}')}" if g.numerical_epsilon else "none"
     adds = f"adds δ = {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"

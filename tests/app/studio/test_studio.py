@@ -730,7 +730,7 @@ def _env():
 MOMENTS = {  # what is killed there: how often it was charged, whether the record is written
     "sfumato.app.workflow.Workflow.load": (0, False),
     "sfumato.release.ledger.Ledger.charge": (0, False),
-    "sfumato.mechanisms.tangent.TangentPlan.draw": (1, False),
+    "sfumato.mechanisms.tangent.TangentKNorm.draw": (1, False),
     "sfumato.release.Release.save": (1, False),
     "sfumato.release.ledger.Ledger.complete": (1, True),
 }

@@ -303,7 +303,7 @@ def test_spaces_of_users_fall_back_to_doubles(rng):
 def test_noise_that_reaches_the_cut_locus_is_counted():
     """Few records: the Laplace covers the sphere, and near the antipode of the centre the lattice is badly stretched."""
     wide = sf.ManifoldLaplace(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), 0.1)
-    assert wide.error_quantile(3, 0.99) + 0.4 > np.pi
+    assert wide.at(3).error_quantile(0.99) + 0.4 > np.pi
     assert 1e-12 < wide.at(3).losses.numerical_delta < 1e-9
 
 
@@ -323,11 +323,11 @@ def test_a_draw_is_its_own_coordinates(rng):
     space = sf.Sphere(dim=2)
     mechanism = sf.ManifoldLaplace(sf.Ball(space, [0.0, 0.0, 1.0], 0.4), 1.0)
     points = cloud(space, space.origin(), 0.3, 50, rng)
-    target = mechanism.target(Records(mechanism.space, points))
+    target = mechanism.at(len(points)).target(Records(mechanism.space, points))
     assert isinstance(target, Target)
     lengths = np.array([np.linalg.norm(target.draw_one(4, rng)) for _ in range(1500)])
     for p in (0.5, 0.9):
-        assert np.mean(lengths <= mechanism.error_quantile(50, p)) == pytest.approx(
+        assert np.mean(lengths <= mechanism.at(50).error_quantile(p)) == pytest.approx(
             p, abs=5 * np.sqrt(p * (1 - p) / 1500)
         )
     assert FAIL < 1e-6

@@ -24,7 +24,8 @@ class Frame:
         about = panel.scales
         self.logs = [about is not None and about.log_x, about is not None and about.log_y]
         self.left, right, self.top, below = (0.0, 0.0, 0.0, 0.0) if about is None else ROOM
-        low, high = self._units(panel.low), self._units(panel.high)
+        low = self._units(panel.low)
+        high = self._units(panel.high)
         self.right = WIDTH - right
         scale = (self.right - self.left) / (high[0] - low[0])
         height = TALL - self.top - below
@@ -132,7 +133,7 @@ def ticks(low: float, high: float, log: bool, whole: bool = False) -> list[float
     """Return a handful of round numbers between two.
 
     >>> ticks(0.03, 12.0, log=True), ticks(-1.0, 4.2, log=False)
-    ([0.1, 1.0, 10.0], [-1.0, 0.0, 1.0, 2.0, 3.0, 4.0])
+    ([0.1, 1.0, 10.0], [0.0, 2.0, 4.0])
     """
     if log:
         powers = range(int(np.floor(np.log10(low))), int(np.ceil(np.log10(high))) + 1)

@@ -12,7 +12,7 @@ from ...errors import Refusal
 from ...laws.privacy import PureDP
 from ...mechanisms.choice import choose
 from ...mechanisms.plan import Plan, Problem
-from ...mechanisms.tangent import TangentPlan
+from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
 from ...regions import Ellipsoid, Region
@@ -69,7 +69,8 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     >>> found["space"], found["radius"], found["dim"]
     ('sphere(dim=2, curvature=1.0)', 0.4, 2)
     """
-    space, center = region.space, region.center
+    space = region.space
+    center = region.center
     view = _view(space)
     if looks.channels:
         view.check_names(looks.channels, space.point_shape)
@@ -102,8 +103,9 @@ def of_release(
 ) -> dict[str, Any]:
     """Return what releases would look like, of synthetic records that lie evenly about the public centre."""
     plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
-    space, center = region.space, region.center
-    draws = plan.sample(_synthetic(plan), DRAWS, np.random.default_rng(1))
+    space = region.space
+    center = region.center
+    draws = plan.draws(_synthetic(plan), DRAWS, np.random.default_rng(1))
     error = float(plan.likely_error)
     chart = _chart(plan)
     made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee(epsilon, ""), True)
@@ -195,13 +197,13 @@ class Predicted(NamedTuple):
 
 
 def left_out(region: Region, plan: Plan) -> float:
-    """How much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
+    """Return how much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
     chart = _chart(plan)
-    return 0.0 if chart is None else region.left_out(chart, plan.problem.n)
+    return 0.0 if chart is None else region.left_out(chart, plan.n)
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
-    """What is predicted at each ε; at fewer where planning is slow."""
+    """Return what is predicted at each ε; at fewer where planning is slow."""
     rows: list[Predicted] = []
     until = monotonic() + SECONDS
     for epsilon in EPSILONS[COARSE_FIRST].tolist():
@@ -222,21 +224,23 @@ def _errors(region: Region, n: int, mechanism: str, check: float, inference: flo
 
 
 def _chart(plan: Plan) -> Ellipsoid | None:
-    """The ellipsoid that a release by chart is made in, or its second part is."""
+    """Return the ellipsoid that a release by chart is made in, or its second part is."""
     found = getattr(plan, "chart", None)
-    return found.chart if isinstance(found, TangentPlan) else found
+    return found.chart if isinstance(found, TangentKNorm) else found
 
 
 def _degrees(space: Space, shown: Array) -> float | None:
-    """How many degrees a unit of distance is, for directions in space."""
+    """Return how many degrees a unit of distance is, for directions in space."""
     there = shown.shape == (3,) and space.to_degrees(shown) is not None
     return float(np.degrees(1 / np.linalg.norm(shown))) if there else None
 
 
 def _synthetic(plan: Plan) -> Records:
-    """Records in pairs on both sides of the centre, so that it is their mean."""
-    region, rng = plan.problem.region, np.random.default_rng(0)
-    space, center = region.space, region.center
+    """Return records in pairs on both sides of the centre, so that it is their mean."""
+    region = plan.region
+    rng = np.random.default_rng(0)
+    space = region.space
+    center = region.center
     half = rng.normal(size=(SYNTHETIC // 2, space.dim))
     half *= region.radius / 2 / np.linalg.norm(half, axis=1, keepdims=True)
     chart = _chart(plan)
@@ -247,7 +251,7 @@ def _synthetic(plan: Plan) -> Records:
 
 
 def _turned(space: Space, center: Any, points: Array) -> Array:
-    """Points as they look from the centre: shapes turned to it, and of its size."""
+    """Return points as they look from the centre: shapes turned to it, and of its size."""
     base = space.validate(points)
     with np.errstate(all="ignore"):
         seen = space.present(space.exp(center, space.log(center, base)))

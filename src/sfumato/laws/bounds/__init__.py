@@ -5,19 +5,8 @@ from functools import lru_cache, partial
 from math import pi
 
 from ...errors import Refusal
-from ...spaces import (
-    SPD,
-    Axes,
-    ElasticCurves,
-    Euclidean,
-    Grassmann,
-    Hyperbolic,
-    PlanarShapes,
-    Rotations,
-    Space,
-    Sphere,
-    Torus,
-)
+from ...spaces import SPD, Axes, ElasticCurves, Euclidean, Grassmann, Hyperbolic, PlanarShapes, Rotations, Sphere, Torus
+from ...spaces.base import Space
 from .base import Bounds
 from .charts import ChartBounds
 from .constant import UpToSignCurvature, constant_curvature

@@ -60,7 +60,7 @@ class PositiveCurvature(Bounds):
         return unit_log_spread(self.q * r, self.q * R) / self.q
 
     def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3 at unit curvature, S = r + R, λ = S·cot S.
+        """Return the bound of Result 3, at unit curvature, S = r + R, λ = S·cot S.
 
         With H = Σ wᵢ(φᵢ·1 + (1 − φᵢ)nᵢnᵢᵀ), K = H⁻¹ and w = Ka,
         div(Ka) = tr K(H_y' − H_y) − Σ wᵢ[(χᵢ − ψᵢ)⟨w⊥, Knᵢ⟩ − ψᵢ⟨nᵢ, w⟩(tr K − ⟨nᵢ, Knᵢ⟩)].
@@ -77,7 +77,7 @@ class PositiveCurvature(Bounds):
         return (d - 1) * defect / lam + unit_log_spread(r, R) / lam * float(np.hypot(along, across))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b.  Splitting ψ(t) = t/3 − (χ(t) − 2t/3) turns the first part into ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
+        """Return the bound of Result 3b: ψ(t) = t/3 − (χ(t) − 2t/3), the first part sums to ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
         S = np.minimum(2 * r + u, r + R)
         second_moment = self.second_moment_at(r * r, u)
         lam = self.mean_hessian_bounds(second_moment, S)[0]

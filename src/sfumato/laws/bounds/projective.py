@@ -37,8 +37,8 @@ class ProjectiveSpace(PositiveCurvature):
         return (float(np.arctan(np.sqrt(self.dim - 1))),)
 
     def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and
-        (φ₁ − φ₂)·cot t = t:
+        """Return the bound of Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t,
+        and (φ₁ − φ₂)·cot t = t:
 
         Σ_e⟨(∇ₑH)w, Ke⟩ = (χ₁−ψ₁)⟨Pw, Kn⟩ + (χ₂−ψ₂)⟨j,w⟩⟨j, Kn⟩ − ⟨n,w⟩[ψ₁·tr PK + ψ₂⟨j, Kj⟩] − t⟨iPw, Kj⟩.
         """

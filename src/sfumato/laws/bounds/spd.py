@@ -95,7 +95,7 @@ class PositiveDefinite(Hadamard):
         return k * (k - 1) / 2 * coth_excess(np.asarray(s) / np.sqrt(2 * max(1, k - 1)))
 
     def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3: T + 2r·[(k·S/4)·ψ̃(δ)/δ + (S/3)·√Λ·T·√(d/(d+T))], δ = S/√2, Λ = δ·coth δ.
+        """Return the bound of Result 3: T + 2r·[(k·S/4)·ψ̃(δ)/δ + (S/3)·√Λ·T·√(d/(d+T))], δ = S/√2, Λ = δ·coth δ.
 
         div(Ka) = tr K(H_y' − H_y) − ⟨div H, w⟩ − Σⱼ(κⱼ − 1)⟨(∇ⱼH)w, eⱼ⟩ in an eigenbasis of K = H⁻¹ ≤ 1.  div H is a
         graph Laplacian applied to the logarithm; ‖∇ᵥH_y‖ ≤ ⅓·S·‖H_y v‖ as √q·coth √q is operator monotone.
@@ -121,7 +121,7 @@ class PositiveDefinite(Hadamard):
         return np.asarray(self._trace_excess(reach) + 2 * r * (laplacian + turning))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, and ‖g‖ ≤ Λ(u)·u; the rest as in Result 3."""
+        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest as in Result 3."""
         if self.size == 1:
             return np.zeros(np.shape(u))
         reach = np.minimum(2 * r + u, r + R)

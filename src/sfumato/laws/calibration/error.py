@@ -136,9 +136,9 @@ def _kng_envelope(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
 
 def doubtful(proposals: int, probability: float) -> tuple[int, float]:
     """Return the least count that undecided proposals exceed with a probability of at most FAIL, and that probability."""
-    chances = bdtrc(np.arange(proposals + 1), proposals, min(1.0, probability))
-    most = int(np.flatnonzero(chances <= FAIL)[0])
-    return most, float(chances[most])
+    exceeded = bdtrc(np.arange(proposals + 1), proposals, min(1.0, probability))
+    most = int(np.flatnonzero(exceeded <= FAIL)[0])
+    return most, float(exceeded[most])
 
 
 def kng_error_laws(space: Space, r: float, R: float, sigma: float) -> tuple[RadialLaw, ...]:

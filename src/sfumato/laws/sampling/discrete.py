@@ -40,7 +40,7 @@ def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
 
 def _geometric(scale: Fraction, rng: np.random.Generator) -> int:
     """Return k ≥ 0 with probability ∝ e^(−k/scale)."""
-    limits = _digit_chances(scale)
+    limits = _digit_probabilities(scale)
     digits = _heads(limits, rng)
     rounds = 0
     while digits[-1]:
@@ -51,7 +51,7 @@ def _geometric(scale: Fraction, rng: np.random.Generator) -> int:
 
 
 @lru_cache(maxsize=64)
-def _digit_chances(scale: Fraction) -> NDArray[np.uint64]:
+def _digit_probabilities(scale: Fraction) -> NDArray[np.uint64]:
     """Return the probabilities of the digits of a geometric variable, and last that of another round.
 
     Each is a row of words of 64 bits, the highest first: B bits in all.  The exponents are 2^j/scale up to the first above 64,
@@ -64,8 +64,8 @@ def _digit_chances(scale: Fraction) -> NDArray[np.uint64]:
         exact = [Decimal(t.numerator) / Decimal(t.denominator) for t in times]
         words = 3 + math.ceil(times[-1] / 32)
         context.prec += 20 * words
-        chances = [1 / (1 + x.exp()) for x in exact[:-1]] + [(-exact[-1]).exp()]
-        whole = [int(chance * 2 ** (64 * words)) for chance in chances]
+        probabilities = [1 / (1 + x.exp()) for x in exact[:-1]] + [(-exact[-1]).exp()]
+        whole = [int(probability * 2 ** (64 * words)) for probability in probabilities]
     rows = [np.frombuffer(number.to_bytes(8 * words, "big"), dtype=">u8") for number in whole]
     return np.array(rows, dtype=np.uint64)
 

@@ -1,11 +1,11 @@
-"""Points made of several parts: a table of each, under its own heading."""
+"""Spaces that are shown as tables: products, a table of each part; subspaces and frames, their vectors."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from ..spaces.product import Product
-from .base import MOST_ROWS, Rows, Table
+from .base import MOST_ROWS, Rows, Table, numbered
 from .scene import Scene
 from .subject import Subject
 
@@ -27,7 +27,7 @@ class Products(Table):
         return HEADER, [row for rows in parts for row in rows]
 
     def scene(self, s: Subject) -> Scene:
-        """The first numbers of every part, so that none is left out for the length of another."""
+        """Return the first numbers of every part, so that none is left out for the length of another."""
         parts = _parts(s)
         if parts is None or s.value is None:
             return super().scene(s)
@@ -51,3 +51,26 @@ def _parts(s: Subject) -> list[list[Row]] | None:
         places = ((", ".join(str(k + 1) for k in place), f"{x:.6g}", f"{c:.6g}") for place, x, c in numbers)
         parts.append([(f"{i}: {part.name}", *row) for row in places])
     return parts
+
+
+class Frames(Table):
+    origin = "the first axes"
+
+    def things(self, s: Subject) -> str:
+        n, p = s.about.shape
+        return f"frames of {p} vectors in {n} dimensions"
+
+    def table(self, s: Subject) -> Rows:
+        return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)
+
+
+class Subspaces(Frames):
+    def things(self, s: Subject) -> str:
+        n, p = s.about.shape
+        own = "1 dimension" if p == 1 else f"{p} dimensions"
+        return f"subspaces of {own} in {n} dimensions"
+
+    def meaning(self, s: Subject, error: float) -> str:
+        """Return the error as an angle: no principal angle is larger than the distance, and a chart shortens no distance, as no
+        curvature is negative."""
+        return f"every principal angle at most {np.degrees(error):.3g}°" if error < np.pi / 2 else ""
