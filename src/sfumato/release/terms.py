@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import Enum, StrEnum
 from math import sqrt
 from typing import TYPE_CHECKING
@@ -75,8 +75,9 @@ class Scalar:
 class ScalarStatistic(Named):
     """The mean of one number for each unit, in words: ``each`` are the numbers, ``mean`` is what is released of them."""
 
-    each: str = ""
-    mean: str = ""
+    _: KW_ONLY
+    each: str
+    mean: str
     squares_distances: bool = False  # from a released mean
 
     def within(self, ball: BallOf) -> Scalar:
