@@ -16,6 +16,7 @@ import sfumato as sf
 from sfumato.errors import Fix
 from sfumato.files import FileError, read, write_points
 from sfumato.files.base import allowed
+from sfumato.files.reading import reader
 
 RNG = np.random.default_rng(20221)
 LANDMARKS = RNG.normal(size=(4, 5, 2))
@@ -251,6 +252,8 @@ def test_nts_of_one_specimen_and_without_dimensions(load):
     assert load("1 3 2 0 DIM=2\n" + TRIANGLE).points.shape == (1, 3, 2)
     text = nts(header="1 4 10 0", labels="")
     assert load(text, name="a.nts").kind == "vectors"
+    alone = load("1 2L 2 0\na b\n2 1\n1 2\n", sf.SPD(2), name="a.nts")
+    assert (alone.points.shape, alone.labels) == ((1, 2, 2), {})
     np.testing.assert_array_equal(load(text, sf.PlanarShapes(5), name="a.nts").points, LANDMARKS)
     np.testing.assert_array_equal(load(text, sf.PlanarShapes, name="a.nts").points, LANDMARKS)
     assert load(text, name="a.nts").source.endswith("if these are landmarks, give the space, shapes with 5 landmarks")
@@ -1748,3 +1751,21 @@ def test_refusals_carry_their_fixes(load):
             load(content, space)
         assert [part for part in refusal.value.parts if isinstance(part, Fix)] == fixes, str(refusal.value)
         assert f"--{fixes[0].wish} " in refusal.value.say(lambda fix: f"--{fix.wish} {fix.value}")
+
+
+def test_a_file_is_parsed_once_however_often_it_is_read(tmp_path):
+    path = tmp_path / "flat.csv"
+    path.write_text(csv("abcd", [[1.0, 0.0, 0.0, 1.0]] * 3))
+    reading = reader(path)
+    assert reading().points.shape == (3, 4)
+    path.unlink()
+    assert reading(sf.SPD(2)).points.shape == (3, 2, 2)
+    assert reading(sf.Euclidean, columns="b, c").points.shape == (3, 2)
+
+
+def test_several_frames_are_read_each_by_itself():
+    """Frames have no name of their own, by which what was read of one could be kept for another."""
+    import pandas
+
+    frames = [pandas.DataFrame({"x": [i, i + 0.5], "y": [1.0, 2.0]}) for i in (0.0, 10.0)]
+    assert read(frames, sf.Euclidean(2)).points[:, 0].tolist() == [0, 0.5, 10, 10.5]

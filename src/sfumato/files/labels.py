@@ -228,7 +228,7 @@ def groups_of(data: Dataset, by: str, labels: str | Path | None = None) -> NDArr
         raise Refusal(
             f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table of "
             "their own, give ",
-            Fix("labels", "FILE.csv"),
+            Fix("labels", "FILE"),
         )
     return data.labels[by]
 
@@ -236,12 +236,11 @@ def groups_of(data: Dataset, by: str, labels: str | Path | None = None) -> NDArr
 def with_table(data: Dataset, file: str | Path, by: str) -> Dataset:
     """Return the data with all columns of a table as labels, ``by`` among them; a column in common, as ID, says whose they
     are."""
-    from .registry import opened
+    from .registry import parse
     from .table import Table
 
     try:
-        format, content = opened(Path(file))
-        table = format.read(content).get("")
+        table = parse(Path(file))[1].get("")
         if not isinstance(table, Table):
             raise FileError("is not a table; save it as CSV")
         return _joined(data, table, by)

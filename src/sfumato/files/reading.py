@@ -127,22 +127,22 @@ def as_data(points: Any, space: Space) -> Any:
 
 def _read(source: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset:
     """Return the records of one file or frame."""
-    from .registry import opened  # the formats, when a file is read
+    from .registry import parse  # the formats, when a file is read
     from .several import pick
 
     frame = is_frame(source)
     path = Path(type(source).__name__ if frame else source)
-    format = Format(home_of(source), read_frame) if frame else None
+    format = None
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            content = source
-            if path in parsed:
-                format = parsed[path][0]
-            elif format is None:
-                format, content = opened(path)
-            if path not in parsed:
-                parsed[path] = format, format.read(content)
-            records = pick(parsed[path][1], space, choice, format.records_last)
+            if frame:
+                format = Format(home_of(source), read_frame)
+                contents = read_frame(source)
+            else:
+                if path not in parsed:
+                    parsed[path] = parse(path)
+                format, contents = parsed[path]
+            records = pick(contents, space, choice, format.records_last)
             points = choice.filled(np.ascontiguousarray(records.points, dtype=np.float64))
     except FileError as error:
         note: list[str | Fix] = []

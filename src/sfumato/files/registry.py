@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from pkgutil import resolve_name
 
-from .base import FileError, Format
+from .base import Contents, FileError, Format
 
 READERS = (  # a line for each format; those of text in the order in which they are asked
     "npy:NPY",
@@ -33,13 +33,15 @@ _OTHERS = {
 }
 
 
-def opened(path: Path) -> tuple[Format, bytes | str]:
-    """Return the format of a file, and its content as the reader of this format takes it."""
+def parse(path: Path) -> tuple[Format, Contents]:
+    """Return the format of a file, and what it holds."""
     if path.exists() and not path.is_file():
         raise FileError("not a regular file; give a file of records, or a folder of such files")
     content = path.read_bytes()
     format = recognise(content, path.suffix.lower())
-    return format, content if format.looks is None else decode(content).rstrip(" \t\x1a")  # DOS ended files with Ctrl-Z
+    if format.looks is None:
+        return format, format.read(content)
+    return format, format.read(decode(content).rstrip(" \t\x1a"))  # DOS ended files with Ctrl-Z
 
 
 def recognise(content: bytes, suffix: str) -> Format:

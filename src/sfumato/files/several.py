@@ -69,9 +69,12 @@ def _asked(items: Contents, choice: Choice) -> Contents:
         return {choice.array: items[choice.array]}
     if len(items) == 1 and "" in items:  # one axis makes a label, unless it stands alone
         return items
-    arrays = {name for name, item in items.items() if isinstance(item, np.ndarray)}
-    labels = {n for n in arrays if items[n].ndim < 2 - np.iscomplexobj(items[n]) or items[n].dtype.kind not in "biufc"}
-    return {name: item for name, item in items.items() if name not in labels}
+    asked = {}
+    for name, item in items.items():
+        other = not isinstance(item, np.ndarray)
+        if other or (item.ndim >= 2 - np.iscomplexobj(item) and item.dtype.kind in "biufc"):
+            asked[name] = item
+    return asked
 
 
 def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Dataset:
@@ -109,7 +112,8 @@ def _of_rows(rows: Dataset, space: Wanted) -> Dataset:
         return landmarks(replace(rows, points=points, kind="landmarks", source=""), space)
     records = _of_array("", rows.points, space)
     question = f"; {rows.source}" if rows.source and space is None else ""
-    return replace(records, source=records.source + question, labels=rows.labels)
+    labels = rows.labels if len(records) == len(rows) else {}  # the rows may be those of a single point
+    return replace(records, source=records.source + question, labels=labels)
 
 
 def _best(items: Contents, possible: dict[str, Dataset | FileError], space: Wanted) -> str:
