@@ -48,7 +48,8 @@ def small_scale(mechanism: Mechanism, factor: float = 0.8) -> Draw:
     """Return draws from the right density with a scale 20% too small."""
 
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        plan, records = mechanism.at(len(data)), Records(mechanism.space, mechanism.region.admit(data))
+        plan = mechanism.at(len(data))
+        records = Records(mechanism.space, mechanism.region.admit(data))
         small = plan.settled(plan.n, plan.ideal, replace(plan.scale, sigma=factor * plan.scale.sigma))
         return facing(region_of(mechanism), mechanism.space.validate(small.draws(records, size, rng)))
 

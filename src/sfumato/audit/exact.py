@@ -147,8 +147,9 @@ def exact_loss(
         raise ValueError(f"the exact audit needs a density on the manifold, which {mechanism!r} does not have")
     targets = [target_of(mechanism, data) for data in (first, second)]
     n = len(np.asarray(first))
-    length, reach = mechanism.at(n).noise_length, mechanism.at(n).error_quantile(1 - IGNORED)
-    grids = [grid(target, length, reach, count) for target in targets]
+    plan = mechanism.at(n)
+    reach = plan.error_quantile(1 - IGNORED)
+    grids = [grid(target, plan.noise_length, reach, count) for target in targets]
     outputs = np.concatenate([x for x, _ in grids])
     losses = []
     for target, (x, weight) in zip(targets, grids, strict=True):
@@ -192,16 +193,18 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
 
 
 def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
-    """The largest loss of a look and the release after it together: that of falling back or not, whose chances are those of a
-    Laplace variable, and then that of the chart or the ball."""
+    """Return the largest loss of a look and the release after it together.
+
+    It is that of falling back or not, by a Laplace variable, plus that of the chart or the ball.
+    """
     chart = stage.look.chart
     data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
     means = [stage.means(records) for records in data]
     room = [(stage.limit - stage.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
     losses = []
-    for kept, made, side in ((True, stage.chart, 0), (False, stage.ball, 1)):
+    for kept, after, side in ((True, stage.chart, 0), (False, stage.ball, 1)):
         one, other = (laplace.logcdf(x if kept else -x, scale=stage.width) for x in room)
-        losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / made.scale.sigma)
+        losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / after.scale.sigma)
     return float(max(losses))
 
 

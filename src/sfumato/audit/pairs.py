@@ -81,7 +81,7 @@ def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair
 
     Examples
     --------
-    >>> from sfumato import Sphere
+    >>> from sfumato import Ball, Sphere
     >>> pairs = neighbours(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)
     >>> len(pairs), pairs[0].name
     (18, 'n = 10: others at the centre, one record across the ball, axis 1')
