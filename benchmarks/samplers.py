@@ -140,7 +140,7 @@ def _against_chain(
 
     rng = np.random.default_rng([SEED, 1])
     n, space = len(points), mechanism.space
-    target = mechanism.target(Records(space, mechanism.ball.clip(points)))
+    target = mechanism.at(n).target(Records(space, mechanism.ball.clip(points)))
     walk = _with_energy(target, mechanism.at(n).scale.sigma)
     step = mechanism.at(n).noise_length / 2
     count = 2000 if n < 1000 else 100

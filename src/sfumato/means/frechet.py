@@ -173,12 +173,12 @@ class _State:
 
     point: Points
     moments: Moments  # of the records, at the point
+    gradient: Array  # −∇F there, in coordinates
     norm: float  # of the gradient
     accuracy: float  # asked of the logarithms; kernels may return less
     damping: float = 1.0  # factor of the next step
     rate: float = 1e-3  # the norm over the one before
     past: tuple[tuple[Array, Array], ...] = ()  # steps and what they took off the gradient, in coordinates
-    gradient: Array | None = None  # in coordinates, where it is known
 
 
 def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
@@ -226,7 +226,7 @@ def _advance(records: Records, state: _State, goal: float, *, answered: bool, al
     step = (0.0 if answered else state.damping) * _step(space, state)
     candidate = space.retract(state.point, step)
     accuracy = max(goal / 4, 0.03 * state.rate * state.norm)
-    moments, norm = _moments(records, candidate, accuracy)
+    moments, gradient, norm = _moments(records, candidate, accuracy)
     here = state.moments
     slack = here.error if goal / 2 < here.error <= state.accuracy else 0.0  # the norm may be what a series left out
     if not (norm < state.norm + slack or answered):
@@ -235,31 +235,26 @@ def _advance(records: Records, state: _State, goal: float, *, answered: bool, al
         return
     slow = norm > max(goal, 1e-3 * state.norm)
     if here.hessian.ndim == 0 and state.damping == 1 and (slow or alike):
-        before = _gradient(space, state)
-        state.gradient = space.coordinates(candidate, moments.logs)
-        state.past = (*state.past[-4:], (space.coordinates(state.point, step), before - state.gradient))
-    else:
-        state.gradient = None
+        state.past = (*state.past[-4:], (space.coordinates(state.point, step), state.gradient - gradient))
     state.rate = min(0.1, norm / state.norm) if state.norm > 0 else 0.1
     state.point = candidate
     state.moments = moments
+    state.gradient = gradient
     state.norm = norm
     state.accuracy = accuracy
     state.damping = min(1.0, 2 * state.damping)
 
 
-def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, float]:
-    """Return the moments of the records at a point, and the norm of the gradient: infinite where rounding leaves no point."""
+def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, Array, float]:
+    """Return the moments of the records at a point, the negative gradient in coordinates and its norm: infinite where rounding
+    leaves no point."""
+    space = records.space
     try:
         moments = records.moments(x, accuracy)
-        return moments, float(records.space.norm(x, moments.logs))
+        gradient = space.coordinates(x, moments.logs)
+        return moments, gradient, float(np.linalg.norm(gradient))
     except (ArithmeticError, np.linalg.LinAlgError):
-        return Moments(1.0, np.zeros_like(x), np.asarray(float(records.space.dim)), 0.0), math.inf
-
-
-def _gradient(space: Space, state: _State) -> Array:
-    """Return the negative gradient in coordinates."""
-    return space.coordinates(state.point, state.moments.logs) if state.gradient is None else state.gradient
+        return Moments(1.0, np.zeros_like(x), np.asarray(float(space.dim)), 0.0), np.zeros(space.dim), math.inf
 
 
 def _step(space: Space, state: _State) -> Points:
@@ -271,7 +266,6 @@ def _step(space: Space, state: _State) -> Points:
     if not state.past:
         return space.newton(x, state.moments)
     moves, drops = (np.transpose(each) for each in zip(*state.past, strict=True))
-    gradient = _gradient(space, state)
-    share = np.linalg.lstsq(drops, gradient, rcond=1e-8)[0]
-    rest = replace(state.moments, logs=space.from_coordinates(x, gradient - drops @ share))
-    return np.asarray(space.newton(x, rest) + space.from_coordinates(x, moves @ share))
+    share = np.linalg.lstsq(drops, state.gradient, rcond=1e-8)[0]
+    rest, move = space.from_coordinates(x, np.stack([state.gradient - drops @ share, moves @ share]))
+    return np.asarray(space.newton(x, replace(state.moments, logs=rest)) + move)

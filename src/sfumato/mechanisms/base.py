@@ -6,7 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
-from typing import Any, ClassVar, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -68,6 +68,14 @@ class Mechanism(Plan):
             _ = self.ball  # raises what is not a ball
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}")
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            words = (
+                "has no scale before at(n) settles it" if name in ("scale", "ideal") else f"has no attribute {name!r}"
+            )
+            raise AttributeError(f"{type(self).__name__} {words}", name=name, obj=self)
 
     @cached_property
     def ball(self) -> Ball:
@@ -270,7 +278,8 @@ def gather(
     """Return clipped records, one for each unit, and the unit in words."""
     space = region.space
     check_invalid(invalid)  # before any data are read
-    chunk_rows(space, 1 << 62, workers)  # refuses what is not a number of workers
+    if workers != 1 or isinstance(workers, bool):
+        chunk_rows(space, 1 << 62, workers)  # refuses what is not a number of workers
     points, unit = take_unit(points, unit)
     if not isinstance(unit, str) and is_lazy(space, points, memory):
         raise ValueError(

@@ -190,7 +190,9 @@ class ManifoldMechanism(Mechanism):
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         point = self.rounded(self.target(records), rng)
-        return Drawn(self.space.present(self.projected(point)), self.space.present(point))
+        projected = self.projected(point)
+        raw = self.space.present(point)
+        return Drawn(raw if projected is point else self.space.present(projected), raw)
 
     def rounded(self, target: Target, rng: np.random.Generator) -> Points:
         """A draw on the lattice: all that is left of a release once its density is known."""
@@ -204,7 +206,7 @@ class ManifoldMechanism(Mechanism):
         within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is, if they are
         2r away; the rest, in balls larger than 2L/5, stay where they are."""
         ball, widest = self.ball, 2 * self.bounds.mean_radius_limit
-        distance = float(ball.distances(point[None])[0])
+        distance = float(self.space.distance(ball.center, point[None])[0])
         if distance <= ball.radius:
             return point
         if ball.radius > widest / 3 and distance > 2 * widest - 3 * ball.radius:

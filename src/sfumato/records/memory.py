@@ -62,7 +62,8 @@ class Records:
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
         """Return the mean logarithm, mean Hessian and mean square at a point."""
         total = self.reduce(partial(self._moments, self.space, base, accuracy), add_moments)
-        return total * (1 / total.weight)
+        share = 1 / total.weight
+        return Moments(1.0, total.logs * share, total.hessian * share, total.square * share, total.error)
 
     @staticmethod
     def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:

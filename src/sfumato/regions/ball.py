@@ -104,7 +104,7 @@ class Ball(Settled):
         clipped = canonical.copy() if len(rows) else canonical
         # Row i is moved in place i mod ``size`` of a batch of ``size`` points, the others being the centre: the last bits of a
         # product may depend on a row's place and on the number of rows, and must not depend on other records.
-        size = max(1, min(len(canonical), CACHE // 8 // int(np.prod(self.space.point_shape))))
+        size = max(1, min(len(canonical), CACHE // 8 // self.center.size))
         turns = _turns(rows % size)
         for turn in range(int(turns.max(initial=0)) + 1):  # one batch even if no row lies outside, for the running time
             some = rows[turns == turn]
@@ -119,7 +119,7 @@ class Ball(Settled):
         """Return the points on the geodesics to the centre at most ``radius`` away; the centre for those too far to tell."""
         with np.errstate(over="ignore", invalid="ignore"):
             shrink = INSIDE * self.radius / np.maximum(self.distances(points), INSIDE * self.radius)
-            vectors = self.space.log(self.center, points) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+            vectors = self.space.log(self.center, points) * shrink.reshape(-1, *(1,) * self.center.ndim)
         lost = ~np.isfinite(vectors).all(axis=tuple(range(1, vectors.ndim))) | ~np.isfinite(shrink)
         vectors[lost] = 0.0
         return self.space.exp(self.center, vectors)

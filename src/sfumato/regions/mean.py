@@ -24,7 +24,7 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
     time does not reveal that records coincide.
     """
     space = ball.space
-    least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
+    least = STEADY if records.n * ball.center.size <= CHEAP else 3
     try:
         quick = solve(records, tolerance=tolerance, least=least)
         inside = bool(space.distance(ball.center, quick.point) <= ball.radius)

@@ -46,6 +46,20 @@ class Purpose(StrEnum):
     RADIUS = "radius"  # of a ball that is found privately
     SPREAD = "spread"  # of the records, for the region of the population's mean
 
+    @property
+    def words(self) -> str:
+        """What the part of ε is spent on, as in "10% on the look"."""
+        return SPENT_ON[self]
+
+
+SPENT_ON = {
+    Purpose.LOOK: "the look",
+    Purpose.FIRST: "a first release",
+    Purpose.CENTER: "finding its centre",
+    Purpose.RADIUS: "finding its radius",
+    Purpose.SPREAD: "the spread of the records",
+}
+
 
 @dataclass(frozen=True)
 class Named:

@@ -43,11 +43,6 @@ class Moments:
             max(self.error, other.error),
         )
 
-    def __mul__(self, factor: float) -> Moments:
-        return Moments(
-            self.weight * factor, self.logs * factor, self.hessian * factor, self.square * factor, self.error
-        )
-
 
 class Space(ABC):
     """A Riemannian manifold, batched: arrays of points are (n, *point_shape), tangent vectors likewise.

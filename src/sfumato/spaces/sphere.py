@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs, uniform_weights
+from ..numerics.arrays import CACHE, MANY, RUN, Array, Points, compiled, in_runs, uniform_weights
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
 from .base import Moments, Space, not_finite, whole_number
 from .embedding import Embedding, RoundEmbedding
@@ -237,7 +237,8 @@ class Sphere(Space):
             weight = float(len(y) if weights is None else weights[part].sum())
             return factor @ y, float(factor @ cosine), float(theta2.sum()), weight
 
-        toward, along, square, weight = in_runs(of_run, len(points), self.dim, CACHE)
+        few = len(points) <= RUN and len(points) * self.dim <= CACHE
+        toward, along, square, weight = of_run(slice(None)) if few else in_runs(of_run, len(points), self.dim, CACHE)
         logs = toward - along / self._q * x
         trace = weight + (self.dim - 1) * along
         return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)

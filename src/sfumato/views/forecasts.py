@@ -50,7 +50,7 @@ def _spent(best: Forecast) -> list[str]:
     """Return what else ε is spent on, and what that means for the error."""
     if not best.spending:
         return []
-    shares = [f"{share:.0%} on {SPENT_ON[what]}" for what, share in best.spending.items()]
+    shares = [f"{share:.0%} on {what.words}" for what, share in best.spending.items()]
     rest = 1 - sum(best.spending.values())
     lines = [f"Of epsilon, {', '.join(shares)} and {rest:.0%} on the mean."]
     if best.spending.keys() & {Purpose.CENTER, Purpose.RADIUS}:

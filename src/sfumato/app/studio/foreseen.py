@@ -17,7 +17,6 @@ from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Plan, Problem
 from ...mechanisms.steps import FIRST
 from ...regions import Ball, Region
-from ...views.forecasts import SPENT_ON
 from ..request import Request
 
 POWER = 0.8
@@ -97,7 +96,7 @@ def of_found(region: Region, request: Request) -> Foreseen:
     """
     plan = _planned(region, request)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
-    costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in plan.spending.items())
+    costs = " and ".join(f"{share:.0%} of ε for {what.words}" for what, share in plan.spending.items())
     where = "some point" if request.find == "ball" else "the centre"
     more = {
         "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",
