@@ -13,14 +13,6 @@ if TYPE_CHECKING:
     from ..mechanisms import Forecast
     from ..regions import Region
 
-SPENT_ON: dict[str, str] = {  # in words
-    Purpose.LOOK: "a look at whether the public sample fits",
-    Purpose.FIRST: "a first release",
-    Purpose.CENTER: "finding its centre",
-    Purpose.RADIUS: "finding its radius",
-    Purpose.SPREAD: "the spread of the records",
-}
-
 
 def plan_in_words(
     region: Region, n: int, epsilon: float, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
