@@ -488,7 +488,7 @@ def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, dr
             ({}, "yes", "type the word release"),
             ({"epsilon": "4"}, "release", "only 3 of 3 is left"),
             ({"epsilon": "1", "n": "100"}, "release", "“a column says whose record it is”"),
-            ({"n": "120", "file": "wings.tps", "epsilon": "0.03"}, "release", "tick “release even if useless”"),
+            ({"n": "120", "file": "wings.tps", "epsilon": "0.03"}, "release", "“release even if useless”"),
             ({"epsilon": "1", "n": "99"}, "release", "set n to 120"),
             ({"n": "120", "out": "reference.tps"}, "release", "would replace"),
         ):

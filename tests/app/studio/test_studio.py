@@ -874,10 +874,7 @@ LATER = {
 }
 
 
-PENDING = pytest.mark.xfail(strict=False, reason="the refusal of useless releases carries no fix yet")
-
-
-@pytest.mark.parametrize("name", [pytest.param(n, marks=PENDING) if n == "useless" else n for n in LATER])
+@pytest.mark.parametrize("name", LATER)
 def test_what_is_refused_once_the_records_are_read_costs_nothing_either(studio_folder, name):
     text = Path("wings.tps").read_text()
     Path("twice.tps").write_text(text.replace("ID=1\n", "ID=0\n"))
