@@ -349,7 +349,7 @@ def test_a_custom_objective_samples_its_own_density(rng):
     assert release.record["predicted_error"] is None
     assert release.record["statistic"] == "smoothed median"
     assert "nothing public is known" in release.describe()
-    with pytest.raises(ValueError, match="states no error"):
+    with pytest.raises(ValueError, match="nothing public is known"):
         release.error(0.9)
 
 
