@@ -245,7 +245,7 @@ def choose(
     """Return the plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
-    in_chart = kind is None or issubclass(kind, TangentKNorm)
+    in_chart = kind in (None, TangentKNorm)
     for what, wanted in {"inference": share, "a prior": find, "a second step": steps == 2}.items():
         if wanted and not in_chart:
             raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")

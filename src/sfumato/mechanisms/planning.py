@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
 from ..regions import Ball, Region
 from ..regions.look import SHARE
@@ -103,7 +103,9 @@ def needed_n(
     return None if found is None else round(10.0**found)
 
 
-def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[dict[str, Any]]:
+def instead(
+    region: Region, n: int, epsilon: float, check: float = SHARE, say: Callable[[Fix], str] = str
+) -> list[dict[str, Any]]:
     """What else could be asked of the same records, in balls of the same radius: with the error at this n and ε, if it is of
     use, else with the number of records from which on it is; and what else would make the noise smaller.  Touches no data.
 
@@ -124,7 +126,7 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
     for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
-        rows += [{"question": "".join(map(str, way)), "space": None, "n": n, "error_95": None} for way in more]
+        rows += [{"question": Refusal(*way).say(say), "space": None, "n": n, "error_95": None} for way in more]
     return rows
 
 
