@@ -81,7 +81,7 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
         "part of the mean is not in the error."
     )
     known_too = [(n, row) for n, row in others if row.error_95 is not None]
-    said = "; ".join(
+    said = "; with ".join(
         f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known_too
     )
     return [f"\n{words}", counted, *([f"With {said}."] if said else [])]
