@@ -969,7 +969,7 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     assert code == 0
     assert "to beat" in out
     assert re.search("It is made in [0-9]+ of 32 directions; nothing is learned about the others", out), out
-    assert re.search("With 50 records in [0-9]+, error up to .*; with 200 records in [0-9]+, error up to", out), out
+    assert re.search("With 50 records in [0-9]+, error up to .*; 200 records in [0-9]+, error up to", out), out
     assert re.search("known beforehand to be some 0.0[0-9]+ from the public centre: this release says more", out), out
     for name in ("plan.png", "such.png"):
         assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
 from ..regions import Ball, Region
 from ..regions.look import SHARE
@@ -103,9 +103,13 @@ def needed_n(
     return None if found is None else round(10.0**found)
 
 
-def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[dict[str, Any]]:
-    """What else could be asked of the same records, in balls of the same radius: with the error at this n and ε, if it is of
-    use, else with the number of records from which on it is; and what else would make the noise smaller.  Touches no data.
+def instead(
+    region: Region, n: int, epsilon: float, check: float = SHARE, say: Callable[[Fix], str] = str
+) -> list[dict[str, Any]]:
+    """Return what else could be asked of the same records, in balls of the same radius.  Touches no data.
+
+    Each comes with the error at this n and ε, if it is of use, else with the number of records from which on it is; and at the
+    end stands what else would make the noise smaller, with fixes as a front says them.
 
     >>> from sfumato import SPD
     >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
@@ -124,7 +128,8 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
     for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
-        rows += [{"question": "".join(map(str, way)), "space": None, "n": n, "error_95": None} for way in more]
+        said = [Refusal(*way).say(say) for way in more]
+        rows += [{"question": words, "space": None, "n": n, "error_95": None} for words in said]
     return rows
 
 
