@@ -203,7 +203,7 @@ def plan(
     rows = forecast(region, n, epsilon, **request.how)
     usable = rows[0].refusal is None
     needs = aim(region, n, epsilon, rows[0], error, **request.how)
-    ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, request.share)
+    ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, request.share, as_option)
     if usable:
         draw_plan(request, region, pictures)
     elif pictures:

@@ -106,8 +106,10 @@ def needed_n(
 def instead(
     region: Region, n: int, epsilon: float, check: float = SHARE, say: Callable[[Fix], str] = str
 ) -> list[dict[str, Any]]:
-    """What else could be asked of the same records, in balls of the same radius: with the error at this n and ε, if it is of
-    use, else with the number of records from which on it is; and what else would make the noise smaller.  Touches no data.
+    """Return what else could be asked of the same records, in balls of the same radius.  Touches no data.
+
+    Each comes with the error at this n and ε, if it is of use, else with the number of records from which on it is; and at the
+    end stands what else would make the noise smaller, with fixes as a front says them.
 
     >>> from sfumato import SPD
     >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
