@@ -173,7 +173,7 @@ class _State:
 
     point: Points
     moments: Moments  # of the records, at the point
-    gradient: Array  # −∇F there, in coordinates
+    gradient: Array | None  # −∇F there, in coordinates, where they are known
     norm: float  # of the gradient
     accuracy: float  # asked of the logarithms; kernels may return less
     damping: float = 1.0  # factor of the next step
@@ -184,7 +184,7 @@ class _State:
 def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
     x = records.start() if start is None else start
     accuracy = 1e-5
-    state = _State(x, *_moments(records, x, accuracy), accuracy)
+    state = _State(x, *_moments(records, x, accuracy, alike=least > 0), accuracy)
     if math.isinf(state.norm):
         return Solution(x, state.norm, 0, 0.0, state.moments)
     answer: Solution | None = None
@@ -226,7 +226,7 @@ def _advance(records: Records, state: _State, goal: float, *, answered: bool, al
     step = (0.0 if answered else state.damping) * _step(space, state)
     candidate = space.retract(state.point, step)
     accuracy = max(goal / 4, 0.03 * state.rate * state.norm)
-    moments, gradient, norm = _moments(records, candidate, accuracy)
+    moments, gradient, norm = _moments(records, candidate, accuracy, alike)
     here = state.moments
     slack = here.error if goal / 2 < here.error <= state.accuracy else 0.0  # the norm may be what a series left out
     if not (norm < state.norm + slack or answered):
@@ -235,7 +235,9 @@ def _advance(records: Records, state: _State, goal: float, *, answered: bool, al
         return
     slow = norm > max(goal, 1e-3 * state.norm)
     if here.hessian.ndim == 0 and state.damping == 1 and (slow or alike):
-        state.past = (*state.past[-4:], (space.coordinates(state.point, step), state.gradient - gradient))
+        before = _gradient(space, state)
+        gradient = space.coordinates(candidate, moments.logs) if gradient is None else gradient
+        state.past = (*state.past[-4:], (space.coordinates(state.point, step), before - gradient))
     state.rate = min(0.1, norm / state.norm) if state.norm > 0 else 0.1
     state.point = candidate
     state.moments = moments
@@ -245,16 +247,23 @@ def _advance(records: Records, state: _State, goal: float, *, answered: bool, al
     state.damping = min(1.0, 2 * state.damping)
 
 
-def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, Array, float]:
-    """Return the moments of the records at a point, the negative gradient in coordinates and its norm: infinite where rounding
-    leaves no point."""
+def _moments(records: Records, x: Points, accuracy: float, alike: bool) -> tuple[Moments, Array | None, float]:
+    """Return the moments of the records at a point, the negative gradient in coordinates, which steps that are ``alike`` ask
+    for, and its norm: infinite where rounding leaves no point."""
     space = records.space
     try:
         moments = records.moments(x, accuracy)
+        if not alike:
+            return moments, None, float(space.norm(x, moments.logs))
         gradient = space.coordinates(x, moments.logs)
         return moments, gradient, float(np.linalg.norm(gradient))
     except (ArithmeticError, np.linalg.LinAlgError):
         return Moments(1.0, np.zeros_like(x), np.asarray(float(space.dim)), 0.0), np.zeros(space.dim), math.inf
+
+
+def _gradient(space: Space, state: _State) -> Array:
+    """Return the negative gradient in coordinates."""
+    return space.coordinates(state.point, state.moments.logs) if state.gradient is None else state.gradient
 
 
 def _step(space: Space, state: _State) -> Points:
@@ -266,6 +275,7 @@ def _step(space: Space, state: _State) -> Points:
     if not state.past:
         return space.newton(x, state.moments)
     moves, drops = (np.transpose(each) for each in zip(*state.past, strict=True))
-    share = np.linalg.lstsq(drops, state.gradient, rcond=1e-8)[0]
-    rest, move = space.from_coordinates(x, np.stack([state.gradient - drops @ share, moves @ share]))
+    gradient = _gradient(space, state)
+    share = np.linalg.lstsq(drops, gradient, rcond=1e-8)[0]
+    rest, move = space.from_coordinates(x, np.stack([gradient - drops @ share, moves @ share]))
     return np.asarray(space.newton(x, replace(state.moments, logs=rest)) + move)
