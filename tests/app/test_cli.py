@@ -1000,3 +1000,16 @@ def test_plan_marks_what_would_be_useless(sfumato):
         assert not sf.plan(sf.PlanarShapes(18), 0.15, round(n), epsilon)[0].useless
     for n, epsilon in ((20, float(needed[1]) * 0.97), (int(needed[2]) * 0.97, 1.0)):
         assert sf.plan(sf.PlanarShapes(18), 0.15, round(n), epsilon)[0].useless
+
+
+def test_a_record_is_not_taken_for_the_public_centre(sfumato, atlas, tmp_path):
+    """A centre is public: one that is a file of the records, or lies in their folder, is refused before anything is spent."""
+    (tmp_path / "records").mkdir()
+    shapes = sf.read(tmp_path / "specimens.tps").points
+    for row in range(9):
+        write_tps(tmp_path / "records" / f"s{row}.tps", shapes[row : row + 1])
+    known = ("--radius", "0.5", "--epsilon", "5", "--unit", "one specimen", "--out", "mean.json")
+    for files in (["records"], ["records/s0.tps", "records/s1.tps"]):
+        code, _, err = sfumato("release", *files, "--center", "records/s0.tps", *known)
+        assert (code, "records/s0.tps: is the file of the records itself, so it is not public" in err) == (2, True), err
+    assert not (tmp_path / "mean.json").exists()

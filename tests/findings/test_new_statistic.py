@@ -75,3 +75,20 @@ def test_records_that_are_no_numbers_and_functions_that_give_none():
     assert whole.value[0] == pytest.approx(0.5, abs=0.05)
     with pytest.raises(ValueError, match="one number for each point"):
         private_scalar(some(), WHOLE, lambda points: points, (0.0, 1.0), HEIGHT, 1.0)
+
+
+def test_nothing_fails_after_the_charge(tmp_path):
+    """A function that fails for one record counts it as the middle of the limits, and one of the wrong length all of them."""
+
+    def fails_below(points):
+        if (points[:, 2] < -0.5).any():
+            raise ValueError(f"a record: {points}")
+        return points[:, 2]
+
+    budget = sf.Ledger.create(tmp_path / "study.ledger", epsilon=3)
+    released = private_scalar(some(), WHOLE, fails_below, (-1.0, 1.0), HEIGHT, 1.0, budget=budget)
+    heights = some()[:, 2]
+    assert abs(released.value[0] - np.where(heights < -0.5, 0.0, heights).mean()) < 0.02
+    short = private_scalar(some(), WHOLE, lambda points: points[:3, 2], (-1.0, 1.0), HEIGHT, 1.0, budget=budget)
+    assert abs(short.value[0]) < 0.02
+    assert budget.left == 1

@@ -721,3 +721,13 @@ def test_an_sqlite_that_gives_no_copy_of_a_file_is_verified_each_time(study, mon
     study.complete(study.charge(0.5, RECORD), "ab" * 32)
     assert study.left == 1
     assert len(count) == 3
+
+
+def test_what_was_verified_cannot_be_changed(study):
+    """A ledger keeps what it verified: a caller that writes into it must not make room for a charge."""
+    study.charge(study.left, {"statistic": "mean"})
+    book = study.verify()
+    book.spent[study.dataset] = Decimal(0)
+    book.budgets[study.dataset] = Decimal(1000)
+    with pytest.raises(BudgetExceeded):
+        study.charge(1, {"statistic": "mean"})

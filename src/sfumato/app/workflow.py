@@ -351,6 +351,7 @@ def read_center(request: Request, space: Space, records: Dataset | None = None, 
     if not Path(text).exists():
         words = f", or {' or '.join(view.centers)}" if view.centers and not view.origin else ""
         raise Refusal(wish, f": there is no such file; {ONE}{words}")
+    check_apart(wish, request)
     read = read or reader(Path(text))
     curves = request.reading["curves"]
     try:

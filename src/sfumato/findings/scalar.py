@@ -114,9 +114,9 @@ def private_scalar(
     """Release the mean of one number for each record, clipped to public limits: what every statistic of one number is made of.
 
     ``numbers`` takes canonical points of the region's space, (n, …), and gives a number for each, (n,), which must depend on
-    that point alone; it must not fail.  One record moves the mean by at most (high − low)/n, so Laplace noise of that scale
-    over ε is ε-private; a number that is not finite counts as the middle of the limits.  A number ``after`` a released mean is
-    about as many units as that.  All else is as in :func:`private_variance`.
+    that point alone.  One record moves the mean by at most (high − low)/n, so Laplace noise of that scale
+    over ε is ε-private; a number that is not finite, or cannot be computed, counts as the middle of the limits.  A number
+    ``after`` a released mean is about as many units as that.  All else is as in :func:`private_variance`.
 
     >>> from sfumato import Euclidean
     >>> warmth = ScalarStatistic("mean warmth", each="temperatures", mean="the mean temperature")
@@ -130,14 +130,16 @@ def private_scalar(
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
     if after is not None:
         check_units_of(after, records.n, unit)
-    if np.shape(numbers(region.center[None])) != (1,):
+    if np.shape(numbers(np.stack([region.center] * 3))) != (3,):
         raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
     plan = scalar_plan(records.n, limits, statistic, privacy, inference)
-    return _release(plan, Mapped(records, LINE, partial(_column, numbers)), statistic, words, budget)
+    return _release(plan, Mapped(records, LINE, partial(_column, numbers, region.center)), statistic, words, budget)
 
 
-def _column(numbers: Callable[[Points], Array], points: Points) -> Array:
-    return np.asarray(numbers(points), dtype=np.float64)[:, None]
+def _column(numbers: Callable[[Points], Array], center: Points, points: Points) -> Array:
+    """Return the number of each record; NaN, which counts as the middle, where it has none: nothing may fail any more."""
+    column = for_each(numbers, center, points)
+    return column[:, None] if column.shape == (len(points),) else np.full((len(points), 1), np.nan)
 
 
 def _reach(space: Space, mean: Release) -> float:
@@ -288,6 +290,7 @@ def private_size(
         mean = _release(first, records, SIZE, words)
         middle = float(np.clip(mean.value[0], smallest, largest))
         far = max(middle - smallest, largest - middle)
-        rows = partial(_column, partial(_squared_distances, Ball(LINE, [middle], far)))
+        ball = Ball(LINE, [middle], far)
+        rows = partial(_column, partial(_squared_distances, ball), ball.center)
         variance = _release(second(far), Mapped(records, LINE, rows), SIZE_VARIANCE, words)
         return payment.note(SizeRelease(mean, variance))

@@ -174,7 +174,7 @@ class Mechanism(Plan):
     @property
     def record(self) -> Record:
         now = datetime.now(UTC).isoformat(timespec="seconds")
-        return replace(self._record, generator=generator_name(), time=now)
+        return replace(self._record.copied(), generator=generator_name(), time=now)
 
     @cached_property
     def _record(self) -> Record:

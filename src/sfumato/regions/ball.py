@@ -67,7 +67,7 @@ class Ball(Settled):
         return hash(self._key)
 
     @property
-    def _key(self) -> tuple[Space, bytes, float]:
+    def _key(self) -> tuple[object, ...]:
         return self.space, self.center.tobytes(), self.radius
 
     def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:

@@ -21,6 +21,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -177,7 +178,9 @@ class Ledger:
         with _transaction(self.path, "DEFERRED") as connection:
             book = _read(self.path, connection, self._last[0].head, head or GENESIS)
             self._last = book, _fingerprint(connection)
-        return book
+        return replace(
+            book, budgets=dict(book.budgets), spent=dict(book.spent)
+        )  # what the ledger keeps, nobody may change
 
     @property
     def left(self) -> Decimal:

@@ -199,6 +199,19 @@ class Record:
         if self.scalar is None and self.statistic in BY_NAME:
             object.__setattr__(self, "scalar", BY_NAME[self.statistic].within(self.ball))
 
+    def copied(self) -> Record:
+        """Return a copy whose lists and mappings may be changed: plans are kept, and what they know must not change."""
+        parts: dict[str, Any] = {
+            "ball": replace(self.ball, center=np.array(self.ball.center).tolist()),
+            "calibration": replace(self.calibration, numbers=dict(self.calibration.numbers)),
+        }
+        if self.predicted_error is not None:
+            parts["predicted_error"] = replace(self.predicted_error, quantiles=dict(self.predicted_error.quantiles))
+        if self.chart is not None:
+            basis = None if self.chart.basis is None else [row[:] for row in self.chart.basis]
+            parts["chart"] = replace(self.chart, axes=self.chart.axes[:], basis=basis)
+        return replace(self, **parts)
+
     @property
     def kind(self) -> Kind:
         """What the value is: a mean, one number, or what an objective of the user's own is least at."""
@@ -340,7 +353,7 @@ class Release(Record, Document, Shown):
         if missing := needed - content.keys():
             raise ValueError(f"{', '.join(sorted(missing))} missing")
         release = built(cls, {name: entry for name, entry in content.items() if name in own})
-        if release.kind is Kind.OBJECTIVE:  # earlier versions wrote an unconditional promise
+        if "objective" in release.mechanism.options:  # earlier versions wrote an unconditional promise
             release = replace(release, guarantee=replace(release.guarantee, private=False, condition=STATED))
         release.check()
         return replace(release, additions=without(content, *own))

@@ -103,7 +103,11 @@ SIZE_VARIANCE = ScalarStatistic(
 # -- what earlier versions wrote -----------------------------------------------------------------------------------------
 # Statistics whose name alone says what their number is about: their words stand in no file.
 BY_NAME = {statistic.name: statistic for statistic in (VARIANCE, SIZE, SIZE_VARIANCE)}
-SPENT = re.compile(r"([\d.]+) (?:of it was spent )?on (the look|a first release|its centre|its radius|the spread)")
+SPENT = re.compile(
+    r"(?<![\d.])(\d+(?:\.\d+)?(?:e[-+]?\d+)?) (?:of it was spent )?"
+    r"on (the look|a first release|its centre|its radius|the spread)"
+)
+FOUND = re.compile(r"(?:centre and )?radius found privately")
 PURPOSES = {
     "the look": Purpose.LOOK,
     "a first release": Purpose.FIRST,
@@ -115,7 +119,7 @@ PURPOSES = {
 
 def found_in_chart(chart: ChartOf | None) -> str:
     """Return how a ball was found privately, as far as the source of its chart says so."""
-    return chart.source if chart is not None and "found privately" in chart.source else ""
+    return chart.source if chart is not None and FOUND.match(chart.source) else ""
 
 
 def shares_in(formula: str) -> dict[str, float]:
@@ -123,6 +127,8 @@ def shares_in(formula: str) -> dict[str, float]:
 
     >>> shares_in("2/(n·ε), ε here 0.9 of the whole: 0.1 of it was spent on the look")
     {<Purpose.LOOK: 'look'>: 0.1}
+    >>> shares_in("ε here 1 of the whole: 1e-05 of it was spent on the spread of the records")
+    {<Purpose.SPREAD: 'spread'>: 1e-05}
     """
     shares = {PURPOSES[words]: float(share) for share, words in SPENT.findall(formula)}
     rest = 1 - shares.get(Purpose.SPREAD, 0.0)  # of which all others are shares
