@@ -128,7 +128,7 @@ def test_a_record_without_a_label_is_refused(labels):
     [
         ([True, True, False, False], "yes or no"),
         ([b"a", b"\xff\xfe", b"c", b"d"], "not UTF-8"),
-        ([1.0, 2.0**53, 2**53 + 1, 4.0], "too large to be told from its neighbours"),
+        ([1.0, 2.0**53, 2**53 + 1, 4.0], "too large to differ from its neighbours"),
         ([1.0, np.inf, 2.0, 3.0], "too large"),
         ([1, 2j, 3, 4], "a complex"),
         (np.array([("a",), [1], {}, 1], dtype=object), "a tuple"),

@@ -70,7 +70,9 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
     from ..views.shapes import PLANE, Landmarks
     from ..views.subject import Subject
 
-    epsilon, chart, p = release.guarantee.epsilon, release.chart, 0.95
+    epsilon = release.guarantee.epsilon
+    chart = release.chart
+    p = 0.95
     assert chart is not None
     known = f"how {public} public wings differ"
     if chart.basis is None:

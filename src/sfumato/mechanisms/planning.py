@@ -160,7 +160,8 @@ def aim(
 def _near(function: Callable[[float], float], wanted: float | None, start: float) -> float | None:
     """Return the smallest argument near a start at which a function is at ``wanted`` or below, or finite; None if not there."""
     wanted = np.finfo(float).max if wanted is None else wanted
-    low, high = max(start - 0.03, 0.0), max(start + 0.03, 0.0)
+    low = max(start - 0.03, 0.0)
+    high = max(start + 0.03, 0.0)
     if high > MOST_RECORDS or function(high) > wanted or function(low) <= wanted:
         return None
     return _halved(function, wanted, low, high)
