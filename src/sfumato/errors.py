@@ -26,12 +26,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from unicodedata import category
 
+IN_PYTHON = {  # wishes that are no arguments in Python
+    "unit_column": "unit=data.labels[{!r}]",
+    "public": "Ellipsoid.from_sample",
+    "smooth": "Ellipsoid.smooth",
+}
+
 
 class Fix(NamedTuple):
     """A wish that would mend what went wrong, by its name in Python, and the value to give it; ``...`` names the wish alone.
 
-    >>> str(Fix("allow_useless", True)), str(Fix("radius", ...))
-    ('allow_useless=True', 'radius')
+    >>> str(Fix("allow_useless", True)), str(Fix("radius", ...)), str(Fix("unit_column", "subject"))
+    ('allow_useless=True', 'radius', "unit=data.labels['subject']")
     """
 
     wish: str
@@ -41,9 +47,7 @@ class Fix(NamedTuple):
         """Return the fix as an argument of a call in Python; the command line and the page have words of their own."""
         if self.value is ...:
             return self.wish
-        if self.wish == "unit_column":  # in Python the labels themselves
-            return f"unit=data.labels[{self.value!r}]"
-        return f"{self.wish}={self.value!r}"
+        return IN_PYTHON.get(self.wish, f"{self.wish}={{!r}}").format(self.value)
 
 
 class SfumatoError(Exception):

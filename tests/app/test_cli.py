@@ -1013,3 +1013,31 @@ def test_a_record_is_not_taken_for_the_public_centre(sfumato, atlas, tmp_path):
         code, _, err = sfumato("release", *files, "--center", "records/s0.tps", *known)
         assert (code, "records/s0.tps: is the file of the records itself, so it is not public" in err) == (2, True), err
     assert not (tmp_path / "mean.json").exists()
+
+
+def test_each_record_by_itself_and_a_column_of_people_contradict_each_other(sfumato, tmp_path):
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    people = np.repeat(np.arange(20), 2)
+    np.savetxt(tmp_path / "v.csv", np.column_stack([points, people]), delimiter=",", header="x,y,subject", comments="")
+    known = ("--space", "euclidean", "--columns", "x,y", "--center", "origin", "--radius", "3", "--epsilon", "1")
+    code, _, err = sfumato("release", "v.csv", *known, "--unit-column", "subject", "--unit", "one record")
+    assert (code, "--unit 'one record' says that each record stands for itself, and --unit-column subject" in err) == (
+        2,
+        True,
+    ), err
+
+
+def test_a_wide_ball_names_the_mechanism_as_it_is_typed(sfumato, tmp_path):
+    directions = np.random.default_rng(0).normal([0, 0, 5], size=(40, 3))
+    np.savetxt(
+        tmp_path / "d.csv",
+        directions / np.linalg.norm(directions, axis=1)[:, None],
+        delimiter=",",
+        header="x,y,z",
+        comments="",
+    )
+    np.savetxt(tmp_path / "pole.csv", [[0.0, 0.0, 1.0]], delimiter=",", header="x,y,z", comments="")
+    code, _, err = sfumato(
+        "release", "d.csv", "--space", "sphere", "--center", "pole.csv", "--radius", "3", "--epsilon", "1"
+    )
+    assert (code, "--mechanism tangent" in err, "mechanism=" in err) == (2, True, False), err

@@ -133,7 +133,7 @@ class Request:
         "How the noise is drawn: auto takes the most accurate of kng, laplace, staircase, exponential, tangent, …")
     steps: int = wish(1, PRIVACY, "release plan", "“the centre may be far from the mean”",
         "2: a quarter of epsilon makes a first release and moves the region there. For a public centre so far from the mean "
-        "that many records are clipped.")
+        "that many records are clipped; there is no look then.")
     inference: float | None = wish(None, PRIVACY, PLANNED, "“where the mean of the population lies”",
         "Share of epsilon, such as 0.1, for how much the records vary. The release then says where the mean of the whole "
         "population lies, and not only how large the noise is.", metavar="SHARE")

@@ -156,6 +156,9 @@ class Workflow:
         if column not in labels:
             known = ", ".join(labels) or "none"
             raise FileError(f"{self.data.path}: there is no column {column!r}; columns beside the points: {known}")
+        if unit == RECORD:
+            words = "<unit:> says that each record stands for itself, and <unit_column:> whose records they are: leave one out"
+            raise refusal(words, unit=unit, unit_column=column)
         return {"unit": labels[column], "unit_name": unit or f"one {column}: all its records"}
 
     # -- the release ---------------------------------------------------------------------------------------------------------

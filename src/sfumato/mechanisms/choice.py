@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 import numpy as np
@@ -258,7 +259,8 @@ def choose(
     rows = plans(problem, check)
     best = rows[0][1]
     if isinstance(best, Refusal):
-        raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
+        whys = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
+        raise Refusal("no mechanism can release this mean:", *chain.from_iterable(whys))
     return best
 
 

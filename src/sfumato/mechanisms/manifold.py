@@ -52,11 +52,10 @@ class ManifoldMechanism(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        sample = Fix("public", "FILE")
-        shaped: Remedy = ("noise shaped by a public sample of such records (", sample, ", Ellipsoid.from_sample)")
+        shaped: Remedy = ("noise shaped by a public sample of such records (", Fix("public", "FILE"), ")")
         if self.space.landmark_dim is None:
             return [shaped]
-        return [shaped, ("or by smoothness along an outline (", Fix("smooth", True), ", Ellipsoid.smooth)")]
+        return [shaped, ("or by smoothness along an outline (", Fix("smooth", True), ")")]
 
     @property
     @abstractmethod

@@ -115,8 +115,8 @@ def instead(
     >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
     >>> [(way["question"], way["n"]) for way in ways[:2]]
     [('the variance of each channel alone', 60), ('the correlations alone', 278)]
-    >>> ways[3]["question"]
-    "only the 21 directions in which a public sample of such records differs most (public='FILE' modes=21)"
+    >>> ways[-1]["question"]
+    'only the 21 directions in which a public sample of such records differs most (Ellipsoid.from_sample, modes=21)'
     """
     useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
     found = {words: (space, n, error) for words, space, error in useful}
@@ -128,7 +128,10 @@ def instead(
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
     for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
-        rows += [{"question": Refusal(*way).say(say), "space": None, "n": n, "error_95": None} for way in more]
+        for way in more:
+            row: dict[str, Any] = {"question": Refusal(*way).say(say), "space": None, "n": n, "error_95": None}
+            if row not in rows:
+                rows.append(row)
     return rows
 
 

@@ -145,9 +145,9 @@ class TangentKNorm(Mechanism):
                 more = p
         if not fewer:
             return []
-        if self.region.is_ball:  # whose directions are all alike: a sample says which come first
+        if np.ptp(self.chart.axes) == 0:  # directions that are all alike: a sample says which come first
             words = f"only the {fewer} directions in which a public sample of such records differs most ("
-            return [(words, Fix("public", "FILE"), " ", Fix("modes", fewer), ")")]
+            return [(words, Fix("public", "FILE"), ", ", Fix("modes", fewer), ")")]
         return [(f"only the first {fewer} directions (", Fix("modes", fewer), ")")]
 
     # -- draws -------------------------------------------------------------------------------------------------------------

@@ -50,9 +50,9 @@ def _spent(best: Forecast) -> list[str]:
     """Return what else ε is spent on, and what that means for the error."""
     if not best.spending:
         return []
-    shares = [f"{share:.0%} on {SPENT_ON[what]}" for what, share in best.spending.items()]
+    shares = [f"{100 * share:.3g}% on {SPENT_ON[what]}" for what, share in best.spending.items()]
     rest = 1 - sum(best.spending.values())
-    lines = [f"Of epsilon, {', '.join(shares)} and {rest:.0%} on the mean."]
+    lines = [f"Of epsilon, {', '.join(shares)} and {100 * rest:.3g}% on the mean."]
     if best.spending.keys() & {Purpose.CENTER, Purpose.RADIUS}:
         lines.append(
             "These errors are as if the records filled the whole of the prior. Where they fill a part of it only, the region "
