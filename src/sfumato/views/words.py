@@ -131,7 +131,7 @@ def _estimated(release: Release) -> Fact | None:
     if chart.bias == 0:
         near = "Here that is their Fréchet mean."
     elif close:
-        near = f"That is close to their Fréchet mean: {', and '.join(close)}."
+        near = f"Their Fréchet mean is {', and '.join(close)}."
     centre = "centre of the ball" if release.found_privately else "public centre"
     return Fact("Estimated", f"the mean of the clipped records as they look from the {centre}. {near}")
 
