@@ -9,50 +9,38 @@ import numpy as np
 from sfumato.laws.bounds import bounds_of
 from sfumato.mechanisms import Mechanism
 from sfumato.regions import Ball
-from sfumato.spaces import (
-    SPD,
-    Axes,
-    Correlation,
-    DiagonalSPD,
-    ElasticCurves,
-    Euclidean,
-    Grassmann,
-    Hyperbolic,
-    PlanarShapes,
-    Product,
-    Rotations,
-    Shapes3D,
-    Simplex,
-    SizeAndShape,
-    Space,
-    Sphere,
-    Stiefel,
-    Torus,
-)
+from sfumato.spaces import SPACES as REGISTERED
+from sfumato.spaces import Space
 
-# by the names under which they are registered, of as few dimensions as tell them apart; and the radius of the small ball
+# radii of the small balls; RADIUS for a space that is not here
+RADIUS = 0.3
+RADII = {
+    "sphere": np.pi / 8,
+    "shapes": 0.2,
+    "euclidean": 1.0,
+    "axes": 0.3,
+    "rotations": 0.3,
+    "hyperbolic": 1.0,
+    "elastic-curves": 0.2,
+    "spd": 1.0,
+    "torus": 0.5,
+    "simplex": 0.3,
+    "aitchison": 0.5,
+    "diagonal-spd": 1.0,
+    "log-euclidean": 1.0,
+    "log-cholesky": 1.0,
+    "bures-wasserstein": 0.3,
+    "correlation": 0.5,
+    "grassmann": 0.3,
+    "stiefel": 0.3,
+    "shapes3d": 0.2,
+    "size-and-shape": 0.3,
+    "product": 0.4,
+}
+OURS = {name: kind for name, kind in REGISTERED.items() if kind.__module__.startswith("sfumato.")}
+# by the names under which they are registered: the example of each space, and the radius of the small ball
 SPACES: dict[str, tuple[Space, float]] = {
-    "sphere": (Sphere(dim=2), np.pi / 8),
-    "shapes": (PlanarShapes(landmarks=4), 0.2),
-    "euclidean": (Euclidean(dim=2), 1.0),
-    "axes": (Axes(dim=2), 0.3),
-    "rotations": (Rotations(), 0.3),
-    "hyperbolic": (Hyperbolic(dim=2), 1.0),
-    "elastic-curves": (ElasticCurves(points=4, closed=False), 0.2),
-    "spd": (SPD(size=2), 1.0),
-    "torus": (Torus(dim=2), 0.5),
-    "simplex": (Simplex(parts=3), 0.3),
-    "aitchison": (Simplex(parts=3, metric="aitchison"), 0.5),
-    "diagonal-spd": (DiagonalSPD(size=2), 1.0),
-    "log-euclidean": (SPD(size=2, metric="log-euclidean"), 1.0),
-    "log-cholesky": (SPD(size=2, metric="log-cholesky"), 1.0),
-    "bures-wasserstein": (SPD(size=2, metric="bures-wasserstein"), 0.3),
-    "correlation": (Correlation(size=3), 0.5),
-    "grassmann": (Grassmann(n=4, p=2), 0.3),
-    "stiefel": (Stiefel(n=3, p=2), 0.3),
-    "shapes3d": (Shapes3D(landmarks=4), 0.2),
-    "size-and-shape": (SizeAndShape(landmarks=3, dim=2), 0.3),
-    "product": (Product(Sphere(dim=2), Euclidean(dim=1)), 0.4),
+    name: (OURS[name].example(), RADII.get(name, RADIUS)) for name in dict.fromkeys([*RADII, *OURS])
 }
 
 
@@ -70,7 +58,7 @@ def small_balls() -> list[Ball]:
 def largest_radius(kind: Callable[[Ball, float], Mechanism], space: Space, n: int, most: float = 16.0) -> float:
     """The largest radius, up to ``most``, at which a mechanism is admitted for n records and ε = 1, by bisection.
 
-    >>> from sfumato import ManifoldLaplace
+    >>> from sfumato import ManifoldLaplace, Sphere
     >>> 1.0 < largest_radius(ManifoldLaplace, Sphere(dim=2), 100) <= np.pi / 2
     True
     """

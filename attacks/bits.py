@@ -23,8 +23,7 @@ from sfumato.laws.sampling import secure_generator
 from sfumato.means.frechet import solve
 from sfumato.mechanisms import KNG, AmbientLaplace, Exponential, ManifoldLaplace, PointwiseLaplace, TangentKNorm
 from sfumato.mechanisms.base import Mechanism
-from sfumato.mechanisms.manifold import ManifoldMechanism, ManifoldPlan
-from sfumato.mechanisms.tangent import TangentPlan
+from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, Region, Settled, check_settled
@@ -229,10 +228,10 @@ def released_values(mechanism: Mechanism, points: Points, size: int, rng: np.ran
     """Values as they would be released, one after the other, each with a fresh generator; what the data alone decide (the
     mean and the density about it) is computed once."""
     plan, records = mechanism.at(len(points)), Records(mechanism.space, points)
-    if isinstance(plan, ManifoldPlan):
+    if isinstance(plan, ManifoldMechanism):
         target = plan.target(records)
         return mechanism.space.present(np.stack([plan.rounded(target, rng or secure_generator()) for _ in range(size)]))
-    if isinstance(plan, TangentPlan):
+    if isinstance(plan, TangentKNorm):
         mean = plan.mean(records)
         return np.stack([plan.about(mean, rng or secure_generator()).raw for _ in range(size)])
     return np.stack([plan.draw(records, rng or secure_generator()).raw for _ in range(size)])

@@ -9,7 +9,6 @@ import signal
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -21,7 +20,6 @@ from sfumato.laws.bounds import bounds_of
 from sfumato.laws.calibration import Scale
 from sfumato.laws.sampling import Target, secure_generator
 from sfumato.mechanisms import KNG, ManifoldLaplace
-from sfumato.mechanisms.laplace import LaplacePlan
 from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.numerics.arrays import Array, Points
 from sfumato.records import Records
@@ -41,7 +39,7 @@ def short_chain(ball: Ball, epsilon: float, steps: int = 50, step: float = 0.25)
     laplace, space, bounds = ManifoldLaplace(ball, epsilon), ball.space, bounds_of(ball.space)
 
     def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        base, sigma = target_of(laplace, data).base, laplace.scale(len(data))
+        base, sigma = target_of(laplace, data).base, laplace.at(len(data)).scale.sigma
 
         def energy(z: Array) -> Array:
             lengths = np.linalg.norm(z, axis=1)
@@ -66,23 +64,12 @@ class Misplaced(ManifoldLaplace):
 
     place: Callable[[Space, Points], Points] = field(kw_only=True)
 
-    @property
-    def kind(self) -> type[MisplacedPlan]:
-        return MisplacedPlan
-
-    def options(self) -> dict[str, Any]:
-        return {"place": self.place}
-
     def noise(self, n: int, epsilon: float) -> Scale:
         delta, room = bounds_of(self.space).mean_sensitivity(self.ball.radius) / n, 1e-9 * self.ball.radius
         return Scale((delta + room) / epsilon, "Δ/ε (result 2)", {"delta": delta, "solver": room})
 
-
-@dataclass(frozen=True, eq=False)
-class MisplacedPlan(LaplacePlan):
     def center(self, records: Records) -> Points:
-        found: Points = self.options["place"](self.space, records.points)
-        return found
+        return self.place(self.space, records.points)
 
 
 def straying(space: Space, points: Points) -> Points:

@@ -18,7 +18,8 @@ from sfumato.audit.exact import MOST, look_loss
 from sfumato.audit.pairs import SIZES
 from sfumato.audit.trial import mechanisms, save, worst_exact
 from sfumato.laws.bounds import bounds_of, has_bounds
-from sfumato.mechanisms import KNG, Exponential, LookPlan, ManifoldLaplace, Mechanism, TangentKNorm
+from sfumato.mechanisms import KNG, Exponential, ManifoldLaplace, Mechanism, TangentKNorm
+from sfumato.mechanisms.look import Looked
 from sfumato.mechanisms.manifold import ManifoldMechanism
 from sfumato.regions import Ball, Ellipsoid, Settled
 
@@ -100,8 +101,8 @@ def _worst(mechanism: Mechanism, region: Settled, sizes: Sequence[int]) -> float
 
 
 def _look() -> float:
-    looked = looks.Looked(EPSILON)
-    return max(look_loss(looked.plan(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs())
+    looked = looks.LookedAt(EPSILON)
+    return max(look_loss(looked.stage(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs())
 
 
 def _our_cases(settings: Settings) -> list[Case]:
@@ -125,10 +126,10 @@ def _our_cases(settings: Settings) -> list[Case]:
         draws = FEW if settings.quick else MOST_DRAWS
         run = partial(by_draws, name, TangentKNorm(chart, EPSILON), pairs, chart, draws, settings)
         found.append(Case(f"by draws: {name}", run))
-    for name, plan in {"look and chart": LookPlan, "look without noise, and chart": looks.Certain}.items():
-        looked = looks.Looked(EPSILON, plan)
+    for name, how in {"look and chart": Looked, "look without noise, and chart": looks.Certain}.items():
+        looked = looks.LookedAt(EPSILON, how)
         run = partial(by_draws, name, looked, looks.pairs, looked.region, FEW if settings.quick else MANY, settings)
-        found.append(Case(f"by draws: {name}", run, plan is looks.Certain))
+        found.append(Case(f"by draws: {name}", run, how is looks.Certain))
     return found
 
 

@@ -41,7 +41,7 @@ from attacks.checks import Case, Found, Settings
 from sfumato.app import cli, demo
 from sfumato.atomic import write_atomically
 from sfumato.studies.store import Row, Store
-from sfumato.views.outputs import write_outputs
+from sfumato.views.outputs import Outputs
 
 NOBODY = 65534
 RECORD = {"statistic": "Fréchet mean", "mechanism": "kng", "n": 50}
@@ -51,7 +51,7 @@ WRITERS = (
     write_atomically,
     sf.write_report,
     cli.main,
-    write_outputs,
+    Outputs,
     demo.run,
     Store,
     sf.Session,

@@ -25,12 +25,12 @@ from sfumato.findings.groups import plan_group
 from sfumato.findings.scalar import scalar_plan
 from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
-from sfumato.mechanisms.find import Finder, FindPlan
-from sfumato.mechanisms.inference import InferencePlan
+from sfumato.mechanisms.find import Find, Finder
+from sfumato.mechanisms.stages import Composition
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid
-from sfumato.release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
+from sfumato.release.terms import SIZE, SIZE_VARIANCE, VARIANCE
 from sfumato.spaces import LINE, Euclidean
 
 PRIOR = Ball(LINE, [0.0], 1.0)
@@ -83,14 +83,14 @@ def radius(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilo
 
 def region_then_mean(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """Centre, radius and the mean in their ball; wrong: counts without noise."""
-    plan = FindPlan.of(Problem(PRIOR, len(data), PureDP(epsilon)))
-    first = plan.finder.first
+    stage = Find.of(PRIOR, len(data), epsilon)
+    first = stage.finder.first
     assert first is not None
-    width = Fraction(1, 10**9) if wrong else plan.finder.width
-    kept = Kept(plan.finder.prior, first, width, plan.finder.target)
-    plan, records, found = replace(plan, finder=kept), Records(LINE, data[:, :1]), []
+    width = Fraction(1, 10**9) if wrong else stage.finder.width
+    kept = Kept(stage.finder.prior, first, width, stage.finder.target)
+    stage, records, found = replace(stage, finder=kept), Records(LINE, data[:, :1]), []
     for _ in range(size):
-        drawn = plan.draw(records, rng)
+        drawn = stage.run(records, rng).draw(records, rng)
         found.append([*kept.last, drawn.raw[0]])
     return np.array(found)
 
@@ -106,17 +106,17 @@ class Kept(Few):
         return center, size
 
 
-def _spread(plan: InferencePlan, records: Records, size: int, rng: np.random.Generator, wrong: bool) -> Array:
+def _spread(plan: Composition, records: Records, size: int, rng: np.random.Generator, wrong: bool) -> Array:
     """w̃ and m̃ of one group; wrong: the second moment has a quarter of its noise."""
-    means = plan.chart.sample(records, size, rng)
-    if wrong:
-        plan.__dict__["width"] = plan.width / 4  # where a cached property keeps what it found
-    return np.append(means, [[plan.second_moment(plan.chart.chart, records, rng)] for _ in range(size)], axis=1)
+    means = plan.chart.draws(records, size, rng)
+    assert plan.spread is not None
+    spread = replace(plan.spread, width=plan.width / 4) if wrong else plan.spread
+    return np.append(means, [[spread.second_moment(plan.chart.chart, records, rng)] for _ in range(size)], axis=1)
 
 
 def mean_with_spread(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     plan = choose(Problem(PRIOR, len(data), PureDP(epsilon)), "tangent", inference=SHARE)
-    assert isinstance(plan, InferencePlan)
+    assert isinstance(plan, Composition)
     return _spread(plan, Records(LINE, data[:, :1]), size, rng, wrong)
 
 
@@ -135,19 +135,19 @@ def variance_with_spread(data: Array, size: int, rng: np.random.Generator, wrong
     """The variance about a public mean, held to a reach of 2; wrong: the noise is that of ten times as many records."""
     count = 10 * len(data) if wrong else len(data)
     plan = scalar_plan(count, (0.0, REACH**2), VARIANCE, PureDP(epsilon), SHARE)
-    assert isinstance(plan, InferencePlan)
+    assert isinstance(plan, Composition)
     return _spread(plan, Records(LINE, np.minimum(np.abs(data[:, :1]), REACH) ** 2), size, rng, False)
 
 
 def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """The mean of sizes between 0 and 1, then their variance about it; wrong: the noise of ten times as many records."""
     half, records, count = PureDP(epsilon / 2), Records(LINE, data[:, :1]), 10 * len(data) if wrong else len(data)
-    means = scalar_plan(count, (0.0, 1.0), SIZE, half, 0).sample(records, size, rng)
+    means = scalar_plan(count, (0.0, 1.0), SIZE, half, 0).draws(records, size, rng)
     found = []
     for mean in np.clip(means[:, 0], 0.0, 1.0):
         far = max(mean, 1 - mean)
         squares = Records(LINE, np.minimum(np.abs(data[:, :1] - mean), far) ** 2)
-        found.append(scalar_plan(count, (0.0, far**2), SIZE_VARIANCE, half, 0).sample(squares, 1, rng)[0])
+        found.append(scalar_plan(count, (0.0, far**2), SIZE_VARIANCE, half, 0).draws(squares, 1, rng)[0])
     return np.concatenate([means, found], axis=1)
 
 
@@ -158,7 +158,7 @@ def components(data: Array, size: int, rng: np.random.Generator, wrong: bool, ep
     moment = _products(chart, data[:, :2])
     if wrong:
         return np.asarray(moment.mean(axis=0) + rng.laplace(0.0, 1 / (len(data) * epsilon), (size, 3)))
-    return plan.sample(Records(plan.space, moment), size, rng)
+    return plan.draws(Records(plan.space, moment), size, rng)
 
 
 def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
@@ -171,7 +171,7 @@ def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, e
         units, kinds = np.repeat(np.arange(len(data)), 2), np.tile([0, 1], len(data))
         design = Design.make(chart, data[:, :2].reshape(-1, 1), kinds, units, chart.admit)
     plan = _contrasts(design, 1, DIRECTIONS * epsilon, True)
-    raw = plan.sample(Records(plan.space, design.rows), size, rng)
+    raw = plan.draws(Records(plan.space, design.rows), size, rng)
     found = [_medians(design, chart.axes, one, 100.0 if wrong else epsilon, rng) for one in raw]
     return np.concatenate([raw, [[*middle, np.log(length)] for middle, length in found]], axis=1)
 

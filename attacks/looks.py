@@ -9,8 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.audit import Pair
-from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import LookPlan, Problem
+from sfumato.mechanisms.look import Looked
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, Look
@@ -19,7 +18,7 @@ from sfumato.spaces import Euclidean
 DIM = 10  # where looks begin
 
 
-class Certain(LookPlan):
+class Certain(Looked):
     """A broken one: the look is not noisy."""
 
     def falls_back(self, lost: list[Fraction], rng: np.random.Generator) -> bool:
@@ -27,29 +26,29 @@ class Certain(LookPlan):
 
 
 @dataclass(frozen=True)
-class Looked:
+class LookedAt:
     """A look before a chart with one axis in R^10, to be audited in R^11: each output is whether it fell back, then its value;
     the first number of a record is not used."""
 
     epsilon: float
-    kind: type[LookPlan] = LookPlan
+    kind: type[Looked] = Looked
     look = Look(
         Ellipsoid(Euclidean(dim=DIM), np.zeros(DIM), [0.3], source="an axis"),
         Ball(Euclidean(dim=DIM), np.zeros(DIM), 1.0),
     )
     region = Ellipsoid(Euclidean(dim=DIM + 1), np.zeros(DIM + 1), [0.3], np.eye(DIM + 1)[1:2])
 
-    def plan(self, n: int) -> LookPlan:
-        return self.kind.of(Problem(self.look.chart, n, PureDP(self.epsilon)), self.look)
+    def stage(self, n: int) -> Looked:
+        return self.kind.of(self.look, n, self.epsilon)
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Array:
-        plan, records = self.plan(len(data)), Records(self.look.chart.space, data[:, 1:])
-        lost = plan.means(records)[2]
-        output = np.array([[float(plan.falls_back(lost, rng))] + [0.0] * DIM for _ in range(size)])
-        for way, made in enumerate((plan.chart, plan.ball_plan)):
+        stage, records = self.stage(len(data)), Records(self.look.chart.space, data[:, 1:])
+        lost = stage.means(records)[2]
+        output = np.array([[float(stage.falls_back(lost, rng))] + [0.0] * DIM for _ in range(size)])
+        for way, made in enumerate((stage.chart, stage.ball)):
             rows = np.flatnonzero(output[:, 0] == way)
             if len(rows):
-                output[rows, 1:] = made.sample(records, len(rows), rng)
+                output[rows, 1:] = made.draws(records, len(rows), rng)
         return output
 
 

@@ -32,9 +32,9 @@ from attacks.checks import Case, Found, Settings, seed_of
 from sfumato.findings import classes
 from sfumato.mechanisms import find, inference, paying
 from sfumato.mechanisms.find import Finder
-from sfumato.mechanisms.inference import InferencePlan
-from sfumato.mechanisms.look import LookPlan
-from sfumato.mechanisms.tangent import TangentKNorm, TangentPlan
+from sfumato.mechanisms.inference import Spread
+from sfumato.mechanisms.look import Looked
+from sfumato.mechanisms.tangent import TangentKNorm
 from sfumato.numerics.arrays import Array
 from sfumato.regions import Ball, Ellipsoid
 
@@ -252,17 +252,17 @@ def primitives(tape: Tape) -> list[tuple[Any, str, Any]]:
     This table is all that knows where randomness is: what is moved in the package is moved here.
     """
 
-    def lattice_point(plan: TangentPlan, mean: Sequence[Fraction], _: Any) -> Array:
+    def lattice_point(plan: TangentKNorm, mean: Sequence[Fraction], _: Any) -> Array:
         place = tape.take(Place(np.array([float(x) for x in mean]), plan.scale.sigma))
         return np.asarray(np.rint(place / plan.spacing) * plan.spacing)
 
-    def falls_back(plan: LookPlan, lost: list[Fraction], _: Any) -> bool:
+    def falls_back(plan: Looked, lost: list[Fraction], _: Any) -> bool:
         length = math.sqrt(sum(x * x for x in lost)) * plan.look.ball.radius
         return bool(tape.take(Above(length, plan.limit, plan.width)))
 
     return [
-        (TangentPlan, "lattice_point", lattice_point),
-        (LookPlan, "falls_back", falls_back),
+        (TangentKNorm, "lattice_point", lattice_point),
+        (Looked, "falls_back", falls_back),
         (inference, "discrete_laplace", lambda scale, _: Noise(tape, scale)),
         (find, "discrete_laplace", lambda scale, _: Hidden(tape, scale)),
         (classes, "exponential_choice", lambda losses, _most, rate, _: tape.take(Pick(tuple(losses), rate))),
@@ -317,7 +317,7 @@ def document(found: Any) -> Any:
     if isinstance(found, Ball):
         return [found.space.present(found.center).tolist(), found.radius, repr(found)]
     words = found.describe() if not isinstance(found, sf.Comparison) and hasattr(found, "describe") else ""
-    return [json.loads(found.to_json()) if isinstance(found, sf.Release) else found.document(), words]
+    return [found.to_dict(), words]
 
 
 def ran(make: Make, data: Any, script: Sequence[Any], rng: np.random.Generator) -> Ran:
@@ -598,10 +598,10 @@ def _less_noise(part: float) -> list[tuple[Any, str, Any]]:
 
 def _louder(part: float) -> list[tuple[Any, str, Any]]:
     """Return what to replace for a look, a spread and medians with so much of their noise, the rest being as it is."""
-    width, spread, median = LookPlan.width.fget, InferencePlan.width.func, classes.private_median  # type: ignore[attr-defined]
+    width, spread, median = Looked.width.fget, Spread.of, classes.private_median  # type: ignore[attr-defined]
     return [
-        (LookPlan, "width", property(lambda plan: part * width(plan))),
-        (InferencePlan, "width", property(lambda plan: Fraction(part) * spread(plan))),
+        (Looked, "width", property(lambda plan: part * width(plan))),
+        (Spread, "of", lambda *asked: Spread(asked[1], Fraction(part) * spread(*asked).width)),
         (classes, "private_median", lambda values, edges, epsilon, rng: median(values, edges, epsilon / part, rng)),
     ]
 

@@ -108,10 +108,11 @@ def probe(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Count
     clusters = ball.clip(shown).reshape(clusters.shape)
     for points, count in zip(clusters, counts, strict=True):
         try:
-            centers.append(mechanism.center(Records(space, np.repeat(points, count, axis=0))))
+            records = Records(space, np.repeat(points, count, axis=0))
+            centers.append(mechanism.at(records.n).center(records))
         except RuntimeError:
             return Excess(name, len(counts), np.inf, np.inf)
-    found, scale = np.stack(centers), mechanism.calibrate(int(counts[0].sum()))
+    found, scale = np.stack(centers), mechanism.at(int(counts[0].sum())).scale
     means, doubt = certain_means(ball, clusters, counts)
     off = np.maximum(space.distance(means, found) - doubt, 0.0)
     loss = float(np.max(space.distance(found[1:], found[:-1])) / scale.sigma) / mechanism.epsilon if neighbours else 0.0

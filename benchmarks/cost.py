@@ -33,7 +33,7 @@ def evaluations_per_draw(case: Case, size: int, rng: np.random.Generator) -> flo
     space, center = case.space, case.space.origin()
     points = space.random_points(center, case.radius / 2, case.n, rng)
     kng = KNG(Ball(space, space.present(center), case.radius), epsilon=1.0)
-    return kng.target(Records(space, points)).draw(size, rng).evaluations / size
+    return kng.at(len(points)).target(Records(space, points)).draw(size, rng).evaluations / size
 
 
 def main() -> None:

@@ -134,13 +134,14 @@ def _against_chain(
     experiment: Experiment, mechanism: ManifoldMechanism, points: Points, rounds: int
 ) -> dict[str, float]:
     from sfumato import frechet_mean
-    from sfumato.laws.sampling import metropolis
     from sfumato.records import Records
+
+    from .chain import metropolis
 
     rng = np.random.default_rng([SEED, 1])
     n, space = len(points), mechanism.space
-    target = mechanism.target(Records(space, mechanism.ball.clip(points)))
-    walk = _with_energy(target, mechanism.scale(n))
+    target = mechanism.at(n).target(Records(space, mechanism.ball.clip(points)))
+    walk = _with_energy(target, mechanism.at(n).scale.sigma)
     step = mechanism.at(n).noise_length / 2
     count = 2000 if n < 1000 else 100
 

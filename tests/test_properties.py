@@ -200,7 +200,7 @@ CALLS = {
         ARRAYS, ARRAYS, SCALARS,
     ),
     "KNG": (lambda m, s, e, c: refused_or_done(m, a_ball(s), e, c), EVERY, SPACE, SCALARS, SCALARS | st.just("tight")),
-    "Mechanism.calibrate": (lambda s, n: refused_or_done(sf.ManifoldLaplace(a_ball(s), 1.0).calibrate, n), SPACE, SCALARS),
+    "Mechanism.at": (lambda s, n: refused_or_done(sf.ManifoldLaplace(a_ball(s), 1.0).at, n), SPACE, SCALARS),
     "Release.error": (lambda p: refused_or_done(RELEASE.error, p), SCALARS),
     "Release": (lambda text: refused_or_done(sf.Release.from_json, text), st.text(max_size=30) | RECORDS.map(repr)),
     "smooth_outline": (lambda x, b: refused_or_done(sf.smooth_outline, x, b), ARRAYS, st.none() | SCALARS),

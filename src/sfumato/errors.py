@@ -26,12 +26,18 @@ from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 from unicodedata import category
 
+IN_PYTHON = {  # wishes that are no arguments in Python
+    "unit_column": "unit=data.labels[{!r}]",
+    "public": "Ellipsoid.from_sample",
+    "smooth": "Ellipsoid.smooth",
+}
+
 
 class Fix(NamedTuple):
-    """A wish that would mend what went wrong, by its name in Python, and the value to give it.
+    """A wish that would mend what went wrong, by its name in Python, and the value to give it; ``...`` names the wish alone.
 
-    >>> str(Fix("allow_useless", True))
-    'allow_useless=True'
+    >>> str(Fix("allow_useless", True)), str(Fix("radius", ...)), str(Fix("unit_column", "subject"))
+    ('allow_useless=True', 'radius', "unit=data.labels['subject']")
     """
 
     wish: str
@@ -39,7 +45,9 @@ class Fix(NamedTuple):
 
     def __str__(self) -> str:
         """Return the fix as an argument of a call in Python; the command line and the page have words of their own."""
-        return f"{self.wish}={self.value!r}"
+        if self.value is ...:
+            return self.wish
+        return IN_PYTHON.get(self.wish, f"{self.wish}={{!r}}").format(self.value)
 
 
 class SfumatoError(Exception):
@@ -48,8 +56,8 @@ class SfumatoError(Exception):
     >>> error = Refusal("give ", Fix("unit", "subject"), " for all records of one subject together")
     >>> str(error)
     "give unit='subject' for all records of one subject together"
-    >>> error.say(lambda fix: f"--unit-column {fix.value}")
-    'give --unit-column subject for all records of one subject together'
+    >>> error.say(lambda fix: f"the column {fix.value}")
+    'give the column subject for all records of one subject together'
     """
 
     def __init__(self, *parts: str | Fix) -> None:

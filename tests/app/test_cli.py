@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from conftest import CHOSEN
 from sfumato.app import cli
 from sfumato.findings.session import Session
 
@@ -164,7 +165,7 @@ def test_plan_touches_no_data(sfumato):
     code, out, _ = sfumato("plan", *shapes, "--epsilon", "1")
     assert code == 0
     assert "auto takes this one" in out
-    assert "For a 95% error of 0.0352: ε = 2.01 with 409 records, or 820 records with ε = 1." in out
+    assert "For a 95% error of 0.0352: ε = 2.01 with 409 records, or 821 records with ε = 1." in out
     rest = ("--n", "50", "--radius", "1", "--epsilon", "1")
     plan = json.loads(sfumato("plan", "--space", "sphere", *rest, "--json", "--error", "0.1")[1])
     assert plan["wanted"]["error_95"] == 0.1
@@ -265,7 +266,7 @@ def test_the_help_a_command_and_the_documentation_name_every_space(sfumato, pyte
     from sfumato.spaces import SPACES
 
     page = (pytestconfig.rootpath / "docs" / "spaces.md").read_text(encoding="utf-8")
-    assert [name for name in SPACES if not re.search(rf"^\| .*`{name}[`(]", page, re.MULTILINE)] == []
+    assert [name for name in CHOSEN if not re.search(rf"^\| .*`{name}[`(]", page, re.MULTILINE)] == []
 
     code, listing, _ = sfumato("spaces")
     assert code == 0
@@ -390,7 +391,7 @@ def test_a_paid_release_is_never_lost(sfumato, wings, tmp_path, monkeypatch):
     assert "the release is printed above: keep it" in err
     assert sf.Release.from_json(out).record["n"] == 40
     monkeypatch.setattr(
-        "sfumato.views.plots.plot_release", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
+        "sfumato.views.outputs.write_picture", lambda *a, **k: (_ for _ in ()).throw(OSError(28, "No space left"))
     )
     code, _, err = sfumato(*wings, "--out", "m.json", "--plot", "m.png")
     assert code == 2
@@ -449,19 +450,19 @@ def test_inspect_takes_what_it_advises(sfumato, tmp_path):
     flat = rng.normal(size=(6, 10))
     np.savetxt(tmp_path / "flat.csv", flat, delimiter=",", header=",".join("abcdefghij"), comments="")
     code, _, err = sfumato("inspect", "flat.csv", "--space", "shapes")
-    assert (code, "if these are landmarks, say how many landmarks a record has (--landmarks)" in err) == (2, True), err
+    assert (code, "say how many landmarks a record has, as --landmarks 5" in err) == (2, True), err
     code, out, _ = sfumato("inspect", "flat.csv", "--space", "shapes", "--landmarks", "5")
     assert (code, "the columns a, b, c, d, e, f, g, h, i, j, rows x1, y1, x2, y2, …" in out) == (0, True), out
     np.savez(tmp_path / "two.npz", left=flat.reshape(6, 5, 2), right=flat.reshape(6, 5, 2) + 1)
     code, _, err = sfumato("inspect", "two.npz")
-    assert (code, "say which, as array='left' (--array)" in err) == (2, True), err
+    assert (code, "say which, as --array left" in err) == (2, True), err
     assert "the array 'right' (6, 5, 2)" in sfumato("inspect", "two.npz", "--array", "right")[1]
     last = rng.normal(size=(5, 3, 20))
     np.save(tmp_path / "last.npy", last)  # could also be 5 records of 20
     np.save(tmp_path / "one.npy", np.moveaxis(last, 2, 0)[:1])
     ball = ("--center", "one.npy", "--radius", "0.5", "--epsilon", "1", "--even-if-useless")
     code, _, err = sfumato("release", "last.npy", *ball)
-    assert (code, "--landmarks 5 or 20" in err) == (2, True), err
+    assert (code, "--landmarks 5 or --landmarks 20" in err) == (2, True), err
     assert sfumato("release", "last.npy", *ball, "--landmarks", "5")[0] == 0
     np.save(tmp_path / "turns.npy", np.tile([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]], (4, 1, 1)))
     assert "the most usual one was taken; 'sfumato spaces' lists the others" in sfumato("inspect", "turns.npy")[1]
@@ -679,7 +680,7 @@ def test_an_output_that_cannot_be_written_is_found_before_the_release(sfumato, w
     with monkeypatch.context() as patch:
         patch.setattr(Path, "open", read_only)
         code, _, err = sfumato(*paid, "--out", "m.json")
-    assert (code, "--out m.json: cannot be written (read-only file system)" in err) == (2, True), err
+    assert (code, "m.json: cannot be written (read-only file system)" in err) == (2, True), err
     np.save(tmp_path / "m.npy", np.array([np.eye(2)] * 20))
     spd = ("release", "m.npy", "--space", "spd", "--center", "identity", "--radius", "1", "--epsilon", "1")
     code, _, err = sfumato(*spd, "--out", "n.json", "--value", "v.tps", "--ledger", "study.ledger")
@@ -810,7 +811,7 @@ def test_pipes_and_devices_are_refused_and_not_waited_for(sfumato, wings, tmp_pa
     assert (code, "pipe is not a regular file" in err) == (2, True), err
     groups = ("--by", "sex", "--labels-are-public", "--labels", "pipe")
     code, _, err = sfumato("compare", file, *how, *groups, "--out", "m.json")
-    assert (code, "--labels pipe: not a regular file" in err) == (2, True), err
+    assert (code, "the table of labels pipe: not a regular file" in err) == (2, True), err
     with pytest.raises(sf.UnsavedError, match="not a regular file") as unsaved:
         Session(tmp_path / "pipe", overwrite=True).release(
             np.zeros((50, 2)), sf.Ball(sf.Euclidean(2), [0, 0], 1.0), epsilon=1.0
@@ -1000,3 +1001,44 @@ def test_plan_marks_what_would_be_useless(sfumato):
         assert not sf.plan(sf.PlanarShapes(18), 0.15, round(n), epsilon)[0].useless
     for n, epsilon in ((20, float(needed[1]) * 0.97), (int(needed[2]) * 0.97, 1.0)):
         assert sf.plan(sf.PlanarShapes(18), 0.15, round(n), epsilon)[0].useless
+
+
+def test_a_record_is_not_taken_for_the_public_centre(sfumato, atlas, tmp_path):
+    """A centre is public: one that is a file of the records, or lies in their folder, is refused before anything is spent."""
+    (tmp_path / "records").mkdir()
+    shapes = sf.read(tmp_path / "specimens.tps").points
+    for row in range(9):
+        write_tps(tmp_path / "records" / f"s{row}.tps", shapes[row : row + 1])
+    known = ("--radius", "0.5", "--epsilon", "5", "--unit", "one specimen", "--out", "mean.json")
+    for files in (["records"], ["records/s0.tps", "records/s1.tps"]):
+        code, _, err = sfumato("release", *files, "--center", "records/s0.tps", *known)
+        assert (code, "records/s0.tps: is the file of the records itself, so it is not public" in err) == (2, True), err
+    assert not (tmp_path / "mean.json").exists()
+
+
+def test_each_record_by_itself_and_a_column_of_people_contradict_each_other(sfumato, tmp_path):
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    people = np.repeat(np.arange(20), 2)
+    np.savetxt(tmp_path / "v.csv", np.column_stack([points, people]), delimiter=",", header="x,y,subject", comments="")
+    known = ("--space", "euclidean", "--columns", "x,y", "--center", "origin", "--radius", "3", "--epsilon", "1")
+    code, _, err = sfumato("release", "v.csv", *known, "--unit-column", "subject", "--unit", "one record")
+    assert (code, "--unit 'one record' says that each record stands for itself, and --unit-column subject" in err) == (
+        2,
+        True,
+    ), err
+
+
+def test_a_wide_ball_names_the_mechanism_as_it_is_typed(sfumato, tmp_path):
+    directions = np.random.default_rng(0).normal([0, 0, 5], size=(40, 3))
+    np.savetxt(
+        tmp_path / "d.csv",
+        directions / np.linalg.norm(directions, axis=1)[:, None],
+        delimiter=",",
+        header="x,y,z",
+        comments="",
+    )
+    np.savetxt(tmp_path / "pole.csv", [[0.0, 0.0, 1.0]], delimiter=",", header="x,y,z", comments="")
+    code, _, err = sfumato(
+        "release", "d.csv", "--space", "sphere", "--center", "pole.csv", "--radius", "3", "--epsilon", "1"
+    )
+    assert (code, "--mechanism tangent" in err, "mechanism=" in err) == (2, True, False), err

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.views.base import population_of
 from sfumato.views.plots import draw_release
+from sfumato.views.subject import Subject
 
 K = 8
 ANGLES = 2 * np.pi * np.arange(K) / K
@@ -119,7 +119,10 @@ def test_the_widest_ball_holds_all_that_it_says(space):
         (["--prior", "0.8", "--find-radius", *KNOWN], "give one of them"),
         (["--prior", "1:2", "--center", "reference.tps"], "has a centre of its own: leave out --center"),
         (["--find-radius", "--smooth", *KNOWN], "leave it out, or leave out --smooth"),
-        (["--find-radius", "--mechanism", "kng", *KNOWN], "--mechanism kng: does not go with --find-radius"),
+        (
+            ["--find-radius", "--mechanism", "kng", *KNOWN],
+            "a prior goes with releases by chart",
+        ),
         (["--inference", "0.7", *KNOWN], "must be a share of epsilon, above 0 and up to 0.5"),
     ],
 )
@@ -134,7 +137,7 @@ def test_groups_must_be_said_to_be_public(sfumato, fish, tmp_path):
     code, _, err = sfumato(*COMPARE, "--by", "sex", "--ledger", "study.ledger")
     assert code == 2
     assert "is the sex of every person public knowledge?" in err
-    assert "add --labels-are-public" in err
+    assert "give --labels-are-public" in err
     assert "5 of 5 is left" in sfumato("ledger", "show", "study.ledger")[1]
     assert not (tmp_path / "comparison.json").exists()
 
@@ -261,7 +264,7 @@ def test_the_region_of_the_population_is_drawn_as_it_is(fish):
     shapes, _ = fish
     ball = sf.Ball(sf.PlanarShapes(landmarks=K), REFERENCE, radius=0.25)
     release = sf.private_mean(shapes, ball, epsilon=4.0, inference=0.1)
-    found = population_of(release, 0.95)
+    found = Subject.of(release, 0.95).region
     assert found.fixed == release.region(0.95).chart_radius
     moves = found.moves(2).reshape(K, 2, -1)
     halves = np.linalg.svd(moves)[1][:, 0]
@@ -273,7 +276,7 @@ def test_the_region_of_the_population_is_drawn_as_it_is(fish):
     off = np.linalg.norm(edge - found.values(np.zeros_like(found.w)), axis=2).max(axis=0)
     assert (off <= 1.05 * halves).all()
     assert (off >= 0.5 * halves).all()
-    assert population_of(sf.private_mean(shapes, ball, epsilon=4.0, mechanism="tangent"), 0.95) is None
+    assert Subject.of(sf.private_mean(shapes, ball, epsilon=4.0, mechanism="tangent"), 0.95).region is None
 
 
 def test_pictures_of_two_groups(fish, tmp_path):
@@ -310,12 +313,14 @@ def test_numbers_are_described_as_numbers(fish):
     said = variance.describe()
     held = 2 * variance.ball.radius
     assert 0.0625 < held < 0.16
-    assert f"Squared distances from the released mean were first held to at most {held:.6g}, which is public." in said
+    assert (
+        f"Squared distances from the released mean were first clipped to at most {held:.6g}, which is public." in said
+    )
     assert "the mean squared distance from the released mean, in the population, lies within" in said
-    assert "clipped" not in said
+    assert "clipped records" not in said
     assert "Fréchet mean" not in said
     size = sf.private_size(shapes, 2.0, 8.0, epsilon=4.0)
-    assert "Centroid sizes were first held to at least 2 and at most 8, which is public." in size.mean.describe()
+    assert "Centroid sizes were first clipped to at least 2 and at most 8, which is public." in size.mean.describe()
     assert "the variance of centroid sizes, in the population, lies within" in size.variance.describe()
     group = sf.compare_groups(shapes, np.arange(600) % 2, ball, epsilon=4.0).groups["0"]
     assert "All of them together cost this epsilon" in group.describe()

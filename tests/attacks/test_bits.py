@@ -9,8 +9,6 @@ import sfumato as sf
 from attacks.bits import attack, audit_bits, features, region_for, textbook_laplace
 from sfumato.audit import epsilon_bound
 from sfumato.laws.sampling import round_to_lattice
-from sfumato.mechanisms.laplace import LaplacePlan
-from sfumato.mechanisms.tangent import TangentPlan
 
 ATTACKED = [
     (sf.ManifoldLaplace, sf.Sphere(dim=2), np.pi / 8, 50, 3.0),
@@ -33,15 +31,11 @@ def test_attacks_break_the_sampler_and_not_the_release(kind, space, radius, n, b
     assert audit_bits(mechanism, n, 400, rng, released=True, secure=False).epsilon < 1.0
 
 
-class AboutTheMean(LaplacePlan):
-    def rounded(self, target, rng):
-        return round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing)
-
-
 class LatticeAboutTheMean(sf.ManifoldLaplace):
     """A broken release: the lattice is that of the data."""
 
-    kind = AboutTheMean
+    def rounded(self, target, rng):
+        return round_to_lattice(self.space, target.base, target.draw_one(9, rng), target.base, self.spacing)
 
 
 def test_a_lattice_that_depends_on_the_data_is_found(rng):
@@ -50,15 +44,11 @@ def test_a_lattice_that_depends_on_the_data_is_found(rng):
     assert audit_bits(broken, 50, 400, rng, released=True, secure=False).epsilon > 2
 
 
-class ChartAboutTheMean(TangentPlan):
-    def lattice_point(self, mean, rng):
-        return np.array([float(x) for x in mean]) + super().lattice_point([Fraction(0)] * len(mean), rng)
-
-
 class LatticeOfTheChartsMean(sf.TangentKNorm):
     """The same mistake in a chart."""
 
-    kind = ChartAboutTheMean
+    def lattice_point(self, mean, rng):
+        return np.array([float(x) for x in mean]) + super().lattice_point([Fraction(0)] * len(mean), rng)
 
 
 @pytest.mark.parametrize("space", [sf.Sphere(dim=2), sf.PlanarShapes(landmarks=5), sf.Euclidean(dim=3)], ids=str)

@@ -160,14 +160,14 @@ def leaky(data, size, rng):
 def unclipped(data, size, rng):
     """Records beyond the ball are taken as they are."""
     laplace = sf.ManifoldLaplace(BALL, EPSILON)
-    return laplace.target(Records(SPHERE, SPHERE.validate(data))).draw(size, rng).points
+    return laplace.at(len(SPHERE.validate(data))).target(Records(SPHERE, SPHERE.validate(data))).draw(size, rng).points
 
 
 def coarse(data, size, rng):
     """A generator with 256 radii."""
     laplace = sf.ManifoldLaplace(BALL, EPSILON)
-    points, scale = BALL.clip(data), laplace.calibrate(len(data))
-    base = laplace.target(Records(SPHERE, points)).base
+    points, scale = BALL.clip(data), laplace.at(len(data)).scale
+    base = laplace.at(len(points)).target(Records(SPHERE, points)).base
     radius = scale.sigma * (1 + rng.integers(256, size=size)) / 64
     return SPHERE.exp(base, radius[:, None] * SPHERE.random_directions(base, size, rng))
 
@@ -184,7 +184,7 @@ def single_noise(ball, epsilon):
 
     def draw(data, size, rng):
         clipped = ball.clip(data)
-        target = mechanism.target(Records(mechanism.space, clipped))
+        target = mechanism.at(len(clipped)).target(Records(mechanism.space, clipped))
         noise = (target.draw(size, rng).points - target.base).astype(np.float32)
         return target.base + noise.astype(np.float64)
 
@@ -233,7 +233,7 @@ def test_what_an_audit_cannot_be():
 # -- by quadrature ------------------------------------------------------------------------------------------------------
 def test_exact_loss_agrees_with_the_search_of_the_sphere():
     kng, data = sf.KNG(BALL, EPSILON), pair(20, ACROSS)
-    scale, grid = kng.calibrate(20), adversary.sphere_grid(kng.calibrate(20).region, 40, 120)
+    scale, grid = kng.at(20).scale, adversary.sphere_grid(kng.at(20).scale.region, 40, 120)
     a, b = (
         adversary.sphere_log_density(d, np.full(20, 0.05), scale.sigma, scale.region, grid)
         for d in (data.first, data.second)
@@ -270,7 +270,10 @@ def test_work_tells_only_where_it_stops_at_the_first_acceptance(rng):
     kng, data = sf.KNG(BALL, 0.5), pair(2, ACROSS)
     batch = kng.at(2).batch
 
-    targets = {side.tobytes(): kng.target(Records(SPHERE, BALL.clip(side))) for side in (data.first, data.second)}
+    targets = {
+        side.tobytes(): kng.at(len(BALL.clip(side))).target(Records(SPHERE, BALL.clip(side)))
+        for side in (data.first, data.second)
+    }
 
     def stopping(points):
         return (first_acceptance(targets[points.tobytes()], rng)[1],)
@@ -303,7 +306,9 @@ def test_the_mean_takes_the_same_work_at_all_data_sets(kind, monkeypatch):
         work(BALL.clip(points))
         return len(counted)
 
-    found = {calls(lambda p: mechanism.target(Records(SPHERE, p)), side) for side in (data.first, data.second)}
+    found = {
+        calls(lambda p: mechanism.at(len(p)).target(Records(SPHERE, p)), side) for side in (data.first, data.second)
+    }
     assert len(found) == 1
     hasty = {calls(lambda p: solve(Records(SPHERE, p)), side) for side in (data.first, data.second)}
     assert len(hasty) == 2  # the solver alone tells

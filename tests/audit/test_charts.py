@@ -7,7 +7,7 @@ import sfumato as sf
 from attacks import looks
 from sfumato.audit import audit, broken, exact_loss, neighbours
 from sfumato.audit.exact import look_loss
-from sfumato.mechanisms import LookPlan
+from sfumato.mechanisms.look import Looked
 
 EPSILON = 1.0
 SIZES = (1, 2, 10)
@@ -93,16 +93,16 @@ def test_axes_that_are_not_settled_are_refused(rng):
 # -- the look -----------------------------------------------------------------------------------------------------------
 def test_a_look_and_its_release_lose_no_more_than_claimed_together():
     """What the look moves is counted on top of what the release does: each alone would lose 0.1 and 0.9."""
-    looked = looks.Looked(EPSILON)
-    losses = [look_loss(looked.plan(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs()]
+    looked = looks.LookedAt(EPSILON)
+    losses = [look_loss(looked.stage(len(p)), p.first[:, 1:], p.second[:, 1:]) for p in looks.pairs()]
     assert 0.99 < max(losses) <= EPSILON
     assert min(losses) == pytest.approx(0.9, rel=1e-6)
 
 
-@pytest.mark.parametrize(("kind", "convicted"), [(LookPlan, False), (looks.Certain, True)])
+@pytest.mark.parametrize(("kind", "convicted"), [(Looked, False), (looks.Certain, True)])
 def test_a_look_is_audited_with_its_release(kind, convicted):
     """Ours is cleared; one that decides without noise is convicted by far."""
-    looked, data = looks.Looked(EPSILON, kind), looks.pairs([2])[-1]
+    looked, data = looks.LookedAt(EPSILON, kind), looks.pairs([2])[-1]
     verdict = audit(looked, EPSILON, data, region=looked.region, draws=20_000)
     assert verdict.convicted == convicted
     assert verdict.epsilon_lower > (4 if convicted else 0.4)

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from sfumato.errors import Fix
 from sfumato.files import FileError, read, write_points
 from sfumato.files.base import allowed
+from sfumato.files.reading import reader
 
 RNG = np.random.default_rng(20221)
 LANDMARKS = RNG.normal(size=(4, 5, 2))
@@ -250,12 +252,14 @@ def test_nts_of_one_specimen_and_without_dimensions(load):
     assert load("1 3 2 0 DIM=2\n" + TRIANGLE).points.shape == (1, 3, 2)
     text = nts(header="1 4 10 0", labels="")
     assert load(text, name="a.nts").kind == "vectors"
+    alone = load("1 2L 2 0\na b\n2 1\n1 2\n", sf.SPD(2), name="a.nts")
+    assert (alone.points.shape, alone.labels) == ((1, 2, 2), {})
     np.testing.assert_array_equal(load(text, sf.PlanarShapes(5), name="a.nts").points, LANDMARKS)
     np.testing.assert_array_equal(load(text, sf.PlanarShapes, name="a.nts").points, LANDMARKS)
-    assert load(text, name="a.nts").source.endswith("if these are landmarks, type --space shapes --landmarks 5")
+    assert load(text, name="a.nts").source.endswith("if these are landmarks, give the space, shapes with 5 landmarks")
     for space in (sf.SizeAndShape, sf.Shapes3D):
         with pytest.raises(
-            FileError, match="type --space shapes --landmarks 5; or write DIM=2 or DIM=3 at the end of the"
+            FileError, match="give the space, shapes with 5 landmarks; or write DIM=2 or DIM=3 at the end of the"
         ):
             load(text, space, name="a.nts")
 
@@ -1051,7 +1055,7 @@ def test_r_lists_of_matrices_are_records(load, tmp_path):
     for space in (None, sf.PlanarShapes, sf.PlanarShapes(5)):
         with pytest.raises(FileError, match=r"'coo': a list of 5 outlines of 4 to 5 points; .* coo_sample"):
             load(uneven, space)
-    with pytest.raises(FileError, match=r"R files mark no curves, so curves=50 \(--curves\) does nothing"):
+    with pytest.raises(FileError, match=r"R files mark no curves, so curves=50 does nothing"):
         load(uneven, curves=50)
     deeper = {name: {"xy": outline, "scale": 2.0} for name, outline in outlines.items()}
     for objects in ({"out": deeper}, {"out": {"coo": deeper, "fac": table}}):
@@ -1068,7 +1072,7 @@ def test_the_axis_of_coordinates_may_stand_anywhere(load):
     np.testing.assert_array_equal(load(mat(a=np.moveaxis(LANDMARKS, 1, 2)), sf.PlanarShapes(5)).points, LANDMARKS)
     for array in (np.moveaxis(LANDMARKS, 0, -1), np.moveaxis(LANDMARKS, 1, 2), LANDMARKS.transpose(2, 1, 0)):
         for space in (None, sf.PlanarShapes):
-            with pytest.raises(FileError, match="say how many landmarks a record has, --landmarks 4 or 5"):
+            with pytest.raises(FileError, match="say how many landmarks a record has, landmarks=4 or landmarks=5"):
                 load(npy(array), space)
     with pytest.raises(FileError, match="save it with the records first"):
         load(npy(np.zeros((5, 2, 5))), sf.PlanarShapes(5))
@@ -1202,7 +1206,7 @@ def test_codes_in_tables_name_the_column(load):
     weights = [[60 + i / 10, 170 + i] for i in range(12)]
     with pytest.raises(FileError, match=r"record 4 \(line 6\): column 'height' is 9999"):
         load(csv(["weight", "height"], [*weights[:4], [61, 9999], *weights[4:]]))
-    with pytest.raises(FileError, match=r"column 'lat': -999 is beyond ±90 degrees; .*--missing -999"):
+    with pytest.raises(FileError, match=r"column 'lat': -999 is beyond ±90 degrees; .*\(missing=-999\)"):
         load(QUAKES + "-999,-999,5\n")
     assert np.isnan(load(QUAKES + "-999,-999,5\n", missing=-999).points[2]).all()
 
@@ -1726,3 +1730,42 @@ def test_an_answer_larger_than_its_file_explains_is_refused(load, monkeypatch):
         load(content)
     monkeypatch.undo()
     np.testing.assert_array_equal(load(content).points, LANDMARKS)
+
+
+def test_refusals_carry_their_fixes(load):
+    """The command line and the page say them in words of their own, also after the name of the file was put before them."""
+    rows = np.vstack([np.linspace(1, 2, 24).reshape(12, 2), [[-999, 1], [-999, 2]]])
+    curves = (
+        "LM=3\n0 0\n1 0\n0 1\nCURVES=1\nPOINTS=2\n0 0\n1 1\nID=a\n"
+        + "LM=3\n0 0\n1 0\n0 1\nCURVES=1\nPOINTS=3\n0 0\n1 1\n2 2\nID=b\n"
+    )
+    for content, space, fixes in [
+        ("theta,phi\n60,-150\n0,90\n", sf.Sphere, [Fix("columns", "lat=theta, lon=phi")]),
+        (csv(["height", "weight"], rows.tolist()), None, [Fix("missing", -999), Fix("missing", "none")]),
+        (npz(left=LANDMARKS, right=LANDMARKS), None, [Fix("array", "left")]),
+        (npy(np.zeros((4, 2, 5))), sf.PlanarShapes, [Fix("landmarks", 4), Fix("landmarks", 5)]),
+        (curves, None, [Fix("curves", "drop"), Fix("curves", 20)]),
+        (csv("wxyz", [[0.5, 0.5, 0.5, 0.5]] * 3), None, [Fix("space", "rotations"), Fix("space", "euclidean")]),
+    ]:
+        with pytest.raises(FileError) as refusal:
+            load(content, space)
+        assert [part for part in refusal.value.parts if isinstance(part, Fix)] == fixes, str(refusal.value)
+        assert f"--{fixes[0].wish} " in refusal.value.say(lambda fix: f"--{fix.wish} {fix.value}")
+
+
+def test_a_file_is_parsed_once_however_often_it_is_read(tmp_path):
+    path = tmp_path / "flat.csv"
+    path.write_text(csv("abcd", [[1.0, 0.0, 0.0, 1.0]] * 3))
+    reading = reader(path)
+    assert reading().points.shape == (3, 4)
+    path.unlink()
+    assert reading(sf.SPD(2)).points.shape == (3, 2, 2)
+    assert reading(sf.Euclidean, columns="b, c").points.shape == (3, 2)
+
+
+def test_several_frames_are_read_each_by_itself():
+    """Frames have no name of their own, by which what was read of one could be kept for another."""
+    import pandas
+
+    frames = [pandas.DataFrame({"x": [i, i + 0.5], "y": [1.0, 2.0]}) for i in (0.0, 10.0)]
+    assert read(frames, sf.Euclidean(2)).points[:, 0].tolist() == [0, 0.5, 10, 10.5]

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.mechanisms.inference import InferencePlan
-from sfumato.mechanisms.tangent import TangentPlan
+from sfumato.mechanisms.inference import Spread
+from sfumato.mechanisms.tangent import TangentKNorm
 
 BALL = sf.Ball(sf.Euclidean(dim=2), [0.0, 0.0], 1.0)
 CHART = sf.Ellipsoid(sf.Sphere(dim=2), [0.0, 0.0, 1.0], [0.5, 0.2])
@@ -51,8 +51,8 @@ def size(points, region, budget):
 def forced(request, monkeypatch):
     """Every release is this far along each axis, and so is every spread."""
     far = request.param
-    monkeypatch.setattr(TangentPlan, "lattice_point", lambda plan, mean, rng: np.full(len(mean), far * plan.spacing))
-    monkeypatch.setattr(InferencePlan, "second_moment", lambda *_: far)
+    monkeypatch.setattr(TangentKNorm, "lattice_point", lambda plan, mean, rng: np.full(len(mean), far * plan.spacing))
+    monkeypatch.setattr(Spread, "second_moment", lambda *_: far)
 
 
 @pytest.mark.parametrize("region", REGIONS, ids=lambda region: f"{type(region).__name__} of {region.space}")

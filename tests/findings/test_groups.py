@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import sfumato as sf
+from benchmarks import findings as study
 from conftest import cloud
 from sfumato.findings.groups import Comparison
 from sfumato.release.population import chart_variance
-from sfumato.studies import findings as study
 
 PLANE, SPHERE = sf.Euclidean(dim=2), sf.Sphere(dim=2)
 UNIT = sf.Ball(PLANE, [0.0, 0.0], 1.0)
@@ -75,7 +75,7 @@ def test_verdict_and_p_value_agree(compared):
         groups = dict(compared.groups)
         chart = groups["f"].chart
         groups["m"] = replace(groups["f"], chart=replace(chart, point=[chart.point[0] + shift, chart.point[1]]))
-        found = Comparison(groups, 1.0).difference()
+        found = Comparison(epsilon=1.0, groups=groups).difference()
         assert found.differs == (found.p_value < 0.05)
         assert found.length == pytest.approx(shift, abs=1e-9)
 

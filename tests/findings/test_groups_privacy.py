@@ -57,12 +57,10 @@ def test_a_record_without_a_group_is_no_group_of_its_own(missing, rng):
 
 def test_groups_are_charged_once_before_any_draw_and_not_if_that_is_refused(rng, monkeypatch):
     points, labels, drawn = rng.normal(size=(120, 2)) / 5, np.array(["f", "m"] * 60), []
-    from sfumato.mechanisms.inference import InferencePlan
+    from sfumato.mechanisms.stages import Composition
 
-    parts, budget = InferencePlan.parts, Budget()
-    monkeypatch.setattr(
-        InferencePlan, "parts", lambda self, *rest: drawn.append([*budget.charged]) or parts(self, *rest)
-    )
+    run, budget = Composition.run, Budget()
+    monkeypatch.setattr(Composition, "run", lambda self, *rest: drawn.append([*budget.charged]) or run(self, *rest))
     sf.compare_groups(points, labels, PLANE, 2.0, budget=budget)
     assert drawn == [[2.0], [2.0]]
     with pytest.raises(sf.BudgetExceeded):

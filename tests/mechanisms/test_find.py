@@ -12,7 +12,7 @@ from conftest import cloud
 from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms import find as finding
-from sfumato.mechanisms.find import MARGIN, RATIO, Finder, FindPlan, Shares
+from sfumato.mechanisms.find import MARGIN, RATIO, Find, Finder, Shares
 from sfumato.records import Records
 
 SPHERE, PLANE = sf.Sphere(dim=2), sf.Euclidean(dim=2)
@@ -84,10 +84,10 @@ def test_radii_are_found_with_that_law(monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 50, 5000])
 def test_shares_add_up_exactly(n):
-    plan = FindPlan.of(Problem(WIDE, n, PureDP(0.7)))
-    parts = [2 / plan.finder.width, Fraction(plan.chart.problem.privacy.epsilon)]
+    plan = Find.of(WIDE, n, 0.7)
+    parts = [2 / plan.finder.width, Fraction(plan.chart.epsilon)]
     if plan.finder.first is not None:
-        parts.append(Fraction(plan.finder.first.problem.privacy.epsilon))
+        parts.append(Fraction(plan.finder.first.epsilon))
     assert sum(parts) == Fraction(0.7)
     assert (plan.finder.first is None) == (n == 1)
 
@@ -95,9 +95,9 @@ def test_shares_add_up_exactly(n):
 def test_the_centre_is_skipped_where_it_would_cost_too_much():
     assert Shares.best(2, 5000, 1.0).center > 0
     assert Shares.best(200, 1000, 1.0).center == 0
-    assert FindPlan.of(Problem(WIDE, 5000, PureDP(1.0)), only_radius=True).finder.first is None
+    assert Find.of(WIDE, 5000, 1.0, only_radius=True).finder.first is None
     space = sf.Euclidean(dim=200)
-    plan = FindPlan.of(Problem(sf.Ball(space, np.zeros(200), 9.0), 1000, PureDP(1.0)))
+    plan = Find.of(sf.Ball(space, np.zeros(200), 9.0), 1000, 1.0)
     assert plan.source == "radius found privately in a public ball of radius 9"
 
 
@@ -226,9 +226,9 @@ def test_records_beyond_every_candidate_leave_the_largest():
 
 def test_what_is_not_a_prior_is_refused(rng):
     points = rng.normal(size=(30, 2))
-    with pytest.raises(TypeError, match=r"a sfumato.Ball that surely holds the records"):
+    with pytest.raises(TypeError, match=r"surely holds the records, is a sfumato\.Ball, not"):
         sf.find_region(points, PLANE, 1.0)
-    with pytest.raises(TypeError, match=r"a prior is a sfumato\.Ball, generously wide"):
+    with pytest.raises(TypeError, match=r"a prior is a sfumato\.Ball, not"):
         sf.private_mean(points, prior=sf.Ellipsoid(PLANE, [0.0, 0.0], [1.0, 2.0]), epsilon=1.0)
     with pytest.raises(TypeError, match="takes a region or a prior"):
         sf.private_mean(points, WIDE, 1.0, prior=WIDE)

@@ -12,9 +12,9 @@ import sfumato as sf
 from sfumato.laws.privacy import PureDP
 from sfumato.laws.sampling.discrete import discrete_laplace
 from sfumato.mechanisms import Problem, choose
-from sfumato.mechanisms.composed import ComposedPlan
-from sfumato.mechanisms.find import MARGIN, Finder, FindPlan
-from sfumato.mechanisms.steps import StepsPlan
+from sfumato.mechanisms.find import MARGIN, Find, Finder
+from sfumato.mechanisms.stages import Composition
+from sfumato.mechanisms.steps import FirstStep
 from sfumato.records import Records
 
 LINE = sf.Euclidean(dim=1)
@@ -97,14 +97,17 @@ def test_noise_needs_a_positive_scale():
 
 def spent(plan):
     """What all parts of a plan spend, exactly."""
-    if isinstance(plan, FindPlan):
-        first = 0 if plan.finder.first is None else Fraction(plan.finder.first.epsilon)
-        return first + 2 / plan.finder.width + Fraction(plan.chart.epsilon)
-    if isinstance(plan, StepsPlan):
-        return Fraction(plan.first.epsilon) + Fraction(plan.chart.epsilon)
-    if isinstance(plan, ComposedPlan):  # with the spread
-        return 1 / plan.width + spent(plan.base)
-    return Fraction(plan.epsilon)
+    if not isinstance(plan, Composition):
+        return Fraction(plan.ideal)
+    total = Fraction(plan.chart.ideal)
+    if plan.spread is not None:
+        total += 1 / plan.width
+    if isinstance(plan.first, FirstStep):
+        total += Fraction(plan.first.first.ideal)
+    if isinstance(plan.first, Find):
+        finder = plan.first.finder
+        total += 2 / finder.width + (0 if finder.first is None else Fraction(finder.first.ideal))
+    return total
 
 
 @pytest.mark.parametrize("epsilon", [1e-3, 0.1, 0.7, 1 / 3, 8.0])

@@ -59,7 +59,7 @@ def test_the_mean_is_the_one_above_and_does_not_depend_on_signs(space, rng):
     laplace = sf.ManifoldLaplace(ball, 1.0)
     mixed = above * rng.choice([-1.0, 1.0], (30, 1))
     mean = sf.Sphere(dim=space.dim).validate(sf.frechet_mean(sf.Sphere(dim=space.dim), above).point[None])
-    assert space.distance(laplace.center(Records(space, mixed)), mean[0]) < 1e-10
+    assert space.distance(laplace.at(len(mixed)).center(Records(space, mixed)), mean[0]) < 1e-10
 
 
 # -- bounds, tried ---------------------------------------------------------------------------------------------------------
@@ -107,11 +107,11 @@ def test_the_whole_of_a_quotient_is_half_of_the_sphere():
 )
 def test_balls_up_to_half_the_injectivity_radius_are_lawful(space, limit):
     for kind, largest in ((sf.KNG, limit), (sf.Exponential, limit), (sf.ManifoldLaplace, 0.95 * limit)):
-        assert kind(ball_of(space, largest * (1 - 1e-6)), 1.0).scale(50) > 0
+        assert kind(ball_of(space, largest * (1 - 1e-6)), 1.0).at(50).scale.sigma > 0
         with pytest.raises(
             sf.RadiusError, match=rf"on {space.__class__.__name__}.* needs a radius below {largest:.6g}"
         ):
-            kind(ball_of(space, largest), 1.0).scale(50)
+            kind(ball_of(space, largest), 1.0).at(50)
 
 
 def test_kng_stays_where_the_sphere_above_is_the_same():
@@ -119,12 +119,12 @@ def test_kng_stays_where_the_sphere_above_is_the_same():
         for share in (0.2, 0.99):
             r = share * bounds_of(space).mean_radius_limit
             for n in (3, 100):
-                assert r + sf.KNG(ball_of(space, r), 1.0).calibrate(n).region < bounds_of(space).injectivity_radius
+                assert r + sf.KNG(ball_of(space, r), 1.0).at(n).scale.region < bounds_of(space).injectivity_radius
 
 
 def test_a_laplace_that_does_not_exist_on_the_hyperbolic_plane_is_refused():
     with pytest.raises(sf.Refusal, match="does not exist at this scale: n·ε must exceed 2"):
-        sf.ManifoldLaplace(ball_of(PLANE, 1.0), 0.19).scale(10)
+        sf.ManifoldLaplace(ball_of(PLANE, 1.0), 0.19).at(10)
 
 
 # -- draws and releases ----------------------------------------------------------------------------------------------------
@@ -149,11 +149,11 @@ def test_laplace_draws_reach_all_of_a_quotient_and_follow_their_law(space, rng):
     distance = space.distance(laplace.ball.center, draws)
     assert distance.max() > 0.99 * bounds_of(space).injectivity_radius
     for p in (0.2, 0.5, 0.9):
-        assert np.mean(distance <= laplace.error_quantile(2, p)) == pytest.approx(
+        assert np.mean(distance <= laplace.at(2).error_quantile(p)) == pytest.approx(
             p, abs=5 * np.sqrt(p * (1 - p) / 20_000)
         )
     narrower = sf.ManifoldLaplace(laplace.ball, 0.9 * 1.1)  # 10% less noise is found out
-    assert abs(np.mean(distance <= narrower.error_quantile(2, 0.5)) - 0.5) > 5 * np.sqrt(0.25 / 20_000)
+    assert abs(np.mean(distance <= narrower.at(2).error_quantile(0.5)) - 0.5) > 5 * np.sqrt(0.25 / 20_000)
 
 
 @pytest.mark.parametrize(
@@ -181,7 +181,7 @@ def test_draws_near_the_wall_of_the_cut_locus_are_counted(space, rng):
     plan = sf.ManifoldLaplace(ball, 1.0).at(1)
     limit, e = bounds_of(space).injectivity_radius, 0.01
     data = space.exp(ball.center, space.from_coordinates(ball.center, ball.radius * np.eye(space.dim)[:1]))
-    draws = space.validate(plan.sample(Records(space, data), 40_000, rng))
+    draws = space.validate(plan.draws(Records(space, data), 40_000, rng))
     found = np.mean(np.abs(space.distance(ball.center, draws) - limit) < e)
     counted = stretch_at_cut_locus(space, plan.error_law, ball.radius, plan.far)
     assert 1e-4 < found < crossing(space.dim, plan.spacing, e * counted)

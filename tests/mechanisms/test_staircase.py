@@ -107,7 +107,7 @@ def test_draws_follow_the_law(space, rng):
     assert p_value(plan) > TINY
     for wrong in (0.8, 1.2):
         numbers = {**plan.scale.numbers, "gamma": wrong * plan.scale.numbers["gamma"]}
-        assert p_value(replace(plan, scale=replace(plan.scale, numbers=numbers))) < TINY
+        assert p_value(plan.settled(plan.n, plan.ideal, replace(plan.scale, numbers=numbers))) < TINY
 
 
 def test_noise_as_wide_as_the_space_has_one_step_or_none():
@@ -115,7 +115,7 @@ def test_noise_as_wide_as_the_space_has_one_step_or_none():
     plan = staircase(sf.Sphere(dim=2), 0.01, 1.4).at(1)
     assert len(plan.proposals.steps) == 1
     assert plan.error_quantile(0.5) == pytest.approx(np.pi / 2, rel=0.01)
-    uniform = staircase_law(plan.space, plan.scale.sigma, plan.epsilon, 1.0)
+    uniform = staircase_law(plan.space, plan.scale.sigma, plan.ideal, 1.0)
     assert uniform.quantile(0.5) == pytest.approx(np.pi / 2, rel=1e-6)
     assert roughness(uniform) == 0
 
@@ -252,10 +252,10 @@ def test_few_draws_lie_near_a_face_of_the_lattice(rng):
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 8.0, 1000.0])
 def test_what_rounding_adds_is_within_epsilon_and_a_small_delta(space, epsilon):
     plan = staircase(space, epsilon, 0.2).plan(500)
-    assert plan.epsilon + plan.losses.numerical_epsilon <= epsilon
+    assert plan.ideal + plan.losses.numerical_epsilon <= epsilon
     assert 1e-12 < plan.losses.numerical_delta <= 1e-6
     assert plan.losses.clock_delta == 0
-    assert plan.scale.numbers["jump"] == plan.epsilon
+    assert plan.scale.numbers["jump"] == plan.ideal
 
 
 def test_many_small_steps_end_in_an_even_rise():
@@ -270,7 +270,7 @@ def test_an_epsilon_beyond_all_reason_is_studied_without_a_crash(rng):
     for dim in (1, 3):
         mechanism = sf.ManifoldStaircase(sf.Ball(sf.Euclidean(dim=dim), np.zeros(dim), 1.0), 1e6, "as run")
         assert np.abs(mechanism.sample(np.zeros((10, dim)), 50, rng)).max() < 0.01
-        assert 0 < mechanism.at(10).noise_length <= mechanism.scale(10)
+        assert 0 < mechanism.at(10).noise_length <= mechanism.at(10).scale.sigma
 
 
 def test_laws_without_jumps_are_what_they_were(rng):

@@ -11,7 +11,9 @@ from scipy import stats
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import LookPlan, Problem, choose
+from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms.look import Looked
+from sfumato.mechanisms.stages import Composition
 from sfumato.mechanisms.tangent import BITS, whole_sums
 from sfumato.records import Records
 from sfumato.regions import Look
@@ -112,7 +114,7 @@ def test_releases_are_on_the_lattice_and_have_their_stated_error(space, rng, mon
     release = tangent.release(points)
     assert release.value.tolist() == sf.Release.from_json(release.to_json()).value.tolist()
     assert release.chart.frozen == space.dim - len(region.axes)
-    assert sf.Release.from_json(release.to_json()).error(0.999) == release.error(0.999) > release.error(0.99)
+    assert sf.Release.from_json(release.to_json()).error(0.9999) > release.error(0.999)
 
 
 def test_the_stated_distance_to_the_frechet_mean_is_never_exceeded(rng):
@@ -140,30 +142,6 @@ def test_a_draw_outside_of_a_ball_comes_to_its_edge(rng):
         assert ball.distances(space.validate(release.raw[None]))[0] > 0.1
         again = sf.Release.from_json(release.to_json())
         assert np.array_equal(again.raw, release.raw)
-
-
-def test_shrinkage_has_the_risk_that_is_known(rng):
-    """For little n·ε in many directions the worst mean square error falls, to what the formula says."""
-    space = sf.Euclidean(dim=40)
-    region = sf.Ellipsoid(space, np.zeros(40), np.full(40, 1.0))
-    plain, shrunk = (sf.TangentKNorm(region, 1.0, shrink=shrink).plan(60) for shrink in (False, True))
-    variance = shrunk.scale.sigma**2 * 41
-    mu = shrunk.shortfall
-    assert mu == pytest.approx(variance * np.maximum(region.axes - mu, 0).sum())
-    risk = mu**2 + variance * np.sum((region.axes * shrunk.factors) ** 2)
-    assert risk < 0.75 * variance * np.sum(region.axes**2)
-    edge = np.zeros((60, 40))
-    edge[:, 0] = 1.0  # a mean as far from the centre as any
-    square = []
-    for _ in range(3000):
-        drawn = shrunk.draw(Records(space, edge), rng)
-        square.append(np.sum((drawn.value - edge[0]) ** 2))
-    assert np.mean(square) == pytest.approx(risk, rel=0.05)
-    assert "drawn towards the public centre by factors" in shrunk.after
-    assert plain.after == ""
-    release = sf.TangentKNorm(region, 1.0, shrink=True).release(edge, allow_useless=True)
-    assert np.linalg.norm(release.value) < np.linalg.norm(release.raw)
-    assert sf.Release.from_json(release.to_json()).error(0.999) == release.error(0.999) > release.error(0.99)
 
 
 def test_with_an_ellipsoid_only_charts_apply():
@@ -194,8 +172,8 @@ def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, mo
     space = sf.Euclidean(dim=100)
     sketch = sf.Ellipsoid.from_sample(space, public)
     plan = choose(Problem(sketch, 10_000, sf.PureDP(1.0)))
-    assert isinstance(plan, LookPlan)
-    assert plan.limit > 5 * plan.width
+    assert isinstance(plan.first, Looked)
+    assert plan.first.limit > 5 * plan.first.width
     right = [sf.private_mean(private, sketch, 1.0) for _ in range(20)]
     assert not any(release.chart.look["fell_back"] for release in right)
     shifted = private + 1.5 * np.eye(100)[-1]  # in a direction in which public records do not differ at all
@@ -221,7 +199,7 @@ def test_a_look_is_one_pass_and_one_charge(rng):
 
     records = Records(space, private)
     plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 3000, sf.PureDP(1.0)))
-    plan.release(records, "one record", Budget())
+    plan.release_of(records, "one record", Budget())
     assert records.passes == 1
     assert len(charged) == 1
     assert charged[0][0] == 1.0
@@ -231,9 +209,9 @@ def test_a_look_is_one_pass_and_one_charge(rng):
 def test_the_look_can_be_left_out_and_is_where_there_are_few_dimensions(rng):
     public, _ = public_and_private(60, 10, rng)
     sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=30), public)
-    assert not isinstance(choose(Problem(sketch, 3000, sf.PureDP(1.0)), check=0), LookPlan)
+    assert not isinstance(choose(Problem(sketch, 3000, sf.PureDP(1.0)), check=0), Composition)
     low = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), public[:, :3])
-    assert not isinstance(choose(Problem(low, 3000, sf.PureDP(1.0))), LookPlan)
+    assert not isinstance(choose(Problem(low, 3000, sf.PureDP(1.0))), Composition)
     for wrong in (0.5, -0.1, "0.1"):
         with pytest.raises(ValueError, match="between 0 and a sixth"):
             choose(Problem(low, 3000, sf.PureDP(1.0)), check=wrong)
@@ -244,11 +222,11 @@ def test_the_losses_of_a_look_are_told_by_their_records(rng):
     public, private = public_and_private(60, 500, rng)
     space = sf.Euclidean(dim=30)
     plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 500, sf.PureDP(1.0)))
-    assert isinstance(plan, LookPlan)
-    assert isinstance(plan.look, Look)
-    sums = whole_sums(plan.look.row_blocks, private, None)
-    lost = np.array([float(Fraction(int(total), 500 << BITS)) for total in sums[-30:]]) * plan.look.ball.radius
-    assert lost == pytest.approx(plan.look.lost(private).mean(axis=0), abs=1e-9)
+    look = plan.first.look
+    assert isinstance(look, Look)
+    sums = whole_sums(look.row_blocks, private, None)
+    lost = np.array([float(Fraction(int(total), 500 << BITS)) for total in sums[-30:]]) * look.ball.radius
+    assert lost == pytest.approx(look.lost(private).mean(axis=0), abs=1e-9)
 
 
 def test_two_steps_move_the_chart_to_the_mean(space, rng, monkeypatch):
@@ -301,8 +279,8 @@ def test_useless_releases_are_refused_with_what_helps(rng):
         sf.ManifoldLaplace(ball, 1.0).release(points, budget=charged)
     assert not charged
     assert sf.private_mean(points, ball, 1.0, allow_useless=True).value.shape == (30, 2)
-    wide = sf.Ellipsoid(space, center, np.full(50, 0.1))
-    with pytest.raises(sf.Refusal, match=r"only the first \d+ directions \(--modes \d+\)"):
+    wide = sf.Ellipsoid(space, center, np.linspace(0.1, 0.09, 50))
+    with pytest.raises(sf.Refusal, match=r"only the first \d+ directions \(modes=\d+\)"):
         sf.private_mean(points, wide, 1.0)
 
 
@@ -336,7 +314,7 @@ def test_a_chart_in_place_of_a_look_clips_too(rng):
     sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=12), rng.normal(size=(20, 12)))
     points = rng.normal(size=(1000, 12))
     points[0] = 1e6
-    assert choose(Problem(sketch, 1000, PureDP(1.0))).problem.region == sketch.settle(1000, 1.0)
+    assert choose(Problem(sketch, 1000, PureDP(1.0))).region == sketch.settle(1000, 1.0)
     release = sf.private_mean(points, sketch, 1.0)
     assert np.linalg.norm(release.raw) < 2 * sketch.radius
 

@@ -81,8 +81,8 @@ def test_loops_over_a_few_records_count_each_once(space, n, rng, eager):
 def test_second_moments_are_not_too_small(space, rng, eager):
     for radius in (1e-9, 1e-4, typical_radius(space)):
         points, x = some_records(space, rng, radius)
-        moments = space.moments(x, points, accuracy=1e-3)
-        assert bounds_of(space).second_moment(moments * (1 / len(points))) >= np.mean(space.distance(x, points) ** 2)
+        moments = Records(space, points).moments(x, accuracy=1e-3)
+        assert bounds_of(space).second_moment(moments) >= np.mean(space.distance(x, points) ** 2)
 
 
 def test_raw_landmarks_are_the_same_shapes_by_either_path(rng, eager, monkeypatch):

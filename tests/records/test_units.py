@@ -13,6 +13,7 @@ import pytest
 
 import sfumato as sf
 from conftest import Placed, cloud, typical_radius
+from sfumato.errors import Fix
 from sfumato.files import Dataset
 from sfumato.files.people import repeated_labels
 from sfumato.records.units import number_units
@@ -127,7 +128,7 @@ def test_a_record_without_a_label_is_refused(labels):
     [
         ([True, True, False, False], "yes or no"),
         ([b"a", b"\xff\xfe", b"c", b"d"], "not UTF-8"),
-        ([1.0, 2.0**53, 2**53 + 1, 4.0], "too large to be told from its neighbours"),
+        ([1.0, 2.0**53, 2**53 + 1, 4.0], "too large to differ from its neighbours"),
         ([1.0, np.inf, 2.0, 3.0], "too large"),
         ([1, 2j, 3, 4], "a complex"),
         (np.array([("a",), [1], {}, 1], dtype=object), "a tuple"),
@@ -176,8 +177,9 @@ def test_a_data_set_with_repeated_subjects_needs_a_unit():
     ) as error:
         sf.private_mean(data, ball, 1.0, budget=budget)
     assert "trial" not in str(error.value)
+    assert {Fix("unit_column", "subject"), Fix("unit", "one record")} <= set(error.value.parts)
     for words in ("subject", "SUBJECT", "one subject", "trial"):
-        with pytest.raises(ValueError, match="--unit-column"):
+        with pytest.raises(ValueError, match=r"unit=data\.labels\["):
             sf.private_mean(data, ball, 1.0, unit=words, budget=budget)
     assert budget.charges == []
     assert sf.private_mean(data, ball, 1.0, unit="one record").record["n"] == 480

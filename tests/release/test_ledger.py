@@ -20,6 +20,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from sfumato import Ball, Euclidean, Session
 from sfumato.errors import BudgetExceeded, LedgerError
 from sfumato.release import chain, ledger
 from sfumato.release.ledger import Entry, Ledger
@@ -666,3 +667,67 @@ def test_an_interrupted_creation_is_no_budget(path):
     for attempt in (Ledger, lambda path: Ledger.create(path, 1)):
         with pytest.raises(LedgerError, match="there is nothing in this file; if it never held a budget, delete it"):
             attempt(path)
+
+
+# Verified once
+
+
+def test_one_release_verifies_the_chain_once(path, monkeypatch):
+    """When the ledger is opened; every later step finds the file as it was, or as it left it."""
+    Ledger.create(path, 3).charge(1, RECORD)
+    count = []
+    monkeypatch.setattr(ledger, "verified", lambda rows: (count.append(1), chain.verified(rows))[1])
+    session = Session(path.with_name("mean.json"), Ledger(path))
+    for _ in range(3):
+        session.release(np.zeros((90, 1)), Ball(Euclidean(dim=1), [0.0], 1.0), 0.5)
+        session.out.unlink()
+    assert session.ledger.left == Decimal("0.5")
+    assert len(count) == 1
+    assert len(session.ledger.verify().entries) == 2 + 3 * 2
+    assert len(count) == 2  # asked for
+
+
+@pytest.mark.parametrize("statement", ["UPDATE entries SET time = time || ' '", "UPDATE sqlite_sequence SET seq = 99"])
+def test_any_change_of_the_file_is_seen_at_once(study, statement):
+    """Without a moment between, and with the times of the file put back."""
+    for operation in (lambda: study.left, study.describe, lambda: study.charge(0.1, RECORD)):
+        shutil.copy(study.path, study.path.with_suffix(".kept"))
+        before = study.path.stat()
+        execute(study.path, statement)
+        os.utime(study.path, ns=(before.st_atime_ns, before.st_mtime_ns))
+        with pytest.raises(LedgerError, match="restore its last good copy"):
+            operation()
+        shutil.copy(study.path.with_suffix(".kept"), study.path)
+        assert study.left == Decimal("1.5")
+
+
+def test_what_another_process_wrote_is_verified(study, monkeypatch):
+    count = []
+    monkeypatch.setattr(ledger, "verified", lambda rows: (count.append(1), chain.verified(rows))[1])
+    other = Ledger(study.path, "wings")
+    other.charge(0.5, RECORD)
+    assert len(count) == 1
+    assert study.left == 1
+    assert len(count) == 2
+    study.charge(0.5, RECORD)
+    assert other.left == Decimal("0.5")
+    assert len(count) == 3
+
+
+def test_an_sqlite_that_gives_no_copy_of_a_file_is_verified_each_time(study, monkeypatch):
+    monkeypatch.setattr(ledger, "_fingerprint", lambda connection: "")
+    count = []
+    monkeypatch.setattr(ledger, "verified", lambda rows: (count.append(1), chain.verified(rows))[1])
+    study.complete(study.charge(0.5, RECORD), "ab" * 32)
+    assert study.left == 1
+    assert len(count) == 3
+
+
+def test_what_was_verified_cannot_be_changed(study):
+    """A ledger keeps what it verified: a caller that writes into it must not make room for a charge."""
+    study.charge(study.left, {"statistic": "mean"})
+    book = study.verify()
+    book.spent[study.dataset] = Decimal(0)
+    book.budgets[study.dataset] = Decimal(1000)
+    with pytest.raises(BudgetExceeded):
+        study.charge(1, {"statistic": "mean"})

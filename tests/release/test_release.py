@@ -11,7 +11,7 @@ import sfumato as sf
 from conftest import CASES, cloud, typical_radius
 from sfumato.laws import bounds
 from sfumato.laws.sampling import secure
-from sfumato.mechanisms.laplace import LaplacePlan
+from sfumato.regions.found import FoundBall
 from sfumato.release import record
 
 
@@ -103,7 +103,7 @@ def test_guarantee_states_small_numerical_losses(case):
     assert 0 <= guarantee.numerical_epsilon < 1e-8
     if isinstance(mechanism, sf.ManifoldLaplace):
         assert guarantee.clock_delta == 0
-    if isinstance(mechanism, sf.KNG) and mechanism.calibrate(len(points)).region > mechanism.ball.radius:
+    if isinstance(mechanism, sf.KNG) and mechanism.at(len(points)).scale.region > mechanism.ball.radius:
         assert guarantee.clock_delta <= 2e-9  # a second batch, or a doubt too many
 
 
@@ -417,9 +417,9 @@ def test_a_session_pays_before_it_draws_and_notes_after_it_wrote(tmp_path, monke
         monkeypatch.setattr(owner, name, lambda *a, **o: (steps.append(name), function(*a, **o))[1])
 
     for owner, name in (
-        (LaplacePlan, "check"),
+        (sf.ManifoldLaplace, "check"),
         (sf.Ledger, "charge"),
-        (LaplacePlan, "draw"),
+        (sf.ManifoldLaplace, "draw"),
         (sf.Release, "save"),
         (sf.Ledger, "complete"),
     ):
@@ -462,3 +462,46 @@ def test_every_error_of_ours_has_one_root():
         assert issubclass(kind, ValueError)
     assert issubclass(LedgerError, RuntimeError)
     assert issubclass(EnvelopeError, RuntimeError)
+
+
+# -- what plans keep -------------------------------------------------------------------------------------------------------
+@pytest.mark.parametrize("mechanism", ["kng", "tangent"])
+def test_changing_a_release_changes_no_other(mechanism):
+    ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.41)
+    points = [[0.0, 0.0, 1.0]] * 50
+    first = sf.private_mean(points, ball, 1.0, mechanism, allow_useless=True)
+    expected = json.dumps(first.document())
+    first.ball.center[0] = 9.0
+    first.calibration.numbers["A"] = -1.0
+    first.predicted_error.quantiles["0.95"] = 0.0
+    if first.chart is not None:
+        first.chart.axes[0] = 7.0
+    again = json.loads(json.dumps(sf.private_mean(points, ball, 1.0, mechanism, allow_useless=True).document()))
+    for key in ("ball", "calibration", "predicted_error"):
+        assert again[key] == json.loads(expected)[key]
+    assert again.get("chart", {}).get("axes") == json.loads(expected).get("chart", {}).get("axes")
+
+
+def test_a_ball_is_not_the_same_as_one_that_was_found():
+    """Equal ones share a plan, and so a record: its price and how it was found must be those of the ball itself."""
+    public = sf.Ball(sf.Euclidean(dim=1), [0.0], 0.7)
+    found = [
+        FoundBall(sf.Euclidean(dim=1), [0.0], 0.7, epsilon, f"radius found privately for {epsilon}")
+        for epsilon in (1, 2)
+    ]
+    assert len({public, *found}) == 3
+    sources = [sf.private_mean([[0.1]] * 99, ball, 1.0, "laplace").ball.source for ball in (public, *found)]
+    assert sources == ["", "radius found privately for 1", "radius found privately for 2"]
+
+
+def test_only_what_we_wrote_says_that_a_region_was_found():
+    public = sf.Ellipsoid(sf.Euclidean(dim=2), [0.0, 0.0], [1.0, 0.5], source="an atlas, not found privately")
+    assert not sf.private_mean([[0.1, 0.1]] * 99, public, 1.0).found_privately
+
+
+def test_an_objective_of_one_s_own_stays_conditional_whatever_its_name():
+    """Earlier versions wrote an unconditional promise for these; a name of ours must not hide that."""
+    text = sf.private_mean([[0.1]] * 99, sf.Ball(sf.Euclidean(dim=1), [0.0], 0.7), 1.0, "laplace").to_json()
+    document = json.loads(text) | {"statistic": "mean centroid size"}
+    document["mechanism"]["options"] = {"objective": "mine"}
+    assert not sf.Release.from_json(json.dumps(document)).guarantee.private

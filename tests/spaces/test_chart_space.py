@@ -135,9 +135,9 @@ def test_bad_rows_are_named(space):
         space.validate(spoilt([6]))
     with pytest.raises(ValueError, match="the centre of the ball has no coordinates"):
         sf.Ball(space, spoilt([0])[0], 1.0)
-    with pytest.raises(ValueError, match=r"shape \(200, 4\), expected real ones of shape \(n, \*\(2, 2\)\)"):
+    with pytest.raises(ValueError, match=r"shape \(200, 4\), expected \(n, 2, 2\)"):
         space.validate(POINTS.reshape(200, 4))
-    with pytest.raises(ValueError, match="complex numbers of shape"):
+    with pytest.raises(ValueError, match="complex numbers where real ones are due"):
         space.validate(POINTS + 0j)
 
 

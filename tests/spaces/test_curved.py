@@ -13,9 +13,11 @@ from scipy.spatial.transform import Rotation
 import sfumato as sf
 from conftest import cloud
 from sfumato.app import cli
-from sfumato.spaces.exact import EXACT
+from sfumato.spaces import Family
 from sfumato.spaces.hyperbolic import FARTHEST
 from sfumato.views import view_of
+from sfumato.views.drawing import draw
+from sfumato.views.subject import Subject
 
 TURNS, AXES, PLANE = sf.Rotations(), sf.Axes(dim=2), sf.Hyperbolic(dim=2)
 
@@ -183,7 +185,7 @@ def test_the_names_of_columns_tell_which_part_of_a_quaternion_is_the_scalar(tmp_
     header = f"{names},left_w,left_x,left_y,left_z"
     twice = np.hstack([some.as_quat(), some.as_quat()])
     np.savetxt(tmp_path / "two.csv", twice, delimiter=",", fmt="%.17g", header=header, comments="")
-    with pytest.raises(sf.FileError, match=r"holds several quaternions in a row: .* say which, as --columns"):
+    with pytest.raises(sf.FileError, match=r"holds several quaternions in a row: .* say which, as columns='"):
         sf.read(tmp_path / "two.csv", TURNS)
 
 
@@ -213,15 +215,16 @@ def test_pictures_hold_the_error_and_no_more(space, mechanism, rng):
     base = space.exp(space.origin(), space.from_coordinates(space.origin(), 0.5 * np.eye(space.dim)[0]))
     points = cloud(space, base, 0.5, 100, rng)
     release = sf.private_mean(space.present(points), sf.Ball(space, space.present(base), 0.7), 1.0, mechanism)
-    drawn = view_of(release).draw(release, 0.95)
+    shown, view = Subject.of(release), view_of(release)
+    drawn = draw(view.scene(shown))
     words = {text.get_text() for legend in drawn.legends for text in legend.get_texts()}
     if space.dim == 3 and space.name == "hyperbolic":
         assert not words  # a table
     else:
         assert any("its 95% error" in word for word in words)
         assert {"public centre", "released mean"} <= words
-    assert view_of(release).things(release) in ("rotations of space", f"axes in {space.dim + 1} dimensions") or (
-        f"hyperbolic space of dimension {space.dim}" in view_of(release).things(release)
+    assert view.things(shown) in ("rotations of space", f"axes in {space.dim + 1} dimensions") or (
+        f"hyperbolic space of dimension {space.dim}" in view.things(shown)
     )
 
 
@@ -305,9 +308,11 @@ def test_what_is_no_hyperbolic_point_is_told_why(record, words):
 
 
 def test_columns_are_on_the_hyperboloid_unless_the_dimension_says_otherwise():
-    assert sf.Hyperbolic.shaped((3,)) == PLANE
-    assert sf.Hyperbolic.shaped((3,), dim=3) == sf.Hyperbolic(dim=3)
-    with pytest.raises(ValueError, match=r"expected .n, 3. on the hyperboloid or .n, 2. in the Poincaré ball"):
+    assert Family(sf.Hyperbolic).shaped((3,)) == PLANE
+    assert Family(sf.Hyperbolic, (), {"dim": 3}).shaped((3,)) == sf.Hyperbolic(dim=3)
+    with pytest.raises(
+        ValueError, match=r"expected points of the hyperboloid .n, 3. or points of the Poincaré ball .n, 2."
+    ):
         PLANE.validate(np.zeros((2, 5)))
 
 
@@ -364,7 +369,7 @@ def test_the_long_arithmetic_agrees_with_a_hundred_digits(space, twin, far, nois
         c = rng.normal(size=space.dim)
         c *= noise / np.linalg.norm(c)
         exact = twin(space, base, c, center)
-        found = EXACT[type(space)].coordinates(space, base, c, center)
+        found = space.exact.coordinates(space, base, c, center)
         off = max(abs(mpmath.mpf(a.numerator) / a.denominator - b) for a, b in zip(found, exact, strict=True))
         assert off < 1e-25
         doubles = space.coordinates(center, space.log(center, space.exp(base, space.from_coordinates(base, c))))

@@ -12,8 +12,8 @@ from sfumato.app import cli
 from sfumato.laws.bounds import has_bounds
 from sfumato.numerics import warps as _warps
 from sfumato.spaces import space_typed
-from sfumato.views.base import noise_of
-from sfumato.views.curves import _widths
+from sfumato.views.shapes import across as across_curve
+from sfumato.views.subject import Subject
 
 OPEN, CLOSED = sf.ElasticCurves(points=12, closed=False), sf.ElasticCurves(points=12, closed=True)
 WARPING = [sf.ElasticCurves(points=20, closed=closed, reparametrize=True) for closed in (False, True)]
@@ -107,9 +107,13 @@ def test_what_is_no_curve_is_said_in_words(rng):
 def test_it_is_typed_with_or_without_its_size():
     assert space_typed("elastic-curves(closed=true)").shaped((12, 2)) == CLOSED
     assert space_typed("elastic-curves(points=12, closed=false)").sized() == OPEN
-    with pytest.raises(ValueError, match="say whether the curves are closed"):
+    with pytest.raises(
+        ValueError, match=r"say whether the records are closed: space='elastic-curves\(closed=true\)' or"
+    ):
         space_typed("elastic-curves").shaped((12, 2))
-    with pytest.raises(ValueError, match=r"write --space 'elastic-curves\(points=50, closed=true\)'"):
+    with pytest.raises(
+        ValueError, match=r"write space='elastic-curves\(points=4, closed=False, reparametrize=False\)'"
+    ):
         space_typed("elastic-curves").sized(landmarks=12)
     with pytest.raises(ValueError, match="no points of shape"):
         space_typed("elastic-curves(closed=true)").shaped((12, 3))
@@ -269,8 +273,8 @@ def test_the_band_holds_each_point_as_often_as_it_says(closed, rng):
     reference = loop(t) if closed else wave(t)
     region = sf.Ellipsoid.smooth(space, reference, 0.2, closed=closed)
     release = sf.private_mean(np.repeat(reference[None], 400, axis=0), region, 4.0)
-    noise = noise_of(release, 0.9)
-    widths = _widths(noise, release.value, closed)
+    noise = Subject.of(release, 0.9).noise
+    widths = across_curve(noise, release.value, closed)
     p = len(noise.w)
     drawn = noise.sigma * np.sqrt(rng.chisquare(p + 1, (4000, 1))) * rng.standard_normal((4000, p))
     across = np.gradient(release.value, axis=0)

@@ -16,6 +16,7 @@ from sfumato.records import Records
 from sfumato.spaces import SPACES, space_from, space_typed
 from sfumato.views import view_of
 from sfumato.views.plots import in_words
+from sfumato.views.subject import Subject
 
 
 def written(space, points):
@@ -45,6 +46,7 @@ def points(space, base, rng):
 def test_every_registered_space_is_tried():
     ours = {name for name, kind in SPACES.items() if kind.__module__.startswith("sfumato.")}
     assert ours == set(EXAMPLES)
+    assert all(type(SPACES[name].example()) is SPACES[name] for name in ours)
     assert all(space.name == name for name, spaces in EXAMPLES.items() for space in spaces)
 
 
@@ -160,7 +162,7 @@ def test_a_release_by_chart_and_its_record(space, base, points, tmp_path):
         warnings.simplefilter("error")
         sf.plot_release(again, tmp_path / "mean.svg")
     words = in_words(again)
-    assert f"Released mean of 2000 {view_of(again).things(again)}, beside the public centre" in words
+    assert f"Released mean of 2000 {view_of(again).things(Subject.of(again))}, beside the public centre" in words
     assert f'alt="{escape(words)}"' in (tmp_path / "mean.html").read_text(encoding="utf-8")
     assert f'<title id="words">{escape(words)}</title>' in (tmp_path / "mean.svg").read_text(encoding="utf-8")
     assert f"'{space.name}'" in release.describe() or type(space).__name__ in repr(space)

@@ -5,6 +5,7 @@ import pytest
 from geomstats.geometry.pre_shape import PreShapeSpace
 
 import sfumato as sf
+from sfumato.spaces import Family
 from sfumato.spaces.kendall import Landmarks
 
 SOLID = [sf.Shapes3D(24), sf.Shapes3D(9, reflections=True), sf.SizeAndShape(24, dim=3), sf.SizeAndShape(9, dim=2)]
@@ -266,17 +267,18 @@ def made(space, center, raw):
 
 def test_the_family_is_closed():
     assert all(issubclass(type(space), Landmarks) for space in SOLID)
-    assert sf.SizeAndShape.shaped((7, 2)) == sf.SizeAndShape(7, 2)
-    assert sf.SizeAndShape.sized(landmarks=7, dim=3, size=None) == sf.SizeAndShape(7, 3)
-    assert sf.SizeAndShape.sized(landmarks=None) is None
+    family = Family(sf.SizeAndShape)
+    assert family.shaped((7, 2)) == sf.SizeAndShape(7, 2)
+    assert family.sized(landmarks=7, dim=3, size=None) == sf.SizeAndShape(7, 3)
+    assert family.sized(landmarks=None) is None
     for given in ({"landmarks": 7}, {"dim": 3}):
-        with pytest.raises(ValueError, match="--landmarks and --dim together"):
-            sf.SizeAndShape.sized(**given)
-    for shape in ((7, 4), (7,)):
-        with pytest.raises(ValueError, match="no points of shape"):
-            sf.SizeAndShape.shaped(shape)
-    with pytest.raises(ValueError, match="--size does not go with"):
-        sf.SizeAndShape.sized(size=3)
+        with pytest.raises(ValueError, match="landmarks and dim together"):
+            family.sized(**given)
+    for shape, words in (((7, 4), "dim is 2 or 3"), ((7,), "no points of shape")):
+        with pytest.raises(ValueError, match=words):
+            family.shaped(shape)
+    with pytest.raises(ValueError, match="size does not go with"):
+        family.sized(size=3)
 
 
 def test_landmarks_as_far_as_numbers_go_are_named_without_a_warning():

@@ -15,6 +15,7 @@ from sfumato.laws.sampling.lattice import is_precise
 from sfumato.mechanisms.planning import instead
 from sfumato.spaces import BuresWasserstein, LogCholesky, LogEuclidean, space_typed
 from sfumato.views import VIEWS
+from sfumato.views.subject import Subject
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)
@@ -57,7 +58,7 @@ def test_the_metric_makes_the_space():
         assert hash(space) == hash(pickle.loads(pickle.dumps(space)))
     with pytest.raises(ValueError, match="affine, log-euclidean, log-cholesky, bures-wasserstein"):
         sf.SPD(3, metric="euclid")
-    with pytest.raises(ValueError, match=r"--space spd\(…\) got an unexpected keyword argument 'metrik'"):
+    with pytest.raises(ValueError, match=r"the space spd\(…\) got an unexpected keyword argument 'metrik'"):
         space_typed("spd(size=2, metrik=affine)").sized()
     with pytest.raises(ValueError, match="whole number of at least 1"):
         sf.SPD(0, metric="log-cholesky")
@@ -224,7 +225,7 @@ def test_what_is_no_correlation_matrix_is_told_why():
     points, reasons = sf.Correlation(4).diagnose(rows)
     assert sorted(reasons) == [1, 2, 3, 4, 5]
     assert "has 4 on its diagonal, in channel 2" in reasons[1]
-    assert "divide its rows and columns by the standard deviations, or use --space spd" in reasons[1]
+    assert "divide by the standard deviations, or take the space spd" in reasons[1]
     assert "fewer time points than channels" in reasons[2]
     assert "shrink" in reasons[2]
     assert "put the 1 back" in reasons[3]
@@ -274,7 +275,7 @@ def test_pictures_and_words(space, tmp_path):
     points = np.repeat(center[None], 500, axis=0)
     release = sf.private_mean(points, sf.Ball(space, center, 1.0), 2.0)
     view = VIEWS[space.name]
-    assert bool(view.meaning(release, 0.1)) == (space.name != "correlation")
+    assert bool(view.meaning(Subject.of(release), 0.1)) == (space.name != "correlation")
     sf.plot_release(release, tmp_path / "mean.svg")
     drawn = (tmp_path / "mean.svg").read_text()
     assert ("is not drawn" in drawn) == (space.name in ("correlation", "log-cholesky"))
@@ -293,7 +294,7 @@ def test_many_channels_are_told_what_is_possible():
     assert sf.plan(sf.Correlation(16), radius=2.0, n=60, epsilon=1.0)[0].useless
     assert sf.plan(sf.SPD(8), radius=2.0, n=60, epsilon=1.0)[0].useless
     refusal = (
-        r"useless.*variance of each channel alone \(diagonal-spd\(size=16\), with an error up to 1\.\d+\).*--modes \d+"
+        r"useless.*variance of each channel alone \(diagonal-spd\(size=16\), with an error up to 1\.\d+\).*modes=\d+"
     )
     with pytest.raises(sf.Refusal, match=refusal):
         sf.private_mean(np.repeat(np.eye(16)[None], 60, axis=0), ball, 1.0)
@@ -351,7 +352,7 @@ def test_a_folder_of_matrices_needs_no_size(tmp_path):
     np.savetxt(
         tmp_path / "0.csv", np.random.default_rng(9).normal(size=(5, 5)), delimiter=","
     )  # five of something else
-    with pytest.raises(sf.FileError, match=r"say how many rows a matrix has \(--size\)"):
+    with pytest.raises(sf.FileError, match="say how many rows a matrix has, as size=3"):
         sf.read(tmp_path, sf.Correlation)
 
 

@@ -2,11 +2,14 @@
 
 import importlib
 import json
+import os
 import pickle
 import re
 import shlex
+import shutil
 import subprocess
 import sys
+from functools import partial
 from importlib.metadata import EntryPoint
 from pathlib import Path
 
@@ -189,7 +192,7 @@ def test_the_origin_is_a_centre_and_a_bad_row_is_named(sfumato, points, tmp_path
     assert (code, "bad.npy: record 7: holds NaN or an infinite value: component 1" in err) == (2, True), err
     assert sfumato("release", "bad.npy", *SPACE, *words, "--force", "--invalid", "center")[0] == 0
     code, _, err = sfumato("release", "points.csv", *SPACE, "--dim", "2", *words, "--force")
-    assert (code, "--dim does not go with --space cylinder, which takes no size" in err) == (2, True), err
+    assert (code, "dim does not go with the space cylinder, which takes no size" in err) == (2, True), err
 
 
 def test_the_command_line_plans_and_inspects_it(sfumato, tmp_path):
@@ -264,6 +267,42 @@ def test_it_is_a_part_of_a_product(space, sfumato, points):
     code, _, err = sfumato("release", "both.npy", *told)
     assert code == 0, err
     assert sf.Release.load("mean.json").space.known == sf.Product(space, sf.Euclidean(dim=1))
+
+
+def test_inside_the_package_it_is_one_file_and_two_lines(tmp_path):
+    """A copy of the package with the file of the page and the two lines that the page gives, in another process."""
+    package = tmp_path / "sfumato"
+    shutil.copytree(Path(sf.__file__).parent, package, ignore=shutil.ignore_patterns("__pycache__"))
+    registered, public = (text for language, text in BLOCKS if language == "py")
+    file = "".join(line for line in BLOCKS[0][1].splitlines(keepends=True) if "register" not in line)
+    (package / "spaces" / "cylinder.py").write_text(file, encoding="utf-8")
+    _insert(package / "spaces" / "__init__.py", "from .hyperbolic import", registered)
+    _insert(package / "__init__.pyi", "from .spaces import Chart", public)
+    code = (
+        "import numpy as np, sfumato as sf; from sfumato.spaces import space_typed; space = space_typed('cylinder').sized();"
+        "assert space == sf.Cylinder() == sf.Cylinder.example(); points = np.full((500, 2), [3.1, 1.2]);"
+        "release = sf.private_mean(points, sf.Ball(space, [3.14, 1.0], 1.5), epsilon=8.0); release.save('mean.json');"
+        "again = sf.Release.load('mean.json'); assert again.space.known == space; print(space.distance(again.value, points[0]))"
+    )
+    place = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = partial(subprocess.run, capture_output=True, text=True, cwd=tmp_path, env=place)
+    done = run([sys.executable, "-c", code])
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout) < 0.2
+    assert "cylinder" in run([sys.executable, "-m", "sfumato", "spaces"]).stdout
+    contract = Path(__file__).parents[1] / "spaces" / "test_every_space.py"
+    done = run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(contract), "-k", "Cylinder or registered"]
+    )
+    assert done.returncode == 0, done.stdout
+    assert re.search(r"\b1[0-9] passed", done.stdout), done.stdout
+
+
+def _insert(file, before, line):
+    """Add a line to a file, above the first that begins so."""
+    text = file.read_text(encoding="utf-8")
+    assert text.count(f"\n{before}") == 1
+    file.write_text(text.replace(f"\n{before}", f"\n{line}{before}"), encoding="utf-8")
 
 
 def test_an_installed_package_offers_spaces_and_a_record_loads_none(space, monkeypatch):

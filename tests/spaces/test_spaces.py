@@ -6,6 +6,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud, column, typical_radius
 from sfumato.laws.bounds import bounds_of, spd
+from sfumato.spaces import Family
 
 # log ∘ exp cannot be better than the doubles in between: a point moved by t keeps about eps/t of a short step, and one
 # that stops short of the cut locus by c keeps about eps/c of its direction
@@ -297,11 +298,11 @@ def test_landmarks_have_no_embedding_but_can_be_aligned(rng):
 def test_a_space_is_found_by_its_size_and_by_the_shape_of_its_points(space):
     if space.name == "elastic-curves":
         pytest.skip("it must also be told whether curves are closed: tests/spaces/test_elastic_curves.py")
-    kind, option = type(space), space.size_option
+    kind, option = Family(type(space)), space.size_option
     assert kind.shaped(space.present(space.origin()).shape).point_shape == space.point_shape
     assert kind.sized(**{option: space.parameters()[option]}).point_shape == space.point_shape
     assert kind.sized(**{option: None}) is None
-    with pytest.raises(ValueError, match=f"--colour does not go with --space {space.name}, which takes --{option}"):
+    with pytest.raises(ValueError, match=f"colour does not go with the space {space.name}, which takes {option}"):
         kind.sized(colour=3)
-    with pytest.raises(ValueError, match=f"--space {space.name} has no points of shape"):
+    with pytest.raises(ValueError, match=f"the space {space.name} has no points of shape"):
         kind.shaped((7, 5, 3))

@@ -8,10 +8,11 @@ import pytest
 import sfumato as sf
 from sfumato.app import demo
 from sfumato.regions.look import SHARE
-from sfumato.views import directions, matrices, shapes
-from sfumato.views.base import noise_of
+from sfumato.views import matrices, shapes
+from sfumato.views.directions import Directions
 from sfumato.views.plots import draw_release, plot_release
 from sfumato.views.report import write_report
+from sfumato.views.subject import Subject
 
 LINE, BALL, ELLIPSOID = "line", "ball", "ellipsoid"
 DRAWN = [
@@ -59,7 +60,7 @@ def line(release, start):
 def test_a_chart_says_what_it_estimates_and_what_it_leaves_out():
     release = released(region_of(sf.Sphere(dim=4), frozen=2))
     words = release.describe()
-    assert "mean of 400 units (one record), in a chart about the public centre, in the space 'sphere'" in words
+    assert "mean in a chart about the public centre, of 400 units (one record), in the space 'sphere'" in words
     ellipsoid = "the public ellipsoid with 2 of 4 directions and semi-axes from 0.1 to 0.3 (from an atlas)"
     assert f"clipped to {ellipsoid} about a public centre" in words
     assert "public ball" not in words
@@ -120,7 +121,7 @@ def test_the_report_knows_every_entry(tmp_path):
     assert "an addition to this record" not in text
     for key in ("axes", "basis", "source", "spread", "frozen", "bias", "look"):
         assert f"chart.{key}" in text
-    assert text.startswith("# The private mean of 400 directions in 5 dimensions, in a chart about the public centre\n")
+    assert text.startswith("# The private mean in a chart about the public centre, of 400 directions in 5 dimensions\n")
     assert "if the public region came from the data" in text
     assert "Left out:" in text
 
@@ -149,7 +150,7 @@ def test_the_drawn_regions_hold_what_they_say(space):
     release = mechanism.release(records_of(region, n))
     mean = space.present(region.point(region.chart(space.validate(records_of(region, n))).mean(axis=0)))
     draws = mechanism.sample(records_of(region, n), 4000, np.random.default_rng(1))
-    noise = noise_of(release, p)
+    noise = Subject.of(release, p).noise
     off = (draws - mean).reshape(len(draws), -1)
     pairs = noise.moves(2).reshape(off.shape[1] // 2, 2, -1)
     for i, moves in enumerate(pairs):
@@ -164,18 +165,20 @@ def test_the_drawn_regions_hold_what_they_say(space):
 def test_an_ellipse_is_drawn_about_each_landmark_and_a_ball_s_are_alike():
     space = sf.PlanarShapes(landmarks=6)
     region = region_of(space, frozen=4)
-    by_chart = shapes.Panel(released(region), 0.95)
-    by_ball = shapes.Panel(released(sf.Ball(space, space.present(region.center), 0.3)), 0.95)
-    assert (by_chart.halves.max(axis=1) < by_ball.halves.min(axis=1)).all()
-    assert (by_chart.halves[:, 1] < 0.9 * by_chart.halves[:, 0]).any()
-    assert (by_ball.halves[:, 1] > 0.7 * by_ball.halves[:, 0]).all()
+    made = [released(region), released(sf.Ball(space, space.present(region.center), 0.3))]
+    forms = [shapes.Landmarks(Subject.of(release), turned=False) for release in made]
+    by_chart, by_ball = (np.sqrt(np.linalg.eigvalsh(form.spread)[:, ::-1]) for form in forms)
+    assert (by_chart.max(axis=1) < by_ball.min(axis=1)).all()
+    assert (by_chart[:, 1] < 0.9 * by_chart[:, 0]).any()
+    assert (by_ball[:, 1] > 0.7 * by_ball[:, 0]).all()
 
 
 def test_directions_lie_round_an_ellipse():
     space = sf.Sphere(dim=2)
     region = sf.Ellipsoid(space, [0.0, 0.6, 0.8], axes=[0.4, 0.05])
     release = released(region)
-    edge = directions._noise_edge(release, 0.95)
+    shown = Subject.of(release)
+    edge = Directions()._edge(shown, shown.noise)
     angles = np.arccos(np.clip(edge @ release.value, -1, 1))
     assert angles.max() / angles.min() == pytest.approx(8, rel=0.05)
     labels = [text.get_text() for text in draw_release(release).legends[0].get_texts()]
@@ -188,7 +191,7 @@ def test_matrices_of_a_chart_lie_between_those_drawn():
     region = sf.Ellipsoid(space, np.diag([1.0, 2.0, 5.0]), np.full(6, 2.0))
     release = released(region, n=60)
     error = release.error(0.95)
-    low, high = matrices.matrix_bounds(release, error)
+    low, high = matrices.matrix_bounds(Subject.of(release), error)
     tangent = space.coordinates(region.center, space.log(region.center, release.value[None]))
     steps = rng.normal(size=(200, 6))
     others = tangent + error * steps / np.linalg.norm(steps, axis=1, keepdims=True)

@@ -6,6 +6,7 @@ import pytest
 import sfumato as sf
 from sfumato.views import view_of
 from sfumato.views.compositions import CORNERS, _round, shares_within
+from sfumato.views.subject import Subject
 
 
 def compositions(space, point, distance, count, rng):
@@ -72,8 +73,8 @@ def test_words_and_pictures(tmp_path, rng):
     ]
     for space, records, center, things, meaning in cases:
         release = sf.private_mean(records, sf.Ball(space, center, radius=0.7), 4.0)
-        view = view_of(release)
-        assert view.things(release).startswith(things)
-        assert view.meaning(release, 0.05).startswith(meaning)
+        view, shown = view_of(release), Subject.of(release)
+        assert view.things(shown).startswith(things)
+        assert view.meaning(shown, 0.05).startswith(meaning)
         if space.name == "torus":
             sf.plot_release(release, tmp_path / "mean.png")

@@ -14,7 +14,8 @@ import sfumato as sf
 from sfumato.views.page import SCRIPT
 from sfumato.views.plots import draw_release
 from sfumato.views.report import write_report
-from sfumato.views.solids import FRONT, Solid
+from sfumato.views.shapes import FRONT, Landmarks
+from sfumato.views.subject import Subject
 
 K = 8
 STUB = """
@@ -52,10 +53,10 @@ def release(rng):
 
 def test_the_three_views_show_the_same_landmarks_and_no_mirror_image(release):
     drawn = draw_release(release)
-    *sides, grid = drawn.axes
-    assert [axes.get_title(loc="left") for axes in sides] == ["front", "from the right", "from above"]
-    assert grid.get_title(loc="left").startswith("front: a grid")
-    front, right, above = (np.array([axes.lines[-1].get_xdata(), axes.lines[-1].get_ydata()]).T for axes in sides)
+    above, grid, front, right = drawn.axes
+    assert [axes.get_title() for axes in (front, right, above)] == ["front", "from the right", "from above"]
+    assert grid.get_title().startswith("front: a grid")
+    front, right, above = (np.array(axes.lines[-1].get_data()).T for axes in (front, right, above))
     together = np.column_stack([front, -right[:, 0]])
     assert np.allclose(together[:, [0, 2]] * [1, -1], above)
     assert np.allclose(front[:, 1], right[:, 1])
@@ -63,15 +64,14 @@ def test_the_three_views_show_the_same_landmarks_and_no_mirror_image(release):
     assert (
         space.distance(space.validate(together[None]), space.validate(release.value[None])) < 1e-7
     )  # turned, not mirrored
-    spans = np.ptp(Solid(release, 0.95).reference, axis=0)
+    spans = np.ptp(Landmarks(Subject.of(release), turned=True).reference, axis=0)
     assert spans[0] > spans[2]
 
 
 @pytest.mark.parametrize("p", [0.5, 0.9])
 def test_each_landmark_lies_in_its_ellipsoid_as_often_as_is_said(p, release, rng):
-    from sfumato.views.base import noise_of
-
-    solid, noise = Solid(release, p), noise_of(release, p)
+    shown = Subject.of(release, p)
+    solid, noise = Landmarks(shown, turned=True), shown.noise
     directions = rng.normal(size=(20_000, 4))
     directions /= np.linalg.norm(directions, axis=1, keepdims=True)
     u = noise.sigma * rng.gamma(4, size=(20_000, 1)) * directions
@@ -129,7 +129,7 @@ def test_the_page_runs_one_script_that_its_policy_names(release, tmp_path):
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="needs Node.js")
 def test_the_figure_turns(release, tmp_path):
-    numbers = Solid(release, 0.95).numbers()
+    numbers = Landmarks(Subject.of(release), turned=True).numbers()
     (tmp_path / "turn.js").write_text(STUB.replace("SCRIPT", SCRIPT), encoding="utf-8")
     done = subprocess.run(
         ["node", "turn.js", json.dumps(numbers)], cwd=tmp_path, capture_output=True, text=True, check=True

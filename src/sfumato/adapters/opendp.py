@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
-    """The mechanism as an OpenDP measurement, to be composed and accounted for there.
+    """Return the mechanism as an OpenDP measurement, to be composed and accounted for there.
 
     The measurement takes an array of records and returns the released value.  Its input metric is OpenDP's Hamming distance:
     the number of rows in which two data sets of the same size differ.  It is not the change-one distance, which also ignores
@@ -67,7 +67,8 @@ def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
         raise ImportError("as_opendp needs the package opendp: pip install opendp") from None
     if mechanism.calibration == "as run":
         raise ValueError("as_opendp: the privacy of calibration='as run' is not proven, so it has no privacy map")
-    space, epsilon = mechanism.space, float(mechanism.epsilon)
+    space = mechanism.space
+    epsilon = float(mechanism.epsilon)
 
     def is_member(points: ArrayLike) -> bool:
         try:
@@ -83,7 +84,7 @@ def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
         return mechanism.release(points).value
 
     def privacy_map(rows: int) -> float:
-        """rows·ε, rounded up."""
+        """Return rows·ε, rounded up."""
         product = rows * epsilon
         return product if Fraction(product) >= rows * Fraction(epsilon) else math.nextafter(product, math.inf)
 

@@ -26,7 +26,7 @@ CLOSER = (1, 14)  # landmarks that the picture also shows closer
 
 
 def wings() -> tuple[Array, Array]:
-    """All wings but one, and that one: the public reference."""
+    """Return all wings but one, and that one: the public reference."""
     try:
         from ktch.datasets import load_landmark_mosquito_wings
     except ImportError:
@@ -36,7 +36,7 @@ def wings() -> tuple[Array, Array]:
 
 
 def shared(data: Array) -> tuple[Array, Array]:
-    """The 100 wings that stay private, and the 26 that are declared public."""
+    """Return the 100 wings that stay private, and the 26 that are declared public."""
     public = np.arange(len(data)) % EVERY == 0
     return data[~public], data[public]
 
@@ -63,34 +63,37 @@ def run(out: Path, epsilon: float) -> Release:
 
 
 def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
-    """Both releases beside each other, on one scale."""
-    from ..views.figures import FAINT, TEXT, figure, top_legend
+    """Draw both releases beside each other, on one scale."""
+    from ..views.drawing import draw
     from ..views.plots import captioned, render
-    from ..views.shapes import Panel, limits
+    from ..views.scene import Panel, Scene
+    from ..views.shapes import PLANE, Landmarks
+    from ..views.subject import Subject
 
-    epsilon, chart, p = release.guarantee.epsilon, release.chart, 0.95
+    epsilon = release.guarantee.epsilon
+    chart = release.chart
+    p = 0.95
     assert chart is not None
-    known, directions = f"how {public} public wings differ", len(chart.axes) + chart.frozen
+    known = f"how {public} public wings differ"
     if chart.basis is None:
         known = "the same, as the public wings did not fit"
     names = ["Known before: a centre and a radius", f"Known before: {known}"]
-    drawn, panels = figure(12.8, 6.4), [Panel(by_ball, p), Panel(release, p)]
-    drawn.set_layout_engine("constrained", h_pad=0.1)
-    axes = drawn.subplots(2, 2, height_ratios=[4, 5])
-    for row, some in zip(axes, (None, CLOSER), strict=True):
-        low, high = limits(panels, some)
+    forms = [Landmarks(Subject.of(each, p, range(12)), turned=False) for each in (by_ball, release)]
+    rows = []
+    for some, tall in ((None, 2.6), (CLOSER, 3.2)):
+        corners = np.array([form.limits(PLANE, some) for form in forms])
+        low = corners[:, 0].min(axis=0)
+        high = corners[:, 1].max(axis=0)
         if some is not None:
-            low[0], high[0] = (low[0] + high[0]) / 2 + 1.25 * (high - low)[1] * np.array([-1, 1])
-        for at, panel, name in zip(row, panels, names, strict=True):
-            panel.draw(at, low, high, 6.4, range(12))
-            if some is None:
-                top_legend(at, 3)
-                at.get_legend().set_title(name)
-            else:
-                at.axis("on")
-                at.set(xticks=[], yticks=[])
-                at.spines[:].set_color(FAINT)
-                at.set_title(f"closer: landmarks {' and '.join(str(i + 1) for i in some)}", fontsize=10, color=TEXT)
+            middle = (low[0] + high[0]) / 2
+            half = float((high - low)[1])
+            low[0] = middle - 1.0 * half
+            high[0] = middle + 1.0 * half
+            names = [f"closer: landmarks {' and '.join(str(i + 1) for i in some)}"] * 2
+        marks = [form.marks(PLANE, 6.4 / float((high - low)[0])) for form in forms]
+        pairs = zip(marks, names, strict=True)
+        rows.append([Panel(each, low, high, name, (6.4, tall), boxed=some is not None) for each, name in pairs])
+    directions = len(chart.axes) + chart.frozen
     frozen = f" Right, {chart.frozen} of {directions} directions stay as in it, and nothing is learned about them."
     caption = (
         f"Each landmark of the mean of the {release.n} clipped private wings lies in its soft region with probability {p:.0%}, "
@@ -98,7 +101,7 @@ def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
         f"release alone costs ε = {epsilon:g}."
     )
     title = f"The private mean of {release.n} mosquito wings, ε = {epsilon:g}: what is public need not be paid for with noise"
-    write_atomically(path, render(captioned(drawn, [caption], title)))
+    write_atomically(path, render(captioned(draw(Scene(rows, columns=4)), [caption], title)))
 
 
 def main() -> None:

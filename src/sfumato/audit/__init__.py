@@ -1,4 +1,4 @@
-"""Attacks on a mechanism's claim: by draws (``blackbox``), by quadrature (``exact``) and by the clock (``timing``)."""
+"""Attacks on a mechanism's claim: by draws (``blackbox``), by quadrature (``exact``) and by times (``timing``)."""
 
 from .blackbox import audit, releases
 from .exact import Loss, exact_loss

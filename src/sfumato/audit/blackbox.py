@@ -1,7 +1,7 @@
 """Lower bounds on ε from draws alone.
 
-Pairs of data sets race in a pilot.  For the winner, events are learned from some draws, one is chosen with others, and it is
-counted once among fresh ones: the bound holds whatever was tried before.
+A pilot picks the worst of several pairs of data sets.  For it events are learned from some draws, one is chosen with others,
+and it is counted once among fresh ones: the bound holds whatever was tried before.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ DRAWS = 200_000
 CONFIDENCE = 1 - 1e-6
 PILOT = (
     1 / 125
-)  # the share of draws that each pair gets in the first round of the pilot; each next round has three times more
+)  # share of draws that each pair gets in the first round of the pilot; each next round has three times more
 KEEP = 4  # one pair in four goes on to the next round
-PILOT_ALPHA = 0.01  # of bounds that only rank pairs
+PILOT_ALPHA = 0.01  # error probability of bounds that only rank pairs
 LEARN = 100_000  # the most draws that the classifier learns from
-CHUNK = 100_000  # draws held at once
-GRAIN = 1e-9  # values closer than this part of their spread count as the same
+CHUNK = 100_000  # draws in memory at a time
+GRAIN = 1e-9  # values closer than this share of their spread count as equal
 REPEATS = 3  # a value that is drawn this often counts as repeated
 
 
@@ -51,7 +51,7 @@ def audit(
     seed: int = 0,
     name: str | None = None,
 ) -> Verdict:
-    """A lower bound on the ε of a mechanism, from what its outputs look like at two neighbouring data sets.
+    """Return a lower bound on the ε of a mechanism, from its outputs at two neighbouring data sets.
 
     Parameters
     ----------
@@ -89,7 +89,8 @@ def audit(
     (False, True)
     """
     if isinstance(mechanism, Mechanism):
-        region, epsilon = region_of(mechanism), float(mechanism.epsilon) if epsilon is None else epsilon
+        region = region_of(mechanism)
+        epsilon = float(mechanism.epsilon) if epsilon is None else epsilon
         name = f"{mechanism.name} on {mechanism.space}" if name is None else name
     elif region is None or epsilon is None:
         raise ValueError("a function needs the region of its data and the epsilon that it claims: region=, epsilon=")
@@ -114,8 +115,10 @@ class Case:
     rng: np.random.Generator
 
     def race(self, pairs: Sequence[Pair], size: int) -> Pair:
-        """The pair that looks worst.  In each round the best event of every pair is found with a few draws; one pair in KEEP
-        goes on to the next round."""
+        """Return the pair that looks worst.
+
+        In each round the best event of every pair is found with a few draws; one pair in KEEP goes on to the next round.
+        """
         while len(pairs) > 1:
             worth = []
             for pair in pairs:
@@ -125,12 +128,15 @@ class Case:
                 others = scores.extend(first[1::2]), scores.extend(second[1::2])
                 worth.append(best_event(*others, scores.names, PILOT_ALPHA, self.delta)[0])
             order = np.argsort(worth, kind="stable")[::-1]
-            pairs, size = [pairs[i] for i in order[: -(-len(pairs) // KEEP)]], 3 * size
+            pairs = [pairs[i] for i in order[: -(-len(pairs) // KEEP)]]
+            size *= 3
         return pairs[0]
 
     def examine(self, pair: Pair, draws: int, confidence: float, **about: Any) -> Verdict:
-        """Learn scores from some draws, choose an event with others, count it among fresh ones."""
-        features, sides, size = self._features(pair), (pair.first, pair.second), draws // 4
+        """Learn scores from some draws, choose an event with others, and return its count among fresh ones."""
+        features = self._features(pair)
+        sides = (pair.first, pair.second)
+        size = draws // 4
         first, second = (self._columns(data, min(size, LEARN), features) for data in sides)
         scores = Scores(features, first, second, self.claimed, classifier=True)
         first, second = (self._columns(data, size, scores) for data in sides)
@@ -162,11 +168,11 @@ def _chunks(size: int) -> list[int]:
 
 
 class Scores:
-    """The features, whether each is a repeated value, and the log odds of a classifier.  Repeated values and the classifier
-    are learned from the features given here."""
+    """The features, whether each is a repeated value, and the log odds of a classifier, learned from features."""
 
     def __init__(self, features: Features, first: Array, second: Array, claimed: float, classifier: bool) -> None:
-        self.features, self.model = features, boost(first, second) if classifier else None
+        self.features = features
+        self.model = boost(first, second) if classifier else None
         self.atoms = list(repeated_values(first, second, claimed))
         self.names = [*features.names, *(f"repeated values of the {features.names[c]}" for c, *_ in self.atoms)]
         if self.model is not None:
@@ -176,7 +182,7 @@ class Scores:
         return self.extend(self.features(outputs))
 
     def extend(self, columns: Array) -> Array:
-        """Features with the scores that were learned beside them."""
+        """Return features and, beside them, the scores that were learned."""
         extra = []
         for column, grain, first, second in self.atoms:
             value = np.rint(columns[:, column] / grain)
@@ -187,8 +193,8 @@ class Scores:
 
 
 def repeated_values(first: Array, second: Array, claimed: float) -> Iterator[tuple[int, float, Array, Array]]:
-    """Values that are repeated at one data set and rare at the other: the column, the grain that its values are rounded to,
-    and the values of each data set."""
+    """Yield the columns in which values are repeated at one data set and rare at the other: the column, the grain that its
+    values are rounded to, and the values of each data set."""
     spread = np.ptp(np.concatenate([first, second]), axis=0)
     for column in np.flatnonzero(spread):
         grain = GRAIN * spread[column]
@@ -206,7 +212,7 @@ def repeated_values(first: Array, second: Array, claimed: float) -> Iterator[tup
 
 
 def boost(first: Array, second: Array) -> Any:
-    """A gradient-boosted classifier whose decision is the log odds of D."""
+    """Return a gradient-boosted classifier whose decision is the log odds of D."""
     try:
         from sklearn.ensemble import HistGradientBoostingClassifier
     except ImportError:
@@ -216,15 +222,14 @@ def boost(first: Array, second: Array) -> Any:
     return model.fit(np.concatenate([first, second]), labels)
 
 
-# -- what is audited, and at which data sets ------------------------------------------------------------------------------
 def region_of(mechanism: Mechanism) -> Settled:
-    """Where the data of a mechanism lie: a chart for those that release in one, else a ball."""
+    """Return where the data of a mechanism lie: a chart for those that release in one, otherwise a ball."""
     region = check_settled(mechanism.region, "audit the mechanism with")
     return region.as_chart() if isinstance(mechanism, TangentKNorm) else region
 
 
 def sampler(mechanism: Mechanism | Draw) -> Draw:
-    """Draws of a mechanism for study, seen from the public centre as a release is; a function is its own sampler."""
+    """Return a function that draws from a mechanism, seen from the public centre as a release is."""
     if not isinstance(mechanism, Mechanism):
         return mechanism
     if not isinstance(mechanism, ManifoldMechanism):
@@ -234,8 +239,9 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
 
 
 def releases(mechanism: Mechanism) -> Draw:
-    """A function to audit that makes true releases, on the lattice and with the secure generator: about a thousand a second.
-    It gives the draws as they are before anything is done to them with public numbers, which can only hide.
+    """Return a function to audit that makes true releases, on the lattice and with the secure generator.
+
+    It gives the draws before anything is done to them with public numbers, about a thousand a second.
 
     >>> import sfumato as sf
     >>> laplace = sf.ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
@@ -246,7 +252,7 @@ def releases(mechanism: Mechanism) -> Draw:
 
 
 def admitted(mechanism: Mechanism | Draw, sizes: Sequence[int] = SIZES) -> list[int]:
-    """The numbers of records that a mechanism accepts, its refusal if it accepts none of them.  A function accepts all."""
+    """Return the numbers of records that a mechanism accepts, or raise its refusal.  A function accepts all."""
     if not isinstance(mechanism, Mechanism):
         return list(sizes)
     refused = dict[int, ValueError]()

@@ -18,15 +18,14 @@ from scipy.stats import laplace
 from ..laws.bounds import bounds_of
 from ..laws.radial import gauss_legendre
 from ..laws.sampling import Target
-from ..mechanisms import LookPlan, ManifoldLaplace, TangentKNorm
-from ..mechanisms.laplace import LaplacePlan
+from ..mechanisms import ManifoldLaplace, TangentKNorm
+from ..mechanisms.look import Looked
 from ..mechanisms.manifold import ManifoldMechanism
-from ..mechanisms.tangent import TangentPlan
 from ..numerics.arrays import Array, Points
 from ..records import Records
 
 MOST = 3  # the largest dimension that the grid of directions covers
-IGNORED = 1e-12  # outputs farther out than this share of the draws are not looked at: they add no more than that to δ
+IGNORED = 1e-12  # share of draws farther out than the grid: it adds no more than that to δ
 KNOTS = np.array([0, 0.25, 0.5, 1, 1.5, 2, 3, 4, 5, 6.5, 8, 10, 12, 14, 17, 20, 24, 28, 33, 40, 50, 65, 90, 130, 200])
 
 
@@ -45,7 +44,7 @@ class Loss:
 
 
 def directions(dim: int, count: int) -> tuple[Array, Array]:
-    """Unit vectors and weights that integrate over the sphere of directions, of total weight its area."""
+    """Return unit vectors and weights that integrate over the sphere of directions, of total weight its area."""
     if dim == 1:
         return np.array([[1.0], [-1.0]]), np.ones(2)
     angle = 2 * np.pi * (np.arange(count) + 0.5) / count
@@ -63,13 +62,13 @@ def directions(dim: int, count: int) -> tuple[Array, Array]:
 
 
 def target_of(mechanism: ManifoldMechanism, data: ArrayLike) -> Target:
-    """The density of a mechanism's draws at a data set."""
+    """Return the density of a mechanism's draws at a data set."""
     clipped = mechanism.ball.clip(data)
-    return mechanism.target(Records(mechanism.space, clipped))
+    return mechanism.at(len(clipped)).target(Records(mechanism.space, clipped))
 
 
 def energies(target: Target, x: Points) -> Array:
-    """The energy of a target at points: the unnormalised log density is minus that, −∞ outside the region."""
+    """Return the energy of a target at points: minus its unnormalised log density, ∞ outside the region."""
     space = target.space
     energy = target.law.energy(space.distance(target.base, x)) if target.energy is None else target.energy(x)
     if target.center is None or np.isinf(target.region):
@@ -79,23 +78,29 @@ def energies(target: Target, x: Points) -> Array:
 
 
 def grid(target: Target, length: float, reach: float, count: int) -> tuple[Points, Array]:
-    """Points on rays from the base, with weights that integrate with respect to volume; ``length`` is that of the noise.
-    Each ray ends at ``reach``, or where it leaves the region."""
-    space, base = target.space, target.base
+    """Return points on rays from the base, with weights that integrate with respect to volume.
+
+    ``length`` is that of the noise.  Each ray ends at ``reach``, or where it leaves the region.
+    """
+    space = target.space
+    base = target.base
     unit, weight = directions(space.dim, count)
     rays = space.from_coordinates(base, unit)
     ones = (1,) * len(space.point_shape)
     far = np.full(len(unit), min(reach, bounds_of(space).injectivity_radius))
     if target.center is not None and np.isfinite(target.region):
-        low, high = np.zeros(len(unit)), far
+        low = np.zeros(len(unit))
+        high = far
         for _ in range(60):
             middle = (low + high) / 2
             inside = space.distance(target.center, space.exp(base, middle.reshape(-1, *ones) * rays)) <= target.region
-            low, high = np.where(inside, middle, low), np.where(inside, high, middle)
+            low = np.where(inside, middle, low)
+            high = np.where(inside, high, middle)
         far = low
-    points, weights = [], []
+    points = []
+    weights = []
     for ray, w, end in zip(rays, weight, far, strict=True):
-        knots = np.union1d(KNOTS * length, target.law.steps)  # quadrature does not see a jump inside a cell
+        knots = np.union1d(KNOTS * length, target.law.steps)  # a quadrature rule misses a jump inside a cell
         edges = np.append(knots[knots < end], end)
         radius, cell = (a.ravel() for a in gauss_legendre(edges))
         vectors = radius.reshape(-1, *ones) * ray
@@ -108,7 +113,7 @@ def grid(target: Target, length: float, reach: float, count: int) -> tuple[Point
 def exact_loss(
     mechanism: ManifoldMechanism | TangentKNorm, first: ArrayLike, second: ArrayLike, count: int = 64
 ) -> Loss:
-    """The largest privacy loss over a fine grid of outputs, for two neighbouring data sets.
+    """Return the largest privacy loss over a fine grid of outputs, for two neighbouring data sets.
 
     Parameters
     ----------
@@ -142,8 +147,9 @@ def exact_loss(
         raise ValueError(f"the exact audit needs a density on the manifold, which {mechanism!r} does not have")
     targets = [target_of(mechanism, data) for data in (first, second)]
     n = len(np.asarray(first))
-    length, reach = mechanism.at(n).noise_length, mechanism.error_quantile(n, 1 - IGNORED)
-    grids = [grid(target, length, reach, count) for target in targets]
+    plan = mechanism.at(n)
+    reach = plan.error_quantile(1 - IGNORED)
+    grids = [grid(target, plan.noise_length, reach, count) for target in targets]
     outputs = np.concatenate([x for x, _ in grids])
     losses = []
     for target, (x, weight) in zip(targets, grids, strict=True):
@@ -157,22 +163,22 @@ def exact_loss(
 
 
 def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
-    """The privacy loss of the Laplace or the staircase at two data sets, from the distance of their computed centres: exact on
-    a homogeneous space of any dimension, where the normaliser is the same.
+    """Return the privacy loss of the Laplace or the staircase at two data sets, from the distance of their computed centres.
+
+    It is exact on a homogeneous space of any dimension, where the normaliser is the same.
 
     >>> import sfumato as sf
     >>> laplace = ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
     >>> round(center_loss(laplace, np.array([[0.0], [1.0]]), np.array([[0.0], [-1.0]])), 6)
     1.0
     """
-    a, b = (mechanism.center(Records(mechanism.space, points)) for points in (first, second))
     plan = mechanism.at(len(first))
-    assert isinstance(plan, LaplacePlan)
+    a, b = (plan.center(Records(mechanism.space, points)) for points in (first, second))
     return plan.loss(float(mechanism.space.distance(a, b)))
 
 
 def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> Loss:
-    """‖w̄ − w̄'‖/σ, the loss of the K-norm mechanism at all outputs beyond either mean in the direction from the other.
+    """Return ‖w̄ − w̄'‖/σ, the loss of the K-norm mechanism at all outputs beyond either mean in the direction from the other.
 
     >>> import sfumato as sf
     >>> region = sf.Ellipsoid(sf.Euclidean(dim=2), center=[0.0, 0.0], axes=[3.0, 0.5])
@@ -181,22 +187,24 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
     """
     data = [Records(mechanism.space, mechanism.region.admit(points)) for points in (first, second)]
     plan = mechanism.at(data[0].n)
-    assert isinstance(plan, TangentPlan)
     means = [plan.mean(records) for records in data]
     where = plan.chart.point(np.array([float(x) for x in means[0]]))
     return Loss(_far(*means) / plan.scale.sigma, mechanism.space.present(where), float(mechanism.epsilon))
 
 
-def look_loss(plan: LookPlan, first: ArrayLike, second: ArrayLike) -> float:
-    """The largest loss of a look and the release after it together: that of falling back or not, whose chances are those of a
-    Laplace variable, and then that of the chart or the ball."""
-    data = [Records(plan.space, plan.problem.region.admit(points)) for points in (first, second)]
-    means = [plan.means(records) for records in data]
-    room = [(plan.limit - plan.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
+def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
+    """Return the largest loss of a look and the release after it together.
+
+    It is that of falling back or not, by a Laplace variable, plus that of the chart or the ball.
+    """
+    chart = stage.look.chart
+    data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
+    means = [stage.means(records) for records in data]
+    room = [(stage.limit - stage.look.ball.radius * _far(lost, [Fraction(0)] * len(lost))) for *_, lost in means]
     losses = []
-    for kept, made, side in ((True, plan.chart, 0), (False, plan.ball_plan, 1)):
-        one, other = (laplace.logcdf(x if kept else -x, scale=plan.width) for x in room)
-        losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / made.scale.sigma)
+    for kept, after, side in ((True, stage.chart, 0), (False, stage.ball, 1)):
+        one, other = (laplace.logcdf(x if kept else -x, scale=stage.width) for x in room)
+        losses.append(abs(one - other) + _far(means[0][side], means[1][side]) / after.scale.sigma)
     return float(max(losses))
 
 

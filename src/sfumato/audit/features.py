@@ -1,4 +1,4 @@
-"""What an audit looks at in an output: numbers that could tell data set D from its neighbour D'."""
+"""Features of an output: numbers by which data set D and its neighbour D' may differ."""
 
 from __future__ import annotations
 
@@ -27,7 +27,10 @@ class Features:
     """
 
     def __init__(self, region: Settled, pair: Pair, targets: Sequence[Target] = (), bits: bool = False) -> None:
-        self.region, self.targets, self.bits, self.names = region, targets, bits, [""]
+        self.region = region
+        self.targets = targets
+        self.bits = bits
+        self.names = [""]
         self.clipped = [region.admit(points) for points in (pair.first, pair.second)]
         self.chart = None if region.is_ball else region.as_chart()
         if self.chart is not None:
@@ -44,14 +47,15 @@ class Features:
         }
         self.grid = float(2.0 ** np.floor(np.log2(region.radius) - 32))
         self.fingerprint = np.random.default_rng(0).normal(size=shown[0].shape[1])
-        self.on_manifold: bool | None = None  # the first outputs tell
+        self.on_manifold: bool | None = None  # known from the first outputs on
 
     def __call__(self, outputs: Array) -> Array:
         outputs = np.asarray(outputs, dtype=np.float64)
-        if not self.bits:  # real numbers, not doubles: what the last bits tell is another matter
+        if not self.bits:  # rounded, as the last bits of doubles are another attack
             outputs = np.asarray(np.rint(outputs / self.grid) * self.grid, dtype=np.float64)
         columns = dict(self._released(flat(outputs, self.region.space)))
-        space, center = self.region.space, self.region.center
+        space = self.region.space
+        center = self.region.center
         if outputs.shape[1:] == space.present(center).shape and self.on_manifold is not False:
             x, bad = space.diagnose(outputs)
             if self.on_manifold is None:
@@ -75,7 +79,8 @@ class Features:
             yield "trailing zero bits", np.min(np.log2(np.maximum(whole & -whole, 1)), axis=1)
 
     def _intrinsic(self, x: Points) -> Iterator[tuple[str, Array]]:
-        space, center = self.region.space, self.region.center
+        space = self.region.space
+        center = self.region.center
         yield "distance from the centre", space.distance(center, x)
         tangents = space.coordinates(center, space.log(center, x))
         for i, column in enumerate(tangents.T):
@@ -103,7 +108,7 @@ def _compared(what: str, a: Array, b: Array) -> Iterator[tuple[str, Array]]:
 
 
 def flat(outputs: Array, space: Space) -> Array:
-    """One row of numbers for each output; of a space of symmetric matrices each number once."""
+    """Return a row of numbers for each output; of a space of symmetric matrices each number once."""
     base = space.origin()
     one = space.present(space.exp(base, space.from_coordinates(base, np.linspace(0.1, 0.2, space.dim))))
     if outputs.ndim == 3 and outputs.shape[1:] == one.shape and np.array_equal(one, one.T):
@@ -113,6 +118,7 @@ def flat(outputs: Array, space: Space) -> Array:
 
 
 def facing(region: Settled, points: Points) -> Array:
-    """Canonical points as a release would show them: seen from the public centre (shapes are turned towards it)."""
-    space, center = region.space, region.center
+    """Return canonical points as a release would show them: seen from the public centre (shapes are turned towards it)."""
+    space = region.space
+    center = region.center
     return space.present(space.exp(center, space.log(center, points)))

@@ -17,6 +17,8 @@ from ..spaces.base import Space
 
 SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
 OUTSIDE = 3.0  # a record outside the region lies this many radii from its centre, where the space is that large
+CLUSTERED = 1  # among the pairs along a diameter: one record crosses while the others sit at the boundary
+COMING_IN = 5  # one record moves from the centre, where the others sit, to the boundary
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +56,7 @@ class Pair:
 
 
 def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair]:
-    """Pairs that stress a mechanism: one record crosses the region, comes in from its boundary or lies beyond it, while the
+    """Return pairs that stress a mechanism: one record crosses the region, moves to its boundary or lies beyond it, while the
     others sit at the centre, in a cluster at the boundary, at both ends of a diameter, or are spread.
 
     Two diameters are tried, as the curvature may depend on the plane; of an ellipsoid the longest and the shortest.  Data at
@@ -79,7 +81,7 @@ def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair
 
     Examples
     --------
-    >>> from sfumato import Sphere
+    >>> from sfumato import Ball, Sphere
     >>> pairs = neighbours(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)
     >>> len(pairs), pairs[0].name
     (18, 'n = 10: others at the centre, one record across the ball, axis 1')
@@ -89,24 +91,31 @@ def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair
         raise ValueError(f"a data set has at least one record; got {sizes} for the numbers of records")
     chart = region.as_chart()
     lengths = chart.axes
-    told = {int(np.argmax(lengths)), int(np.argmin(lengths))} if np.ptp(lengths) else set(range(min(2, len(lengths))))
-    return [pair for n in sizes for axis in sorted(told) for pair in _along(chart, n, axis)]
+    extremes = {int(np.argmax(lengths)), int(np.argmin(lengths))}
+    axes = extremes if np.ptp(lengths) else range(min(2, len(lengths)))
+    return [pair for n in sizes for axis in sorted(axes) for pair in _along(chart, n, axis)]
 
 
 def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
-    """The pairs of n records along one diameter."""
-    space, p = chart.space, len(chart.axes)
-    u, at, what = np.eye(p)[axis], chart.point, "ellipsoid" if np.ptp(chart.axes) or chart.frozen else "ball"
+    """Return the pairs of n records along one diameter."""
+    space = chart.space
+    p = len(chart.axes)
+    u = np.eye(p)[axis]
+    at = chart.point
+    what = "ellipsoid" if np.ptp(chart.axes) or chart.frozen else "ball"
 
     def mean_moves(w: Array) -> float:
         means = [solve(Records(space, np.append(ends, [end], axis=0))).point for end in (at(w), at(-w))]
         return float(space.distance(*means))
 
-    centre, east, west = at(0 * u), at(u), at(-u)
+    centre = at(0 * u)
+    east = at(u)
+    west = at(-u)
     middle, cluster, inside = (np.repeat(point[None], n - 1, axis=0) for point in (centre, east, at(0.9 * u)))
     ends = np.stack([east, west])[np.arange(n - 1) % 2]
     rng = np.random.default_rng(n)
-    lengths, directions = rng.random((n - 1, 1)), rng.standard_normal((n - 1, p))
+    lengths = rng.random((n - 1, 1))
+    directions = rng.standard_normal((n - 1, p))
     spread = at(lengths * directions / np.linalg.norm(directions, axis=1, keepdims=True))
     far = min(OUTSIDE * chart.radius, 0.9 * _injectivity_radius(space)) / chart.axes[axis]
     rows = [
@@ -132,7 +141,8 @@ def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
 
 
 def _injectivity_radius(space: Space) -> float:
+    """Return the injectivity radius; infinity for a space without bounds."""
     try:
         return bounds_of(space).injectivity_radius
-    except Refusal:  # a space without bounds: a record with no logarithm is at the centre of a chart
+    except Refusal:  # a record without a logarithm is at the centre of a chart
         return np.inf

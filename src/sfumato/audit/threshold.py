@@ -1,7 +1,7 @@
 """The audit's threshold: which event {score ≥ t} or {score < t} to count, and the bound on ε that its counts prove.
 
 A mechanism that is (ε, δ)-differentially private gives every event E at neighbouring data sets D and D' probabilities with
-P(E | D) ≤ e^ε·P(E | D') + δ.  So an event that is found often at D and seldom at D' bounds ε from below: with a lower bound p
+P(E | D) ≤ e^ε·P(E | D') + δ.  So an event that is frequent at D and rare at D' bounds ε from below: with a lower bound p
 on the first probability and an upper bound q on the second, ε ≥ log((p − δ)/q).
 """
 
@@ -20,8 +20,9 @@ Counts = NDArray[np.int64]
 
 
 def clopper_pearson(hits: ArrayLike, size: int, tail: float) -> tuple[Array, Array]:
-    """Lower and upper bounds on a probability from a count; each is wrong with probability at most ``tail`` (Clopper and
-    Pearson 1934).
+    """Return lower and upper bounds on a probability from a count, each wrong with probability at most ``tail``.
+
+    (Clopper and Pearson 1934.)
 
     >>> low, high = clopper_pearson(0, 100, 0.05)
     >>> round(float(low), 4), round(float(high), 4)
@@ -34,13 +35,15 @@ def clopper_pearson(hits: ArrayLike, size: int, tail: float) -> tuple[Array, Arr
 
 
 def epsilon_bound(hits: ArrayLike, misses: ArrayLike, size: int, alpha: float, delta: float = 0.0) -> Array:
-    """ε ≥ log((p − δ)/q) from counts of one event: ``hits`` among ``size`` draws from D, ``misses`` among as many from D'.
+    """Return a lower bound log((p − δ)/q) on ε from ``hits`` of one event among ``size`` draws from D, ``misses`` from D'.
+
     Zero where they prove nothing; wrong with probability at most ``alpha``, half of it for each of p and q.
 
     >>> round(float(epsilon_bound(5000, 1000, 10_000, 1e-6)), 2)
     1.42
     """
-    p, q = clopper_pearson(hits, size, alpha / 2)[0], clopper_pearson(misses, size, alpha / 2)[1]
+    p = clopper_pearson(hits, size, alpha / 2)[0]
+    q = clopper_pearson(misses, size, alpha / 2)[1]
     with np.errstate(divide="ignore"):
         bound: Array = np.maximum(np.log(np.maximum(p - delta, 0.0) / q), 0.0)
     return bound
@@ -57,7 +60,7 @@ class Event:
     swapped: bool
 
     def holds(self, scores: Array) -> NDArray[np.bool_]:
-        """Where the event happened."""
+        """Return where the event happened."""
         return scores >= self.threshold if self.above else scores < self.threshold
 
     def __str__(self) -> str:
@@ -66,12 +69,14 @@ class Event:
 
 
 def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, delta: float) -> tuple[float, Event]:
-    """The event with the largest bound on ε, and that bound: over all columns of scores, about 300 thresholds each, and both
-    directions.  They are ranked by Wilson's bounds, which are quick."""
+    """Return the largest bound on ε, and its event: over all columns of scores, about 300 thresholds each, and both directions.
+
+    They are ranked by Wilson's bounds, which are quick.
+    """
     size = len(first)
     tail = np.unique(np.geomspace(5, size, 80).astype(int))
     ranks = np.unique(np.concatenate([tail, 2 * size - tail, np.linspace(0, 2 * size - 1, 200).astype(int)]))
-    found = []
+    best_of_columns = []
     for column, name in enumerate(names):
         sides = [np.sort(side[:, column]) for side in (first, second)]
         values = np.sort(np.concatenate(sides))
@@ -83,18 +88,19 @@ def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, 
         bounds = _wilson(hits, misses, size, alpha, delta)
         best = np.unravel_index(np.argmax(bounds), bounds.shape)
         event = Event(name, column, float(thresholds[best[1]]), above=bool(best[0] % 2), swapped=bool(best[0] // 2))
-        found.append((float(bounds[best]), int(hits[best]), int(misses[best]), event))
-    _, hit, miss, event = max(found, key=lambda row: row[0])
+        best_of_columns.append((float(bounds[best]), int(hits[best]), int(misses[best]), event))
+    _, hit, miss, event = max(best_of_columns, key=lambda row: row[0])
     return float(epsilon_bound(hit, miss, size, alpha, delta)), event
 
 
 def _wilson(hits: Counts, misses: Counts, size: int, alpha: float, delta: float) -> Array:
-    """About what :func:`epsilon_bound` gives, by Wilson's bounds on both probabilities; negative where nothing is shown."""
+    """Return about :func:`epsilon_bound`, by Wilson's bounds on both probabilities; negative where nothing is shown."""
     z = float(-ndtri(alpha / 2))
 
     def bound(k: Counts, sign: float) -> Array:
         share = k / size
-        middle, width = share + z * z / (2 * size), z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
+        middle = share + z * z / (2 * size)
+        width = z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
         return np.asarray((middle + sign * width) / (1 + z * z / size))
 
     with np.errstate(divide="ignore"):

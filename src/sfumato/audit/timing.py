@@ -1,4 +1,4 @@
-"""What the clock tells: an audit on the time that a release takes.
+"""The timing side channel: an audit on the time that a release takes.
 
 Releases of two neighbouring data sets are made in turn, in random order, so that whatever else the machine does falls on
 both alike.  A threshold on the time is learned from the first half and counted in the second.
@@ -20,17 +20,18 @@ from .threshold import best_event
 from .verdict import Verdict, count
 
 RELEASES = 2000
-WARM = 50  # releases of each data set before the clock counts
+WARM = 50  # releases of each data set before times count
 CLOCKS = ("time by the wall clock, ns", "time of the processor, ns")
 
 Measure = Callable[[Array], Sequence[float]]
 
 
 def clocked(work: Callable[[Array], object]) -> Measure:
-    """The two times that ``work(data)`` takes."""
+    """Return a function that measures the two times that ``work(data)`` takes."""
 
     def measure(data: Array) -> Sequence[float]:
-        wall, processor = perf_counter_ns(), thread_time_ns()
+        wall = perf_counter_ns()
+        processor = thread_time_ns()
         work(data)
         return perf_counter_ns() - wall, thread_time_ns() - processor
 
@@ -46,10 +47,10 @@ def timing_audit(
     confidence: float = CONFIDENCE,
     delta: float = 0.0,
     seed: int = 0,
-    name: str = "clock",
+    name: str = "time",
     clocks: Sequence[str] = CLOCKS,
 ) -> Verdict:
-    """A lower bound on the ε of the time that a release takes.
+    """Return a lower bound on the ε of the time that a release takes.
 
     Parameters
     ----------
@@ -66,7 +67,7 @@ def timing_audit(
     Returns
     -------
     Verdict
-        On the best threshold of the best clock.
+        On the best threshold of the best of the measured numbers.
 
     Raises
     ------
@@ -87,14 +88,16 @@ def timing_audit(
         measure = clocked(partial(measure.release, allow_useless=True))
     if epsilon is None:
         raise ValueError("a function needs the epsilon that it claims: epsilon=")
-    rng, sides = np.random.default_rng(seed), (np.asarray(pair.first), np.asarray(pair.second))
+    rng = np.random.default_rng(seed)
+    sides = (np.asarray(pair.first), np.asarray(pair.second))
     times = np.zeros((2, releases, len(clocks)))
     for i in range(-WARM, releases):
         for side in rng.permutation(2):
-            found = measure(sides[side])
+            measured = measure(sides[side])
             if i >= 0:
-                times[side, i] = found
-    learned, fresh = times[:, : releases // 2], times[:, releases // 2 :]
+                times[side, i] = measured
+    learned = times[:, : releases // 2]
+    fresh = times[:, releases // 2 :]
     event = best_event(learned[0], learned[1], clocks, 1 - confidence, delta)[1]
     both = fresh[0, :, event.column], fresh[1, :, event.column]
     about = {"name": name, "pair": pair.name, "claimed": epsilon, "confidence": confidence, "delta": delta, "pairs": 1}

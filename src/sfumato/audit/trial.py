@@ -1,4 +1,4 @@
-"""What ``sfumato audit`` does: every mechanism of a space, or the broken ones, by draws, releases or the clock."""
+"""What ``sfumato audit`` does: every mechanism of a space, or the broken ones, by draws, releases or times."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..regions.ball import Ball
 from .blackbox import Draw, admitted, audit, releases
 from .broken import broken_variants
 from .exact import MOST, center_loss, chart_loss, exact_loss
-from .pairs import SIZES, Pair, neighbours
+from .pairs import CLUSTERED, COMING_IN, SIZES, Pair, neighbours
 from .timing import timing_audit
 from .verdict import Verdict
 
@@ -23,25 +23,27 @@ COUNT = {1: 2, 2: 48, 3: 12}  # directions of the exact audit's grid, by dimensi
 
 
 def mechanisms(ball: Ball, epsilon: float, name: str = "all") -> list[Mechanism]:
-    """The mechanism by that name, or all that are defined on the ball's space: with bounds, or by charts."""
+    """Return the mechanism by that name, or all that are defined on the ball's space: with bounds, or by charts."""
     if name not in ("all", *MECHANISMS):
         raise ValueError(f"unknown mechanism {name!r}; known: all, {', '.join(MECHANISMS)}")
     if name != "all":
         return [MECHANISMS[name](ball, epsilon)]
-    made = list[Mechanism]()
+    defined = list[Mechanism]()
     for kind in MECHANISMS.values():
         try:
             one = kind(ball, epsilon)
         except ValueError:  # it is not defined on this space
             continue
         if has_bounds(ball.space) or not isinstance(one, ManifoldMechanism):
-            made.append(one)
-    return made
+            defined.append(one)
+    return defined
 
 
 def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
-    """The largest exact loss over the pairs, by the computed centres of the Laplace, by the means in a chart and by quadrature;
-    None where neither the mechanism nor the dimension allows it."""
+    """Return the largest exact loss over the pairs; None where neither the mechanism nor the dimension allows it.
+
+    It comes from the computed centres of the Laplace, from the means in a chart, and from quadrature.
+    """
     losses = list[float]()
     for pair in pairs:
         if isinstance(mechanism, ManifoldLaplace):
@@ -54,15 +56,17 @@ def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
 
 
 def clock_pairs(ball: Ball, n: int) -> list[Pair]:
-    """Data sets between which a clock could tell: records together at the boundary, where many proposals fall outside, or
-    not; and records that coincide, whose mean needs no search, or do not."""
+    """Return pairs of data sets whose releases may take different times.
+
+    In one records are together at the boundary, where many proposals fall outside, or not; in the other they coincide, and
+    their mean needs no search, or do not.
+    """
     pairs = neighbours(ball, n)
-    telling = ("at the boundary, one", "from there to the boundary")
-    return [next(pair for pair in pairs if words in pair.name) for words in telling]
+    return [pairs[CLUSTERED], pairs[COMING_IN]]
 
 
 def save(verdict: Verdict, folder: Path) -> Path:
-    """The picture of a verdict, named after the mechanism."""
+    """Write the picture of a verdict, named after the mechanism, and return its path."""
     from ..views.plots import render
 
     folder.mkdir(parents=True, exist_ok=True)
@@ -75,25 +79,26 @@ def save(verdict: Verdict, folder: Path) -> Path:
 def conduct(
     ball: Ball, epsilon: float, name: str, n: int | None, draws: int, how: str, guilty: bool, seed: int, out: Path
 ) -> list[dict[str, Any]]:
-    """One row for each mechanism, with a picture and a JSON file in the folder ``out``.
+    """Return a row for each mechanism; write a picture of each and a JSON file into the folder ``out``.
 
     ``how`` is "draws", "releases" or "timing"; ``guilty`` audits the broken variants instead of ours.
     """
     if guilty and how != "draws":
-        raise ValueError("broken mechanisms make no releases: audit them without --releases and --timing")
-    suspects: dict[str, Mechanism | Draw] = (
-        dict(broken_variants(ball, epsilon))
-        if guilty
-        else {f"{m.name} on {m.space}": m for m in mechanisms(ball, epsilon, name)}
-    )
+        raise ValueError("broken mechanisms make no releases: audit them by draws, not by releases or times")
+    suspects: dict[str, Mechanism | Draw] = {}
+    if guilty:
+        suspects |= broken_variants(ball, epsilon)
+    else:
+        suspects |= {f"{m.name} on {m.space}": m for m in mechanisms(ball, epsilon, name)}
     out.mkdir(parents=True, exist_ok=True)
     rows = []
     for label, suspect in suspects.items():
-        pairs, exact = neighbours(ball, admitted(suspect, SIZES if n is None else (n,))), None
+        pairs = neighbours(ball, admitted(suspect, SIZES if n is None else (n,)))
+        exact = None
         if how == "timing" and isinstance(suspect, Mechanism):
-            label = f"clock of {label}"
-            found = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
-            verdict = max(found, key=lambda one: one.epsilon_lower)
+            label = f"time of {label}"
+            tried = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
+            verdict = max(tried, key=lambda one: one.epsilon_lower)
         elif how == "releases" and isinstance(suspect, Mechanism):
             verdict = audit(
                 releases(suspect), epsilon, pairs, region=ball, draws=draws, bits=True, seed=seed, name=label
@@ -107,7 +112,7 @@ def conduct(
 
 
 def table(rows: list[dict[str, Any]], echo: Callable[[str], object]) -> None:
-    """Verdicts in columns, for a terminal."""
+    """Print verdicts in columns, for a terminal."""
     echo(f"{'mechanism':44s}{'claimed ε':>10s}{'ε at least':>12s}{'exact':>9s}  verdict")
     for row in rows:
         exact = "" if row["exact"] is None else f"{row['exact']:.4f}"

@@ -1,4 +1,4 @@
-"""What an audit found, in words, numbers and a picture."""
+"""The verdict of an audit, in words, numbers and a picture."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """What an audit found: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``.
+    """The verdict of an audit: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``.
 
-    The event was found ``hits`` times in ``draws`` fresh draws from the data set where it is likely, ``misses`` times in as
-    many from the other; ``pairs`` of data sets raced before.
+    The event happened ``hits`` times in ``draws`` fresh draws from the data set where it is likely, ``misses`` times in as
+    many from the other; it is for the worst of ``pairs`` of data sets.
     """
 
     name: str
@@ -35,7 +35,7 @@ class Verdict:
     hits: int
     misses: int
     pairs: int
-    edges: Array = field(repr=False)  # and histograms of the event's score at both data sets, for the picture
+    edges: Array = field(repr=False)  # of the histograms of the event's score at both data sets, for the picture
     histograms: Array = field(repr=False)
 
     @property
@@ -56,12 +56,12 @@ class Verdict:
         )
 
     def record(self) -> dict[str, Any]:
-        """Everything except the picture's numbers, for JSON."""
+        """Return everything except the picture's numbers, for JSON."""
         fields = {key: value for key, value in asdict(self).items() if key not in ("edges", "histograms")}
         return {**fields, "event": str(self.event), "convicted": self.convicted}
 
     def plot(self) -> Figure:
-        """The score of the event at both data sets, and the bound on ε that each threshold would give."""
+        """Draw the score of the event at both data sets, and the bound on ε that each threshold would give."""
         from matplotlib.figure import Figure
 
         figure = Figure(figsize=(7, 5.5), layout="constrained")
@@ -89,12 +89,15 @@ class Verdict:
 
 
 def count(event: Event, seen: Array, fresh: Iterable[tuple[Array, Array]], **about: Any) -> Verdict:
-    """Count an event once among fresh scores at D and D', given part by part; ``seen`` scores set the picture's frame."""
+    """Return the verdict on an event, counted in parts of fresh scores at D and D'; ``seen`` scores set the picture's frame."""
     low, high = (float(end) for end in np.quantile(seen, [1e-3, 1 - 1e-3]))
-    low, high = min(low, event.threshold), max(high, event.threshold)
+    low = min(low, event.threshold)
+    high = max(high, event.threshold)
     margin = 0.02 * (high - low) or 0.5
     edges = np.linspace(low - margin, high + margin, 81)
-    counted, histograms, draws = [0, 0], np.zeros((2, len(edges) - 1)), 0
+    counted = [0, 0]
+    histograms = np.zeros((2, len(edges) - 1))
+    draws = 0
     for both in fresh:
         draws += len(both[0])
         for side, scores in enumerate(both):

@@ -1,4 +1,4 @@
-"""Data from files, and released values to files: one file a format, told apart by content (``registry.py``)."""
+"""Data from files, and released values to files: one file a format, recognised by content (``registry.py``)."""
 
 from .base import Dataset, FileError
 from .reading import as_data, read

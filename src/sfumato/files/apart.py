@@ -113,9 +113,8 @@ def serve(descriptor: int) -> None:
 
 def _limit_memory(room: int) -> None:
     hard = resource.getrlimit(resource.RLIMIT_AS)[1]
-    used = (
-        int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize() if Path("/proc").is_dir() else 0
-    )
+    statm = Path("/proc/self/statm")
+    used = int(statm.read_text().split()[0]) * resource.getpagesize() if statm.exists() else 0
     wanted = used + room
     resource.setrlimit(resource.RLIMIT_AS, (wanted if hard == resource.RLIM_INFINITY else min(wanted, hard), hard))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

@@ -3,28 +3,50 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Fix
 from ..numerics.arrays import Array
 from ..spaces.base import Kind, Space
-from .base import AmbiguousError, FileError, Found, Labels, Wanted
+from .base import AmbiguousError, Dataset, FileError, Wanted
 
-# layout, kind, and the axes that give records, rows and columns; n records of k landmarks or k rows
-_LAYOUTS: tuple[tuple[str, Kind, tuple[int, ...]], ...] = (
+
+class Order(Enum):
+    """Which axis of an array counts the records."""
+
+    FIRST = "usual everywhere"
+    LAST = "usual in R and MATLAB"
+    OTHER = "read where nothing usual fits"
+
+
+class Layout(NamedTuple):
+    """An array of three axes: n records of k landmarks with so many coordinates, or of k rows and k columns (``dim`` is 0)."""
+
+    words: str
+    kind: Kind
+    axes: tuple[int, ...]  # those of records, rows and columns
+    dim: int
+    order: Order
+
+
+_ORDERS = {"kdn": Order.LAST, "ndk": Order.OTHER, "nkd": Order.FIRST, "dkn": Order.LAST, "dnk": Order.OTHER}
+_LAYOUTS = (
     *(
-        (f"({', '.join(order)})".replace("d", str(dim)), "landmarks", tuple(map(order.index, "nkd")))
+        Layout(f"({', '.join(axes)})".replace("d", str(dim)), "landmarks", tuple(map(axes.index, "nkd")), dim, order)
         for dim in (2, 3)
-        for order in ("kdn", "ndk", "nkd", "dkn", "dnk")
+        for axes, order in _ORDERS.items()
     ),
-    ("(k, k, n)", "matrices", (2, 0, 1)),
-    ("(n, k, k)", "matrices", (0, 1, 2)),
+    Layout("(k, k, n)", "matrices", (2, 0, 1), 0, Order.LAST),
+    Layout("(n, k, k)", "matrices", (0, 1, 2), 0, Order.FIRST),
 )
 _ALONE = "one record"
-_USUAL = {"(n, k, 2)", "(n, k, 3)", "(n, k, k)", "(n, m)", "(n, k)", "(n, …)", _ALONE}
-_USUAL_LAST = {"(k, 2, n)", "(2, k, n)", "(k, 3, n)", "(3, k, n)", "(k, k, n)", "(k, n)", "(…, n)"}  # in R and MATLAB
+_COORDINATES = {2: "x1, y1, x2, y2, …", 3: "x1, y1, z1, x2, y2, z2, …"}
+QUATERNIONS = "unit quaternions"  # the layout of a space that takes them beside other things
 IN_WORDS = {2: "in the plane", 3: "in three dimensions"}
 
 
@@ -34,6 +56,7 @@ class Reading(NamedTuple):
     kind: Kind
     layout: str
     points: Array
+    order: Order = Order.OTHER
 
 
 def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = False) -> Reading:
@@ -49,7 +72,10 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
         raise FileError(f"holds no records: the array has shape {array.shape}")
     readings = _usual(array, space, records_last)
     if not readings:
-        raise FileError(_no_reading(array, space))
+        words = f"the {'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
+        if space is not None:
+            raise FileError(f"{words} does not hold points of the space; {needs(space)}")
+        raise FileError(f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)")
     counted = isinstance(space, Space)
     square = counted and not records_last and array.ndim == 3 and readings[0].kind == "landmarks"
     if len(readings) > 1 and (square or not counted):
@@ -60,39 +86,47 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
 def _usual(array: NDArray[Any], space: Wanted, records_last: bool) -> list[Reading]:
     """Return the readings that fit the space: those in usual layouts, or all if there are none."""
     readings = [r for r in _flat(array, space) + _readings(array) if fits(r.kind, r.points.shape[1:], space)]
-    usual = _USUAL | _USUAL_LAST if records_last else _USUAL
-    readings = [reading for reading in readings if reading.layout in usual] or readings
+    usual = (Order.FIRST, Order.LAST) if records_last else (Order.FIRST,)
+    readings = [reading for reading in readings if reading.order in usual] or readings
     if space is None and any(reading.kind == "matrices" for reading in readings):
         return [r for r in readings if r.kind == "matrices" or r.points.shape[2] == 2]  # (n, 3, 3) stays matrices
     return readings
 
 
-def landmarks(points: Array, labels: Labels, space: Wanted, source: str = "", **more: Any) -> Found:
-    """Return landmarks from a format that holds nothing else, checked against the space."""
-    if points.shape[1] < 3:
-        raise FileError(f"{points.shape[1]} landmarks per specimen; a shape needs at least 3")
-    if not fits("landmarks", points.shape[1:], space):
-        raise FileError(f"holds {points.shape[1]} landmarks {IN_WORDS[points.shape[2]]} per specimen; {needs(space)}")
-    return Found(points, "landmarks", labels, source or f"{points.shape[1]} landmarks", **more)
-
-
-def shapes_of(space: Space) -> list[tuple[int, ...]]:
-    """Return the shapes in which users may type one point."""
-    return list(space.layouts.values())
+def landmarks(data: Dataset, space: Wanted) -> Dataset:
+    """Return landmarks from a layout that holds nothing else, checked against the space."""
+    k, dim = data.points.shape[1:]
+    if k < 3:
+        raise FileError(f"{k} landmarks per specimen; a shape needs at least 3")
+    if not fits("landmarks", (k, dim), space):
+        raise FileError(f"holds {k} landmarks {IN_WORDS[dim]} per specimen; {needs(space)}")
+    return replace(data, source=data.source or f"{k} landmarks")
 
 
 def widths(space: Space) -> set[int]:
     """Return numbers of columns that make a point: half a symmetric matrix is enough."""
-    shapes = shapes_of(space)
+    shapes = space.layouts.values()
     return {math.prod(shape) for shape in shapes} | (set(_halves(space)) if _symmetric(space) else set())
 
 
 def layout_named(space: Wanted, shape: tuple[int, ...]) -> str:
     """Return what a space that takes several layouts calls this one, for a message."""
-    made = _shaped(space, shape)
-    names = [name for name, own in made.layouts.items() if own == shape] if made and len(made.layouts) > 1 else []
-    order = ", scalar first (w, x, y, z)" if shape == (4,) and names and "quaternions" in names[0] else ""
-    return f", as {names[0]}{order}" if names else ""
+    layouts = _layouts(space, shape)
+    names = [name for name, own in layouts.items() if own == shape] if len(layouts) > 1 else []
+    if not names:
+        return ""
+    return f", as {names[0]}" + (", scalar first (w, x, y, z)" if names[0] == QUATERNIONS else "")
+
+
+def takes_quaternions(space: Wanted) -> bool:
+    """Tell whether points of the space may be written as quaternions."""
+    return QUATERNIONS in _layouts(space, (4,))
+
+
+def _layouts(space: Wanted, shape: tuple[int, ...]) -> dict[str, tuple[int, ...]]:
+    """Return the layouts of the space, or of that of a family whose points have this shape."""
+    sized = _shaped(space, shape)
+    return {} if sized is None else sized.layouts
 
 
 def _shaped(space: Wanted, shape: tuple[int, ...]) -> Space | None:
@@ -113,15 +147,17 @@ def fits(kind: Kind, shape: tuple[int, ...], space: Wanted) -> bool:
         dim = space.of.landmark_dim if space.kind == "landmarks" else None
         if kind == space.kind:
             return not isinstance(dim, int) or shape[1] == dim
-        made = _shaped(space, shape) if space.kind != "landmarks" else None
-        return made is not None and fits(kind, shape, made)
-    shapes = shapes_of(space)
+        sized = _shaped(space, shape) if space.kind != "landmarks" else None
+        return sized is not None and fits(kind, shape, sized)
+    shapes = [*space.layouts.values()]
     kinds = {space.kind} | ({_kind(own) for own in shapes} if len(shapes) > 1 else set())
     return kind in kinds and shape in shapes
 
 
 def _kind(shape: tuple[int, ...]) -> Kind:
-    return "vectors" if len(shape) == 1 else "matrices" if len(shape) == 2 and shape[0] == shape[1] else "arrays"
+    if len(shape) == 1:
+        return "vectors"
+    return "matrices" if len(shape) == 2 and shape[0] == shape[1] else "arrays"
 
 
 def _symmetric(space: Space) -> bool:
@@ -130,7 +166,7 @@ def _symmetric(space: Space) -> bool:
 
 def _halves(space: Space) -> dict[int, int]:
     """Return how many numbers the upper triangle has, and whether it begins on the diagonal (0) or beside it (1)."""
-    k = shapes_of(space)[0][0]
+    k = next(iter(space.layouts.values()))[0]
     beside = {} if space.fixed_diagonal is None else {k * (k - 1) // 2: 1}
     return {k * (k + 1) // 2: 0, **beside}
 
@@ -138,18 +174,18 @@ def _halves(space: Space) -> dict[int, int]:
 def _readings(array: NDArray[Any]) -> list[Reading]:
     """Return readings with nothing flattened, the one with the records last first."""
     if np.iscomplexobj(array):
-        ways = [("(k, n)", array.T), ("(n, k)", array)] if array.ndim == 2 else []
-        return [Reading("landmarks", layout, _pairs(z)) for layout, z in ways if z.shape[1] >= 3]
+        ways = [("(k, n)", array.T, Order.LAST), ("(n, k)", array, Order.FIRST)] if array.ndim == 2 else []
+        return [Reading("landmarks", layout, _pairs(z), order) for layout, z, order in ways if z.shape[1] >= 3]
     if array.ndim == 2:
-        return [Reading("vectors", "(n, m)", array)]
+        return [Reading("vectors", "(n, m)", array, Order.FIRST)]
     if array.ndim != 3:
         return []
-    return list(filter(_possible, (Reading(kind, layout, array.transpose(axes)) for layout, kind, axes in _LAYOUTS)))
-
-
-def _possible(reading: Reading) -> bool:
-    rows, columns = reading.points.shape[1:]
-    return rows == columns if reading.kind == "matrices" else rows >= 3 and str(columns) in reading.layout
+    readings = []
+    for layout in _LAYOUTS:
+        rows, columns = (array.shape[axis] for axis in layout.axes[1:])
+        if rows == columns if layout.kind == "matrices" else rows >= 3 and columns == layout.dim:
+            readings.append(Reading(layout.kind, layout.words, array.transpose(layout.axes), layout.order))
+    return readings
 
 
 def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
@@ -159,18 +195,18 @@ def _flat(array: NDArray[Any], space: Wanted) -> list[Reading]:
     if not isinstance(space, Space):
         return _of_family(array, space.kind)
     if np.iscomplexobj(array):
-        return [Reading(space.kind, _ALONE, _pairs(array)[None])] if array.ndim == 1 else []
-    return next(filter(None, (way(array, space, shapes_of(space)) for way in (_alone, _stacks, _rows))), [])
+        return [Reading(space.kind, _ALONE, _pairs(array)[None], Order.FIRST)] if array.ndim == 1 else []
+    return next(filter(None, (way(array, space, [*space.layouts.values()]) for way in (_alone, _stacks, _rows))), [])
 
 
 def _of_family(array: NDArray[Any], kind: Kind) -> list[Reading]:
     """Return the readings where only the kind of the points is known."""
     if kind == "arrays":
-        return [Reading(kind, "(n, …)", array)]
+        return [Reading(kind, "(n, …)", array, Order.FIRST)]
     if kind == "landmarks" and array.ndim == 2 and array.shape[1] in (2, 3) and len(array) >= 3:
         return [Reading(kind, "one specimen", array[None])]
     if kind == "matrices" and array.ndim == 2 and len(array) > 1 and np.array_equal(array, array.T):
-        return [Reading(kind, _ALONE, array[None])]
+        return [Reading(kind, _ALONE, array[None], Order.FIRST)]
     return []
 
 
@@ -180,15 +216,16 @@ def _alone(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> 
         return [Reading(space.kind, "(n)", array[:, None])]
     if array.shape not in shapes or (array.shape != shapes[0] and array.shape[1:] in shapes):
         return []
-    return [Reading(space.kind if array.shape == shapes[0] else _kind(array.shape), _ALONE, array[None])]
+    kind = space.kind if array.shape == shapes[0] else _kind(array.shape)
+    return [Reading(kind, _ALONE, array[None], Order.FIRST)]
 
 
 def _stacks(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> list[Reading]:
     """Return the readings of arrays one after another, the one with the records last first."""
     if space.kind != "arrays" or array.ndim < 2:
         return []
-    ways = {"(…, n)": np.moveaxis(array, -1, 0), "(n, …)": array}
-    return [Reading(space.kind, layout, way) for layout, way in ways.items() if way.shape[1:] in shapes]
+    ways = [("(…, n)", np.moveaxis(array, -1, 0), Order.LAST), ("(n, …)", array, Order.FIRST)]
+    return [Reading(space.kind, *way) for way in ways if way[1].shape[1:] in shapes]
 
 
 def _rows(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> list[Reading]:
@@ -198,19 +235,17 @@ def _rows(array: NDArray[Any], space: Space, shapes: list[tuple[int, ...]]) -> l
         return []
     for shape in shapes:
         if len(shape) > 1 and array.shape[1] == math.prod(shape):
-            order = {"landmarks": _ORDER[shape[-1] == 3], "matrices": "of the matrix one after another"}
-            return [
-                Reading(kind, f"rows {order.get(kind, 'of the numbers one after another')}", array.reshape(-1, *shape))
-            ]
-    if not _symmetric(space) or (first := _halves(space).get(array.shape[1])) is None:
+            order = "of the matrix one after another" if kind == "matrices" else "of the numbers one after another"
+            words = _COORDINATES[shape[-1]] if kind == "landmarks" else order
+            return [Reading(kind, f"rows {words}", array.reshape(-1, *shape))]
+    first = _halves(space).get(array.shape[1]) if _symmetric(space) else None
+    if first is None:
         return []
     i, j = np.triu_indices(shapes[0][0], first)
     matrices = np.full((len(array), *shapes[0]), space.fixed_diagonal or 0.0)
-    matrices[:, i, j] = matrices[:, j, i] = array
+    matrices[:, i, j] = array
+    matrices[:, j, i] = array
     return [Reading(kind, f"rows of the upper triangle{' without its diagonal' if first else ''}", matrices)]
-
-
-_ORDER = ("x1, y1, x2, y2, …", "x1, y1, z1, x2, y2, z2, …")
 
 
 def _pairs(z: NDArray[Any]) -> Array:
@@ -225,28 +260,21 @@ def needs(space: Wanted) -> str:
         dim = space.of.landmark_dim
         where = f" {IN_WORDS[dim]}" if space.kind == "landmarks" and dim in IN_WORDS else ""
         return f"{space.of.__name__} needs {space.kind}{where}"
-    layouts = space.layouts
-    if len(layouts) == 1:
-        return f"{space} needs {space.kind} of shape {shapes_of(space)[0]}"
+    layouts = space.layouts if len(space.layouts) > 1 else {space.kind: next(iter(space.layouts.values()))}
     return f"{space} needs {' or '.join(f'{name} of shape {shape}' for name, shape in layouts.items())}"
-
-
-def _no_reading(array: NDArray[Any], space: Wanted) -> str:
-    held = f"{'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
-    if space is not None:
-        return f"the {held} does not hold points of the space; {needs(space)}"
-    return f"the {held} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)"
 
 
 def _two_readings(array: NDArray[Any], readings: list[Reading], square: bool) -> AmbiguousError:
     ways = " or ".join(
         f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings
     )
-    counts = " or ".join(map(str, sorted({reading.points.shape[1] for reading in readings})))
-    what, option = ("landmarks", "--landmarks") if readings[0].kind == "landmarks" else ("rows", "--size")
-    remedy = f"say how many {what} a record has, {option} {counts}"
+    start = f"the array {array.shape} can be read as {ways}; "
     if len({(reading.kind, reading.points.shape[2:] == (2,)) for reading in readings}) > 1:
-        remedy = "give the space"
-    elif square:
-        remedy = "save it with the records first"
-    return AmbiguousError(f"the array {array.shape} can be read as {ways}; {remedy}")
+        return AmbiguousError(f"{start}give the space")
+    if square:
+        return AmbiguousError(f"{start}save it with the records first")
+    marks = readings[0].kind == "landmarks"
+    parts: list[str | Fix] = [f"{start}say how many {'landmarks' if marks else 'rows'} a record has"]
+    for size in sorted({reading.points.shape[1] for reading in readings}):
+        parts += [", " if len(parts) == 1 else " or ", Fix("landmarks" if marks else "size", size)]
+    return AmbiguousError(*parts)

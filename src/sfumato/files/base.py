@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
 from pathlib import Path
@@ -56,6 +56,10 @@ class Dataset:
         The names of the landmarks, in a file that names them.
     quaternions : bool
         Whether the names of the columns say that the points are quaternions.
+    curves : int
+        How many curves and outlines the file marks in each specimen.
+    sure : bool
+        Whether the layout or the names say what the records are, not only how many numbers there are.
 
     Examples
     --------
@@ -68,15 +72,17 @@ class Dataset:
 
     points: Array
     kind: Kind
-    format: str
-    labels: Labels
-    path: Path
+    format: str = ""
+    labels: Labels = field(default_factory=dict)
+    path: Path = Path()
     source: str = ""
     names: tuple[str, ...] = ()
     lines: tuple[int, ...] = ()
     degrees: tuple[str, str] | None = None
     landmarks: tuple[str, ...] = ()
     quaternions: bool = False
+    curves: int = 0
+    sure: bool = True
 
     def __len__(self) -> int:
         return len(self.points)
@@ -86,8 +92,12 @@ class Dataset:
         """Return how many records of what, in words."""
         shape = self.points.shape[1:]
         if self.kind != "landmarks":
-            return f"{len(self)} {self.kind} of {' x '.join(map(str, shape))}"
-        return f"{len(self)} records of {shape[0]} landmarks{' in 3 dimensions' * (shape[1] == 3)}"
+            return f"{len(self)} {self.kind} of {self._size}"
+        return f"{len(self)} records of {shape[0]} landmarks" + (" in 3 dimensions" if shape[1] == 3 else "")
+
+    @property
+    def _size(self) -> str:
+        return " x ".join(map(str, self.points.shape[1:]))
 
     @property
     def usual(self) -> list[type[Space]]:
@@ -99,58 +109,41 @@ class Dataset:
 
     def __repr__(self) -> str:
         """Return a summary that shows no record, as others may see what is printed."""
-        shape = " x ".join(map(str, self.points.shape[1:]))
-        beside = f"; labels: {', '.join(self.labels)}" if self.labels else ""
-        said = f"{len(self)} records, {self.kind} of {shape}, from {self.source or self.format}"
-        return printable(f"<Dataset {self.path.name}: {said}{beside}>")
+        labels = f"; labels: {', '.join(self.labels)}" if self.labels else ""
+        records = f"{len(self)} records, {self.kind} of {self._size}, from {self.source or self.format}"
+        return printable(f"<Dataset {self.path.name}: {records}{labels}>")
 
     def _repr_html_(self) -> str:
         """Return the same for notebooks: no record is shown."""
         facts = {
             "File": f"{self.path.name} ({self.format})",
             "Records": str(len(self)),
-            "Each": f"{self.kind} of {' x '.join(map(str, self.points.shape[1:]))}",
+            "Each": f"{self.kind} of {self._size}",
             "Points": f"from {self.source}" if self.source else "",
             "Labels": ", ".join(self.labels),
         }
-        told = (
-            f"<tr><th>{name}</th><td>{escape(printable(words))}</td></tr>" for name, words in facts.items() if words
-        )
-        return f"<table>{''.join(told)}</table><p>For the curator's eyes; no record is shown.</p>"
+        rows = (f"<tr><th>{name}</th><td>{escape(printable(fact))}</td></tr>" for name, fact in facts.items() if fact)
+        return f"<table>{''.join(rows)}</table><p>For the curator's eyes; no record is shown.</p>"
 
     def where(self, row: int) -> str:
         """Return where a record stands in the file, for the curator: its line, its ID, which of its numbers are missing."""
-        found = [f"line {self.lines[row]}"] if self.lines else []
+        places = [f"line {self.lines[row]}"] if self.lines else []
         keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
-        found += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
+        places += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
         bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel())
-        if len(bad) and self.names:
+        if len(bad):
+            places += self._missing(row, bad.tolist())
+        return f"record {row}" + (f" ({'; '.join(places)})" if places else "")
+
+    def _missing(self, row: int, bad: list[int]) -> list[str]:
+        """Return the columns or landmarks that hold the missing numbers of a record, for a message."""
+        if self.names:
             each = len(self.names) == self.points[row].size
-            found.append(f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}")
-        elif len(bad) and len(self.landmarks) == len(self.points[row]):
+            return [f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}"]
+        if len(self.landmarks) == len(self.points[row]):
             names = dict.fromkeys(self.landmarks[i // self.points.shape[2]] for i in bad)
-            found.append(f"see landmark {listed([shown(name) for name in names], 4)}")
-        return f"record {row}" + (f" ({'; '.join(found)})" if found else "")
-
-
-class Found(NamedTuple):
-    """The points of a file, before they are a data set."""
-
-    points: Array
-    kind: Kind
-    labels: Labels
-    source: str = ""
-    names: tuple[str, ...] = ()  # of the columns: of each number of a point, or of all together
-    lines: tuple[int, ...] = ()  # of a text, where the records begin
-    degrees: tuple[str, str] | None = None
-    landmarks: tuple[str, ...] = ()  # their names
-    quaternions: bool = False  # whether the names of columns say so
-    sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
-
-    def dataset(self, format: str, path: Path) -> Dataset:
-        """Return the data set of a file."""
-        points = np.ascontiguousarray(self.points, dtype=np.float64)
-        return Dataset(points, self.kind, format, self.labels, path, *self[3:9])
+            return [f"see landmark {listed([shown(name) for name in names], 4)}"]
+        return []
 
 
 class Choice(NamedTuple):
@@ -173,22 +166,8 @@ class Named(NamedTuple):
     names: NDArray[Any]
 
 
-class Rows(NamedTuple):
-    """Specimens in rows, in a file that may hold landmarks but does not say of how many dimensions."""
-
-    array: Array
-
-    @property
-    def question(self) -> str:
-        """Return what to type, in words; empty where the rows cannot be landmarks."""
-        p = self.array.shape[1]
-        spaces = {"shapes": 2, "shapes3d": 3}.items()
-        ways = [f"--space {name} --landmarks {p // dim}" for name, dim in spaces if p % dim == 0 and p >= 3 * dim]
-        return f"its header has no DIM=: if these are landmarks, type {' or '.join(ways)}" if ways else ""
-
-
-# What a file holds, by name: an array, specimens in Rows, a Table, landmarks and curves (Curved), or an error that says why it
-# is not read.
+# What a file holds, by name: an array, a Table, landmarks and curves (Curved), a Dataset of landmarks or of vectors that may be
+# landmarks, or an error that says why it is not read.
 Contents = dict[str, Any]
 
 
@@ -214,6 +193,16 @@ def check_unique(names: list[str], what: str) -> None:
     repeated = [name for name, count in Counter(names).items() if count > 1]
     if repeated:
         raise FileError(f"two {what} are named {shown(min(repeated))}")
+
+
+def placed(where: object, error: FileError) -> FileError:
+    """Return the same error with the place where it arose, a file or an array, before its words."""
+    return type(error)(f"{where}: ", *error.parts)
+
+
+def measured(value: float) -> int | float:
+    """Return a number as people write it: whole ones without a point."""
+    return int(value) if float(value).is_integer() and abs(value) < 1e15 else float(f"{value:.10g}")
 
 
 def package(name: str, purpose: str) -> Any:

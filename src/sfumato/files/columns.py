@@ -11,10 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ..numerics.arrays import Array
+from ..errors import Fix
 from ..spaces import GLOBE, Space
-from .arrays import arrange, fits, landmarks, layout_named, needs, shapes_of, widths
-from .base import AmbiguousError, FileError, Found, Wanted, listed, shown
+from ..spaces.family import Family
+from .arrays import arrange, fits, landmarks, layout_named, needs, takes_quaternions, widths
+from .base import AmbiguousError, Dataset, FileError, Wanted, listed, measured, shown
 from .labels import spelled
 from .lines import is_number
 from .table import Table
@@ -63,10 +64,10 @@ class Rule(NamedTuple):
 
     patterns: tuple[str, ...]
     kind: str
-    build: Callable[[Table, Wanted, Matches], Found | None]
+    build: Callable[[Table, Wanted, Matches], Dataset | None]
 
 
-def read_table(table: Table, space: Wanted = None) -> Found:
+def read_table(table: Table, space: Wanted = None) -> Dataset:
     """Return the points of a table, by the names of its columns or else by their number."""
     if len(table) == 0:
         raise FileError("holds no records")
@@ -92,7 +93,7 @@ def _matched(table: Table, pattern: str) -> dict[str, dict[str, list[str]]]:
 
 
 # -- columns that the user names --------------------------------------------------------------------------------------------
-def _chosen(table: Table, space: Wanted) -> Found:
+def _chosen(table: Table, space: Wanted) -> Dataset:
     """Return the points from the columns that the user names."""
     taken = _taken(table)
     columns = {meaning: table.columns[name] for meaning, name in taken.items()}
@@ -103,10 +104,17 @@ def _chosen(table: Table, space: Wanted) -> Found:
         labels = {**table.labels(list(taken.values())), **labels}
     words = ", ".join(name if meaning == name else f"{name} as {meaning}" for meaning, name in taken.items())
     renamed = [taken[meaning] for meaning in records.degrees or () if taken.get(meaning, meaning) != meaning]
-    if len(renamed) == 2 and not any(map(_unit, taken)):
-        _ask_unit(table, *renamed)
+    small = not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in renamed)
+    if len(renamed) == 2 and small and not any(map(_unit, taken)):  # as small as radians
+        lat, lon = renamed
+        raise FileError(
+            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say ",
+            Fix("columns", f"lat_deg={lat}, lon_deg={lon}"),
+            " or ",
+            Fix("columns", f"lat_rad={lat}, lon_rad={lon}"),
+        )
     names = tuple(taken.get(meaning, meaning) for meaning in records.names)
-    return records._replace(labels=labels, source=f"the columns {words}", names=names)
+    return replace(records, labels=labels, source=f"the columns {words}", names=names)
 
 
 def _taken(table: Table) -> dict[str, str]:
@@ -128,40 +136,31 @@ def _taken(table: Table) -> dict[str, str]:
     return taken
 
 
-def _ask_unit(table: Table, lat: str, lon: str) -> None:
-    """Refuse angles that the user named and whose numbers are as small as radians."""
-    if not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in (lat, lon)):
-        raise FileError(
-            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say "
-            f"columns='lat_deg={lat}, lon_deg={lon}' or columns='lat_rad={lat}, lon_rad={lon}' (--columns)"
-        )
-
-
 # -- columns of which only the number is known -------------------------------------------------------------------------------
-def _in_order(table: Table, space: Wanted) -> Found:
+def _in_order(table: Table, space: Wanted) -> Dataset:
     """Return the points from columns named as components, or else from all columns of numbers."""
     named: list[str] = []
     if space is not None and space.kind == "vectors" and globe(space) is not None:  # x, y, z before all others
-        named = components(table, shapes_of(space)[0][0] if isinstance(space, Space) else None)
+        named = components(table, next(iter(space.layouts.values()))[0] if isinstance(space, Space) else None)
     used = named or _numeric(table, space)
     if not used:
         raise FileError(f"holds no columns of numbers, only {listed(list(table.columns))}")
     numbers = table.stacked(used)
     try:
-        kind, layout, points = arrange(numbers, space)
+        reading = arrange(numbers, space)
     except FileError:
-        raise FileError(_misfit(table, used, space)) from None
-    origin = table.origin(used)
-    if kind != "vectors":
-        origin["source"] += f", {layout}"
-    origin["source"] += layout_named(space, points.shape[1:])
-    if len(points) != len(table):  # the rows can be those of a single point: then nothing is said of each record
-        if layout == "one specimen" and not any(whole.startswith(" ".join(used).lower()) for whole in _ALONE):
-            raise FileError(_misfit(table, used, space))
-        return Found(points, kind, {}, origin["source"], sure=False)
-    if len(used) != points[0].size:
-        origin["names"] = ()
-    return Found(points, kind, table.labels(used), **origin, sure=bool(named))
+        raise _misfit(table, used, space) from None
+    kind = reading.kind
+    points = reading.points
+    note = ("" if kind == "vectors" else f", {reading.layout}") + layout_named(space, points.shape[1:])
+    records = table.records(points, kind, used, note, sure=bool(named))
+    if len(points) == len(table):
+        return records if len(used) == points[0].size else replace(records, names=())
+    # the rows are those of a single point, and nothing is said of each record
+    plain = any(whole.startswith(" ".join(used).lower()) for whole in _ALONE)
+    if kind == "landmarks" and not isinstance(space, Space) and not plain:
+        raise _misfit(table, used, space)
+    return Dataset(points, kind, source=records.source, sure=False)
 
 
 def _numeric(table: Table, space: Wanted) -> list[str]:
@@ -172,32 +171,43 @@ def _numeric(table: Table, space: Wanted) -> list[str]:
     return numeric if len(numeric) in fitting and len(plain) not in fitting else plain
 
 
-def _misfit(table: Table, used: list[str], space: Wanted) -> str:
-    """Return why the columns of numbers are not points of the space, and what would help."""
-    message = f"holds {len(used)} columns of numbers ({listed(used)})"
+def _misfit(table: Table, used: list[str], space: Wanted) -> FileError:
+    """Return an error that says why the columns of numbers are not points of the space, and what would help."""
+    parts: list[str | Fix] = [f"holds {len(used)} columns of numbers ({listed(used)})"]
     if isinstance(space, Space):
-        message += f"; {space} needs {' or '.join(map(str, sorted(widths(space))))}"
+        parts.append(f"; {space} needs {' or '.join(map(str, sorted(widths(space))))}")
         if space.from_degrees is not None:
-            message += ", or two named lat and lon, in degrees"
+            parts.append(", or two named lat and lon, in degrees")
         if len(used) > min(widths(space)):
-            message += f"; say which, as columns='{used[0]}, …' (--columns)"
+            parts += ["; say which, as ", Fix("columns", f"{used[0]}, …")]
         if space.kind == "landmarks" and len(used) in (2, 3):
-            message += "; if each row is a landmark, add a column 'specimen' that says of which specimen"
+            parts.append("; if each row is a landmark, add a column 'specimen' that says of which specimen")
     elif space is not None:
-        what = {"landmarks": "landmarks a record has (--landmarks)", "matrices": "rows a matrix has (--size)"}
-        message += f"; if these are {space.kind}, say how many {what.get(space.kind, '')}"
+        parts += _sizes(len(used), space)
     taken = set(used)
     for name, column in table.columns.items():
         if name not in taken and column.dtype.kind == "U" and is_number(column[0].strip() or "-", True):
             try:
                 table.numbers(name)
             except FileError as error:
-                return f"{message}; {error}"
-    return message
+                return FileError(*parts, "; ", *error.parts)
+    return FileError(*parts)
+
+
+def _sizes(columns: int, space: Family) -> list[str | Fix]:
+    """Return a question for the size of the space, with the one that so many columns of numbers would have."""
+    question = f"; if these are {space.kind}, say how many "
+    if space.kind == "landmarks":
+        dim = space.of.landmark_dim or 2
+        return [f"{question}landmarks a record has, as ", Fix("landmarks", max(3, columns // dim))]
+    if space.kind == "matrices":
+        size = next((k for k in range(2, columns) if columns in (k * k, k * (k + 1) // 2)), 3)
+        return [f"{question}rows a matrix has, as ", Fix("size", size)]
+    return [f"; give the size of the space, as {space.of.__name__}(…)"]
 
 
 # -- landmarks --------------------------------------------------------------------------------------------------------------
-def wide(table: Table, space: Wanted, matches: Matches) -> Found | None:
+def wide(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return landmarks from one row a specimen, columns such as x1, y1; None without three pairs of such names."""
     # an x without a y may be any column, as an x in a table of regressors; three pairs are landmarks
     enough = [columns for columns in matches if sum({"x", "y"} <= axes.keys() for axes in columns.values()) >= 3]
@@ -209,7 +219,7 @@ def wide(table: Table, space: Wanted, matches: Matches) -> Found | None:
     names = sorted(columns, key=int) if by_number else list(columns)
     used = [columns[name][axis][0] for name in names for axis in every]
     points = table.stacked(used).reshape(len(table), len(names), len(every))
-    return landmarks(points, table.labels(used), space, **table.origin(used), landmarks=tuple(names))
+    return landmarks(table.records(points, "landmarks", used, landmarks=tuple(names)), space)
 
 
 def _axes(columns: dict[str, dict[str, list[str]]]) -> str:
@@ -224,7 +234,7 @@ def _axes(columns: dict[str, dict[str, list[str]]]) -> str:
     return every
 
 
-def long(table: Table, space: Wanted, matches: Matches) -> Found | None:
+def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return landmarks from one row a landmark: columns specimen, landmark, x, y and perhaps z; None without such names."""
     by_name = {_LENGTH.sub("", name.lower()): name for name in table.columns}
     by_name |= {name.lower(): name for name in table.columns}
@@ -250,7 +260,8 @@ def long(table: Table, space: Wanted, matches: Matches) -> Found | None:
     labels = table.labels([*used, *_varying(table, rows, used)], rows[:, 0])
     source = f"the columns {', '.join([specimen, *used]).lstrip(', ')}, a row for each of {rows.shape[1]} landmarks"
     lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
-    return landmarks(points, labels, space, source, lines=lines, landmarks=tuple(map(str, names)))
+    marks = tuple(map(str, names))
+    return landmarks(Dataset(points, "landmarks", labels=labels, source=source, lines=lines, landmarks=marks), space)
 
 
 def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]:
@@ -321,23 +332,20 @@ def _rows_by_specimen(table: Table, groups: NDArray[Any], point: str | None) -> 
         return np.argsort(rank, kind="stable").reshape(len(names), counts[0])
     places: NDArray[Any] = table.numbers(point) if table.is_numeric(point) else _ranks(table.columns[point])[2]
     rows: NDArray[np.intp] = np.lexsort((np.arange(len(table)), places, rank)).reshape(len(names), counts[0])
-    _check_places(table, places[rows], rows, table.columns[point])
+    places = places[rows]
+    marks = table.columns[point][rows]
+    for i, j in np.argwhere(places[:, 1:] == places[:, :-1]):
+        where = table.where(int(rows[i, j + 1]))
+        raise FileError(f"{where}: a second landmark {shown(str(marks[i, j + 1]))} in one specimen (record {i})")
+    for i, j in np.argwhere(places != places[0]):
+        own, other = (shown(str(marks[k, j])) for k in (i, 0))
+        where = table.where(int(rows[i, j]))
+        raise FileError(f"{where}: record {i} has landmark {own} where the first specimen has {other}")
     return rows
 
 
-def _check_places(table: Table, places: Array, rows: NDArray[np.intp], names: NDArray[Any]) -> None:
-    """Refuse a landmark that a specimen has twice, or that the first specimen does not have."""
-    for i, j in np.argwhere(places[:, 1:] == places[:, :-1]):
-        row = int(rows[i, j + 1])
-        raise FileError(f"{table.where(row)}: a second landmark {shown(str(names[row]))} in one specimen (record {i})")
-    for i, j in np.argwhere(places != places[0]):
-        own, other = (shown(str(names[rows[k, j]])) for k in (i, 0))
-        where = table.where(int(rows[i, j]))
-        raise FileError(f"{where}: record {i} has landmark {own} where the first specimen has {other}")
-
-
 # -- matrices and rotations --------------------------------------------------------------------------------------------------
-def entries(table: Table, space: Wanted, matches: Matches) -> Found | None:
+def entries(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return matrices from columns named by row and column; half of a symmetric matrix is enough, and a known diagonal is
     not needed."""
     diagonal = None if space is None else (space if isinstance(space, Space) else space.of).fixed_diagonal
@@ -351,7 +359,7 @@ def entries(table: Table, space: Wanted, matches: Matches) -> Found | None:
     matrices[:, rows, places] = table.stacked(used)
     if not fits("matrices", matrices.shape[1:], space):
         raise FileError(f"holds matrices {matrices.shape[1:]}; {needs(space)}")
-    return Found(matrices, "matrices", table.labels(used), **table.origin(used))
+    return table.records(matrices, "matrices", used)
 
 
 def _whole(columns: dict[str, dict[str, list[str]]], known: bool) -> dict[tuple[int, int], str]:
@@ -370,28 +378,28 @@ def _whole(columns: dict[str, dict[str, list[str]]], known: bool) -> dict[tuple[
     return used if len(names) == len(named) else dict.fromkeys(used, "")
 
 
-def quaternions(table: Table, space: Wanted, matches: Matches) -> Found | None:
+def quaternions(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return points (w, x, y, z) from columns named as the parts of a quaternion, in any order.
 
     Names that do not begin with q mean that only where the space takes quaternions beside other things; where it is not
     known and most rows have length one, the space is asked for.
     """
-    named = layout_named(space, (4,))
-    if space is not None and "quaternions" not in named:
+    takes = takes_quaternions(space)
+    if space is not None and not takes:
         return None
     whole: list[list[str]] = []
     for columns, parts in zip(matches, _PARTS, strict=True):
         sets = {of: [own[part][-1] for part in parts] for of, own in columns.items() if len(own) == 4}
-        whole += [names for of, names in sets.items() if named or _is_quaternion(table, of, names)]
+        whole += [names for of, names in sets.items() if takes or _is_quaternion(table, of, names)]
     if len(whole) > 1:
         several = " or ".join(", ".join(names) for names in whole)
-        raise FileError(f"holds several quaternions in a row: {several}; say which, as --columns {','.join(whole[0])}")
+        choice = Fix("columns", ", ".join(whole[0]))
+        raise FileError(f"holds several quaternions in a row: {several}; say which, as ", choice)
     if not whole:
         _refuse_euler(table, space)
         return None
-    origin = table.origin(whole[0])
-    origin["source"] += named or ", as quaternions, scalar first (w, x, y, z)"
-    return Found(table.stacked(whole[0]), "vectors", table.labels(whole[0]), **origin, quaternions=True)
+    note = layout_named(space, (4,)) or ", as quaternions, scalar first (w, x, y, z)"
+    return table.records(table.stacked(whole[0]), "vectors", whole[0], note, quaternions=True)
 
 
 def _refuse_euler(table: Table, space: Wanted) -> None:
@@ -410,14 +418,16 @@ def _is_quaternion(table: Table, of: str, names: list[str]) -> bool:
         return of.startswith("q")
     if np.mean(np.abs(np.linalg.norm(table.stacked(names), axis=1) - 1) < 1e-3) >= 0.5:
         raise AmbiguousError(
-            f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as --space rotations or "
-            "--space euclidean"
+            f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as ",
+            Fix("space", "rotations"),
+            " or ",
+            Fix("space", "euclidean"),
         )
     return False
 
 
 # -- directions ---------------------------------------------------------------------------------------------------------------
-def latitudes(table: Table, space: Wanted, matches: Matches) -> Found | None:
+def latitudes(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return vectors from latitude and longitude in degrees."""
     place = globe(space)
     if place is None or place.from_degrees is None:
@@ -432,13 +442,15 @@ def latitudes(table: Table, space: Wanted, matches: Matches) -> Found | None:
     for column, name, most in zip(values, names, (90, 360), strict=True):
         for row in np.flatnonzero(np.abs(column) > most).tolist():
             raise FileError(
-                f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees; are the two exchanged "
-                f"(--columns lat=…,lon=…), or does it stand for a missing value (--missing {column[row]:g})?"
+                f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees; are the two exchanged (",
+                Fix("columns", f"lat={names[1]}, lon={names[0]}"),
+                "), or does it stand for a missing value (",
+                Fix("missing", measured(column[row])),
+                ")?",
             )
-    origin = table.origin(list(names))
-    origin["source"] += ", in radians" if radians else ", in degrees"
+    note = ", in radians" if radians else ", in degrees"
     degrees = ("lat", "lon") if radians else names
-    return Found(place.from_degrees(*values), place.kind, table.labels(list(names)), **origin, degrees=degrees)
+    return table.records(place.from_degrees(*values), place.kind, list(names), note, degrees=degrees)
 
 
 def _unit(name: str) -> str:
@@ -459,7 +471,7 @@ def _angles(table: Table, space: Wanted, matches: Matches) -> tuple[str, str] | 
     """Return the columns of latitude and longitude; ask where angles have names that do not say which is which."""
     lats, lons = ({prefix: own[""] for prefix, own in columns.items()} for columns in matches)
     whole = [(lat[0], lons[prefix][0]) for prefix, lat in lats.items() if len(lat) == len(lons.get(prefix, ())) == 1]
-    # a text among the numbers of one is an error, to be told; two of texts are something else
+    # a text among the numbers of one is an error; two columns of texts are something else
     if len(whole) == 1 and (space is not None or any(map(table.is_numeric, whole[0]))):
         return whole[0]
     if space is None or len(whole) == 1:
@@ -487,8 +499,9 @@ def _other_angles(table: Table, angles: list[str]) -> tuple[str, str] | None:
         )
     angles = sorted(angles, key=lambda name: name.lower() not in _RISING)
     raise FileError(
-        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? "
-        f"Say columns='lat={angles[0]}, lon={angles[1]}' (--columns), or the other way round"
+        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? Say ",
+        Fix("columns", f"lat={angles[0]}, lon={angles[1]}"),
+        ", or the other way round",
     )
 
 

@@ -15,7 +15,7 @@ from .table import Table
 def read_csv(text: str) -> Contents:
     """Return the table of values separated by commas, semicolons, tabs or blanks; the last three allow decimal commas."""
     mark = delimiter(text)
-    rows, lines = _rows(text, mark)
+    rows, lines = rows_of(text, mark)
     if not rows:
         raise FileError("holds no records")
     header = [name.strip() for name in rows[0]]
@@ -42,8 +42,9 @@ def delimiter(text: str) -> str:
     return next((mark for mark in "\t;," if mark in first), " " if " " in first.strip() else ",")
 
 
-def _rows(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
-    """Return rows with their lines; blank lines are passed over, except where one may be a missing value."""
+def rows_of(text: str, mark: str) -> tuple[list[list[str]], list[int]]:
+    """Return rows with their lines, without comments before the first and without blank lines, which may not stand in a table
+    of one column: there one may be a missing value."""
     rows: list[list[str]] = []
     lines: list[int] = []
     blank = 0

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..errors import Fix
 from ..numerics.arrays import Array
-from .base import Choice, FileError, Found, Labels
-from .missing import REMEDY, doubtful
+from .base import Choice, Dataset, FileError, Labels
+from .missing import CODE, doubtful, remedy
 
 Points = Sequence[Sequence[float]] | Array
 
@@ -40,33 +41,36 @@ class Curved:
     lines: tuple[int, ...] = ()
     names: tuple[str, ...] = ()  # of the landmarks, and of the points of curves after them
 
-    def records(self, choice: Choice) -> Found:
+    def records(self, choice: Choice) -> Dataset:
         """Return the points of every specimen, with what the user wants of the curves."""
         first = self.specimens[0]
         count = len(first.curves)
         specimens = self.specimens
         names = self.names
         if choice.curves == "keep":
-            beside = f", then {sum(first.sizes[1:])} points of curves and outlines"
+            note = f", then {sum(first.sizes[1:])} points of curves and outlines"
         elif choice.curves == "drop":
-            beside = f"; {count} curves and outlines were dropped"
+            note = f"; {count} curves and outlines were dropped"
             specimens = [replace(one, curves=[]) for one in specimens]
             names = names[: len(first.landmarks)]
         else:
             self._explained(choice)
-            beside = f", then {count} curves and outlines, each resampled to {choice.curves} points evenly along it"
-            size = int(choice.curves)
-            specimens = [
-                replace(one, curves=[resampled(self._points(curve, choice), size) for curve in one.curves])
-                for one in specimens
-            ]
+            note = f", then {count} curves and outlines, each resampled to {choice.curves} points evenly along it"
+            specimens = [self._resampled(one, choice) for one in specimens]
             names = () if count else names
-        points = _stacked(specimens, self.dim)
-        source = self.source + beside * (count > 0)
-        return Found(points, "landmarks", self.labels, source, lines=self.lines, landmarks=names)
+        return Dataset(
+            _stacked(specimens, self.dim),
+            "landmarks",
+            labels=self.labels,
+            source=self.source + (note if count else ""),
+            lines=self.lines,
+            landmarks=names,
+            curves=count,
+        )
 
-    def _points(self, curve: Points, choice: Choice) -> Array:
-        return choice.filled(np.array(curve, dtype=np.float64).reshape(-1, self.dim))
+    def _resampled(self, specimen: Specimen, choice: Choice) -> Specimen:
+        curves = [np.array(curve, dtype=np.float64).reshape(-1, self.dim) for curve in specimen.curves]
+        return replace(specimen, curves=[resampled(choice.filled(curve), int(choice.curves)) for curve in curves])
 
     def _explained(self, choice: Choice) -> None:
         """Refuse codes for missing values in curves that are not explained: new points would hide them."""
@@ -75,11 +79,10 @@ class Curved:
             return
         flat = np.array(points, dtype=np.float64).reshape(1, -1)
         for row in np.flatnonzero(doubtful(flat, self.dim)[0])[:1].tolist():
-            value = f"{flat[0, row]:.10g}"
+            value = flat[0, row]
             owners = [one for one in self.specimens for curve in one.curves for _ in curve]
-            raise FileError(
-                f"{owners[row // self.dim].where}: a point of a curve holds {value}; {REMEDY.format(value)}"
-            )
+            where = owners[row // self.dim].where
+            raise FileError(f"{where}: a point of a curve holds {value:.10g}; {CODE}", *remedy(value))
 
 
 def resampled(curve: Array, count: int) -> Array:
@@ -119,16 +122,20 @@ def _stacked(specimens: list[Specimen], dim: int) -> Array:
         if not sum(specimen.sizes):
             raise FileError(f"{specimen.where}: has no points")
         if specimen.sizes != first.sizes:
-            raise FileError(f"{specimen.where}: {_differing(specimen.sizes, first.sizes, first.where)}")
+            raise FileError(f"{specimen.where}: ", *_differing(specimen.sizes, first.sizes, first.where))
     blocks = [block for one in specimens for block in (one.landmarks, *one.curves) if len(block)]
     return np.concatenate(blocks, dtype=np.float64).reshape(len(specimens), -1, dim)
 
 
-def _differing(sizes: list[int], first: list[int], where: str) -> str:
+def _differing(sizes: list[int], first: list[int], where: str) -> list[str | Fix]:
     """Return that specimens have other numbers of points, and what would help."""
     if len(sizes) == len(first) == 1:
-        return f"{sizes[0]} points, but {where} has {first[0]}; every specimen needs the same landmarks"
-    remedy = "" if sizes[0] != first[0] else "; leave the curves out, curves='drop' (--curves drop)"
-    if remedy and len(sizes) == len(first):
-        remedy += ", or resample each, as curves=20 (--curves 20)"
-    return f"landmarks and curves of {sizes} points, but {where} has {first}; every specimen needs the same{remedy}"
+        return [f"{sizes[0]} points, but {where} has {first[0]}; every specimen needs the same landmarks"]
+    parts: list[str | Fix] = [
+        f"landmarks and curves of {sizes} points, but {where} has {first}; every specimen needs the same"
+    ]
+    if sizes[0] == first[0]:
+        parts += ["; leave the curves out, ", Fix("curves", "drop")]
+        if len(sizes) == len(first):
+            parts += [", or resample each, as ", Fix("curves", 20)]
+    return parts

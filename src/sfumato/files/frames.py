@@ -38,11 +38,12 @@ def read_frame(frame: Any) -> Contents:
 
 
 def _column(name: str, series: Any) -> NDArray[Any]:
+    """Return a column as numbers or texts; what a package calls missing is NaN or empty."""
     values = series.to_numpy()
     if values.dtype.kind in "biuf":
         return np.asarray(values)
-    return column(name, [None if _is_missing(value) else value for value in series.to_list()])
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value)
+    cells = series.to_list()
+    missing = (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value) for value in cells
+    )
+    return column(name, [None if gone else value for gone, value in zip(missing, cells, strict=True)])

@@ -17,9 +17,9 @@ def read_json(text: str) -> Contents:
     document = parsed(text)
     if isinstance(document, dict) and str(document.get("format", "")).startswith("sfumato release"):
         document = document.get("value")
-    held: Contents = {}
-    _collect("", document, held, 0)
-    return held
+    contents: Contents = {}
+    _collect("", document, contents, 0)
+    return contents
 
 
 def parsed(text: str, hint: str = "") -> Any:
@@ -35,36 +35,28 @@ def parsed(text: str, hint: str = "") -> Any:
 JSON = Format("JSON", read_json, looks=lambda words: words.lstrip()[:1] in ("[", "{"))
 
 
-def _collect(name: str, item: Any, held: Contents, depth: int) -> None:
-    """Put what could be records into ``held``, by its path in the document."""
+def _collect(name: str, item: Any, contents: Contents, depth: int) -> None:
+    """Put what could be records into ``contents``, by its path in the document."""
     if isinstance(item, dict):
         item = _rows(item)
     if isinstance(item, dict) and depth < DEEPEST:
         for key, value in item.items():
-            _collect(f"{name}${key}" if name else str(key), value, held, depth + 1)
-    elif isinstance(item, list) and item and all(isinstance(one, dict) for one in item):
-        held[name] = _table(item)
+            _collect(f"{name}${key}" if name else str(key), value, contents, depth + 1)
     elif isinstance(item, list) and item:
-        array = _array(item)
-        if array is not None:
-            held[name] = array
+        records = _table(item) if all(isinstance(one, dict) for one in item) else _array(item)
+        if records is not None:
+            contents[name] = records
 
 
 def _rows(item: dict[str, Any]) -> dict[str, Any] | list[Any]:
     """Return the rows of GeoJSON's features, or of lists of one length; any other object as it is."""
     if isinstance(item.get("features"), list):
         return [_feature(one) for one in item["features"]]
-    if _is_columns(item):
-        return [dict(zip(item, row, strict=True)) for row in zip(*item.values(), strict=True)]
-    return item
-
-
-def _is_columns(item: dict[str, Any]) -> bool:
-    """Tell whether these are lists of single values, of one length."""
     lists = [value for value in item.values() if isinstance(value, list)]
-    lengths = {len(value) for value in lists}
     single = not any(isinstance(one, dict | list) for value in lists for one in value)
-    return 1 < len(lists) == len(item) and len(lengths) == 1 and 0 not in lengths and single
+    if 1 < len(lists) == len(item) and len(set(map(len, lists))) == 1 and lists[0] and single:
+        return [dict(zip(item, row, strict=True)) for row in zip(*lists, strict=True)]
+    return item
 
 
 def _feature(feature: Any) -> dict[str, Any]:
@@ -102,5 +94,4 @@ def _array(item: list[Any]) -> Any:
         ends = sizes[0] | sizes[-1]
         words = f"lists of different lengths, {min(ends)} to {max(ends)}"
         return AmbiguousError(f"{words}; every record needs as many numbers")
-    shape = (len(item), *(next(iter(some)) for some in sizes))
-    return flat.reshape(shape)
+    return flat.reshape(len(item), *(min(some) for some in sizes))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import re
 import unicodedata
 from dataclasses import replace
@@ -16,8 +15,9 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import Fix, Refusal
 from ..numerics.arrays import Array
-from .base import Dataset, FileError, Labels, allowed
+from .base import Dataset, FileError, Labels, allowed, placed
 
 WIDEST = 1 << 30  # bytes of all labels of a file; NumPy gives every text the room of the longest
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
@@ -38,7 +38,7 @@ def people(labels: ArrayLike) -> NDArray[np.str_]:
 
     Text is brought to NFKC, without invisible characters and needless spaces.  Text of digits, in any script, is the number;
     bytes are UTF-8, whole floats are whole numbers, midnight is the date.  What has no such form is refused.  Two people who
-    share a normal form count as one unit, which errs on the side of privacy; upper and lower case are told apart.
+    share a normal form count as one unit, which errs on the side of privacy; upper and lower case differ.
 
     Raises
     ------
@@ -137,7 +137,7 @@ def _number(value: Any, most: int) -> str:
     if float(value).is_integer() and abs(value) < most:
         return str(int(value))
     if not abs(value) < most:
-        raise ValueError("a number too large to be told from its neighbours: save labels as text or whole numbers")
+        raise ValueError("a number too large to differ from its neighbours: save labels as text or whole numbers")
     short = np.float32(value)  # a label may have been stored in single precision
     return format(Decimal(str(short) if float(short) == value else repr(float(value))), "f")
 
@@ -164,7 +164,7 @@ def group_name(value: Any) -> str:
 
 
 def join(columns: list[NDArray[Any]]) -> NDArray[Any]:
-    """Return one column of several files; where they are stored otherwise, single precision must have held whole numbers."""
+    """Return one column of several files; refuse numbers that single precision has rounded and another file has whole."""
     for column in columns:
         most = ROUNDED.get(column.dtype.char)
         if most and len({other.dtype for other in columns}) > 1 and bool((np.abs(column) >= most).any()):
@@ -207,8 +207,8 @@ def text_columns(columns: dict[str, list[str]]) -> Labels:
 
 def column(name: str, values: list[Any]) -> NDArray[Any]:
     """Return a column of Python values: numbers where all are, else texts, empty for None."""
-    found = numbers(values)
-    return strings(name, ["" if value is None else str(value) for value in values]) if found is None else found
+    array = numbers(values)
+    return strings(name, ["" if value is None else str(value) for value in values]) if array is None else array
 
 
 def numbers(values: list[Any]) -> Array | None:
@@ -219,57 +219,61 @@ def numbers(values: list[Any]) -> Array | None:
     return np.array(small, dtype=np.float64)
 
 
-def groups_of(data: Dataset, by: str, file: str | Path | None = None) -> NDArray[Any]:
+def groups_of(data: Dataset, by: str, labels: str | Path | None = None) -> NDArray[Any]:
     """Return the column ``by``, one value for each record, from the data or from a table that shares a column with it."""
-    if file is not None:
-        return with_table(data, file, by).labels[by]
+    if labels is not None:
+        return with_table(data, labels, by).labels[by]
     if by not in data.labels:
         known = ", ".join(data.labels) or "none"
-        raise ValueError(
-            f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table "
-            "of their own, give --labels FILE.csv"
+        raise Refusal(
+            f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table of "
+            "their own, give ",
+            Fix("labels", "FILE"),
         )
     return data.labels[by]
 
 
 def with_table(data: Dataset, file: str | Path, by: str) -> Dataset:
-    """Return the data with all columns of a table as labels, ``by`` among them; rows are told by a column in common, such as
-    ID."""
-    header, rows = _table(file)
-    shared = [name for name in header if name in data.labels and name != by]
-    if by not in header or not shared:
-        missing = f"column {by!r}" if by not in header else "column in common with the records"
-        own = ", ".join(data.labels) or "none"
-        raise ValueError(f"--labels {file}: has no {missing}; it has: {', '.join(header)}; the records have: {own}")
-    at = header.index(shared[0])
-    lines: dict[str, list[str]] = {}
-    for number, row in enumerate(rows, start=2):
-        key = person(row[at])
-        first = lines.setdefault(key, row)
-        for name, one, other in zip(header, first, row, strict=True):
-            if spelled(one) != spelled(other):
-                what = "is in two groups" if name == by else f"has two values of {name!r} (leave that column out)"
-                raise ValueError(f"--labels {file}: line {number}: {shared[0]} {key!r} {what}, {one} and {other}")
-    keys = people(data.labels[shared[0]]).tolist()
-    for place, key in enumerate(keys):
-        if key not in lines:
-            raise ValueError(f"--labels {file}: has no line for {data.where(place)}: {shared[0]} {key!r}")
-    added = {name: j for j, name in enumerate(header) if name not in data.labels}
-    labels = {name: texts(name, [lines[key][j].strip() for key in keys]) for name, j in added.items()}
-    labels[by] = np.array([group_name(lines[key][header.index(by)]) for key in keys], dtype=np.str_)
-    return replace(data, labels={**data.labels, **labels})
+    """Return the data with all columns of a table as labels, ``by`` among them; a column in common, as ID, says whose they
+    are."""
+    from .registry import parse
+    from .table import Table
 
-
-def _table(file: str | Path) -> tuple[list[str], list[list[str]]]:
-    """Return header and rows of a small table of text."""
-    if Path(file).exists() and not Path(file).is_file():
-        raise ValueError(f"--labels {file}: not a regular file; give a table of text (CSV)")
     try:
-        text = Path(file).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        raise ValueError(f"--labels {file}: is not a table of text; save it as CSV (UTF-8)") from None
-    mark = max(",;\t", key=text.partition("\n")[0].count)
-    lines = [row for row in csv.reader(text.splitlines(), delimiter=mark) if any(row)]
-    if len(lines) < 2 or len({len(row) for row in lines}) > 1:
-        raise ValueError(f"--labels {file}: must have a first line of names and as many entries in each line")
-    return [name.strip() for name in lines[0]], lines[1:]
+        table = parse(Path(file))[1].get("")
+        if not isinstance(table, Table):
+            raise FileError("is not a table; save it as CSV")
+        return _joined(data, table, by)
+    except FileError as error:
+        raise placed(f"the table of labels {file}", error) from None
+
+
+def _joined(data: Dataset, table: Any, by: str) -> Dataset:
+    """Return the data with the columns of a table as labels."""
+    shared = [name for name in table.columns if name in data.labels and name != by]
+    if by not in table.columns or not shared:
+        lacking = f"column {by!r}" if by not in table.columns else "column in common with the records"
+        own = ", ".join(data.labels) or "none"
+        raise FileError(f"has no {lacking}; it has: {', '.join(table.columns)}; the records have: {own}")
+    rows = _rows_by_key(table, shared[0], by)
+    chosen = []
+    for place, key in enumerate(people(data.labels[shared[0]]).tolist()):
+        if key not in rows:
+            raise FileError(f"has no line for {data.where(place)}: {shared[0]} {key!r}")
+        chosen.append(rows[key])
+    added = table.labels([name for name in table.columns if name in data.labels], np.array(chosen))
+    added[by] = np.array([group_name(value) for value in table.columns[by][chosen].tolist()], dtype=np.str_)
+    return replace(data, labels={**data.labels, **added})
+
+
+def _rows_by_key(table: Any, key: str, by: str) -> dict[str, int]:
+    """Return the row of each value of a column; refuse two rows of one value that differ."""
+    rows: dict[str, int] = {}
+    for row, value in enumerate(table.columns[key].tolist()):
+        first = rows.setdefault(person(value), row)
+        for name, column in table.columns.items() if first != row else ():
+            if spelled(column[first]) != spelled(column[row]):
+                what = "is in two groups" if name == by else f"has two values of {name!r} (leave that column out)"
+                both = f"{column[first]} and {column[row]}"
+                raise FileError(f"{table.where(row)}: {key} {person(value)!r} {what}, {both}")
+    return rows

@@ -70,8 +70,7 @@ def coordinates(line: Line, dim: int) -> list[float]:
     """Return the two or three coordinates of a line."""
     tokens = line.text.split()
     if len(tokens) != dim:
-        raise FileError(f"line {line.number}: expected {IN_WORDS[dim]} coordinates, found {shown(line.text)}")
+        raise FileError(
+            f"line {line.number}: expected {'two' if dim == 2 else 'three'} coordinates, found {shown(line.text)}"
+        )
     return numbers(tokens, line.number)
-
-
-IN_WORDS = {2: "two", 3: "three"}

@@ -69,8 +69,8 @@ def mat_arrays(content: bytes) -> Arrays:
         if 8 * sum(math.prod(shape) for _, shape, _ in listed) > limit:
             raise FileError(f"would unpack to more than the limit of {limit} bytes")
         names = [name for name, _, kind in listed if kind in _NUMERIC or kind in ("char", "cell")]
-        held = loadmat(io.BytesIO(content), variable_names=names) if names else {}
-        arrays = {name: _plain(held[name]) for name in names}
+        variables = loadmat(io.BytesIO(content), variable_names=names) if names else {}
+        arrays = {name: _plain(variables[name]) for name in names}
     return {name: array for name, array in arrays.items() if array is not None}
 
 
@@ -94,8 +94,8 @@ def hdf5_arrays(content: bytes) -> Arrays:
 
     with damaged("the MATLAB 7.3 file is damaged or cut"), h5py.File(io.BytesIO(content), "r") as file:
         names = [name for name in file if isinstance(file.get(name, getlink=True), h5py.HardLink)]
-        found = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
-        arrays = {name: _dataset(dataset, allowed(len(content))) for name, dataset in found.items()}
+        datasets = {name: file[name] for name in names if isinstance(file[name], h5py.Dataset)}
+        arrays = {name: _dataset(dataset, allowed(len(content))) for name, dataset in datasets.items()}
     return {name: array for name, array in arrays.items() if array is not None}
 
 

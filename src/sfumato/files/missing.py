@@ -9,19 +9,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..errors import Fix
 from ..numerics.arrays import Array
 from ..spaces.base import Space, named_entry
-from .base import Dataset
+from .base import Dataset, measured
 
-_NINES = [float(f"{'9' * whole}{part}") for whole in (2, 3, 4, 5, 6) for part in ("", ".9", ".99")]
+_NINES = [float(f"{whole}{part}") for whole in (99, 999, 9999, 99999, 999999) for part in ("", ".9", ".99")]
 CODES = np.array(
     [*(-nine for nine in _NINES), *(nine for nine in _NINES if nine > 100), -999.25, -(2.0**15), -(2.0**31)]
 )
 ENOUGH = 8  # other numbers, before one can stand apart from them
-REMEDY = (
-    "many programs write this for a missing value: say missing={0} (--missing {0}) if it is one, missing='none' if it was "
-    "measured"
-)
+CODE = "many programs write this for a missing value: "
 
 
 def codes(missing: Any) -> tuple[float, ...] | None:
@@ -32,9 +30,9 @@ def codes(missing: Any) -> tuple[float, ...] | None:
     """
     if missing is None or (isinstance(missing, str) and missing.strip().lower() == "none"):
         return None if missing is None else ()
-    several = (
-        missing.split(",") if isinstance(missing, str) else missing if isinstance(missing, Sequence) else [missing]
-    )
+    several = missing.split(",") if isinstance(missing, str) else missing
+    if not isinstance(several, Sequence):
+        several = [missing]
     try:
         return tuple(float(one) for one in several)
     except (TypeError, ValueError):
@@ -43,15 +41,21 @@ def codes(missing: Any) -> tuple[float, ...] | None:
         ) from None
 
 
-def suspects(data: Dataset, certain: bool = True) -> list[str]:
-    """Return what is likely a code for a missing value and hardly data; with ``certain=False`` what may be either.
+def suspects(data: Dataset, certain: bool = True) -> list[tuple[str, float]]:
+    """Return where numbers stand that are likely codes for missing values and hardly data, and these numbers; with
+    ``certain=False`` those that may be either.
 
     A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
     is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
     """
     dim = data.points.shape[-1] if data.kind == "landmarks" else 0
     chosen = doubtful(data.points.reshape(len(data), -1), dim, certain)
-    return [_words(data, row, entry, dim) for row, entry in np.argwhere(chosen).tolist()]
+    return [_suspect(data, row, entry, dim) for row, entry in np.argwhere(chosen).tolist()]
+
+
+def remedy(value: float) -> list[str | Fix]:
+    """Return what a user may say of a number that looks like a code for a missing value."""
+    return ["say ", Fix("missing", measured(value)), " if it is one, ", Fix("missing", "none"), " if it was measured"]
 
 
 def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
@@ -74,29 +78,24 @@ def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
         low, high = (np.broadcast_to(f(others, axis=axis), flat.shape) for f in (np.nanmin, np.nanmax))
         far = (flat < 2 * low - high) | (flat > 2 * high - low)
     beyond = coded & ((flat < low) | (flat > high)) & (np.isfinite(others).sum(axis=axis) >= ENOUGH)
-    apart = (low >= 0) & (flat < 0) | far | _repeated(flat, coded, axis)
+    apart = (low >= 0) & (flat < 0) | far
+    for code in np.unique(flat[coded]):
+        apart |= (flat == code) & (np.sum(flat == code, axis=axis) > 1)
     chosen = beyond & apart if certain else beyond & ~apart | coded & ~beyond & whole
     if dim:
         chosen &= ~whole | (np.arange(flat.shape[1]) % dim == 0)
     return np.asarray(chosen)
 
 
-def _repeated(flat: Array, coded: NDArray[np.bool_], axis: int | None) -> NDArray[np.bool_]:
-    again = np.zeros(flat.shape, dtype=bool)
-    for code in np.unique(flat[coded]):
-        again |= (flat == code) & (np.sum(flat == code, axis=axis) > 1)
-    return again
-
-
-def _words(data: Dataset, row: int, entry: int, dim: int) -> str:
-    value = f"{data.points[row].flat[entry]:.10g}"
+def _suspect(data: Dataset, row: int, entry: int, dim: int) -> tuple[str, float]:
+    value = float(data.points[row].flat[entry])
     index = tuple(int(i) for i in np.unravel_index(entry, data.points.shape[1:]))
     whole = dim > 0 and len(set(data.points[row, index[0]].tolist())) == 1
     name = named_entry(index[:1] if whole else index, dim > 0)
     if len(data.names) == data.points[row].size:
         others = data.names[entry + 1 : entry + dim] if whole else ()
         name = f"column {data.names[entry]!r}" + (f", and {', '.join(map(repr, others))}," if others else "")
-    return f"{data.where(row)}: {name} is {value}; {REMEDY.format(value)}"
+    return f"{data.where(row)}: {name} is {value:.10g}; {CODE}", value
 
 
 def mirrored(points: Array) -> list[int]:
@@ -136,7 +135,7 @@ def _zeros(data: Dataset) -> list[str]:
         return []
     row, landmark = some[0]
     return [
-        f"{data.where(row)}: landmark {landmark + 1} is ({', '.join('0' * data.points.shape[2])}), and "
+        f"{data.where(row)}: landmark {landmark + 1} is {(0,) * data.points.shape[2]}, and "
         f"{len(some) - 1} others are, where no other number is zero or negative; if these were not found on the "
         "specimen, write NA for them"
     ]
@@ -151,18 +150,19 @@ def remarks(data: Dataset, space: Space, said: bool = False) -> list[str]:
     >>> remarks(Dataset(np.array([[0.6, 0.8001]]), "vectors", "CSV", {}, Path("a")), Sphere(1))
     ['1 of 1 records are not quite of the right length, by up to 8e-05 of it; each is divided by its length']
     """
-    found = [] if said else suspects(data) + suspects(data, certain=False) + _zeros(data)
+    lines: list[str] = []
+    if not said:
+        doubts = suspects(data) + suspects(data, certain=False)
+        lines += [f"{words}say whether it is one, or was measured" for words, _ in doubts] + _zeros(data)
     if data.kind == "landmarks" and data.points.shape[2] == 3 and not data.points[..., 2].any():
-        found.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
+        lines.append("all z are 0: if the landmarks are planar, leave z out, and they are read as planar ones")
     if data.kind == "landmarks" and not space.parameters().get("reflections"):
         words = (
             "looks like the mirror image of others; was it taken from the other side, or are left and right exchanged?"
         )
-        found += [f"{data.where(row)}: {words}" for row in mirrored(data.points)]
-    found += space.corrections(data.points)
+        lines += [f"{data.where(row)}: {words}" for row in mirrored(data.points)]
+    lines += space.corrections(data.points)
     angles = space.to_degrees(data.points) if data.degrees is not None and len(data) >= ENOUGH else None
-    if angles is not None:
-        latitude, longitude = np.abs(angles).T
-        if not (latitude > np.pi / 2).any() and not (longitude > np.pi).any():
-            found.append("all latitudes are within ±1.6 and all longitudes within ±3.2 degrees: are they in radians?")
-    return found
+    if angles is not None and (np.abs(angles) <= (np.pi / 2, np.pi)).all():
+        lines.append("all latitudes are within ±1.6 and all longitudes within ±3.2 degrees: are they in radians?")
+    return lines

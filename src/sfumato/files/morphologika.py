@@ -7,7 +7,7 @@ import re
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Contents, FileError, Format, Found, Labels, shown
+from .base import Contents, Dataset, FileError, Format, Labels, shown
 from .labels import strings, text_columns, texts
 from .lines import Line, coordinates, count, lines_of
 
@@ -27,7 +27,7 @@ def read_morphologika(text: str) -> Contents:
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if sections.get("labelvalues"):
         labels |= _label_values(sections, n)
-    return {"": Found(points, "landmarks", labels)}
+    return {"": Dataset(points, "landmarks", labels=labels)}
 
 
 MORPHOLOGIKA = Format("Morphologika", read_morphologika, looks=_SECTION.search)
@@ -40,7 +40,8 @@ def _sections(text: str) -> Sections:
             heading = line.text[1:].removesuffix("]").strip().lower()
             if not line.text.endswith("]") or heading in sections:
                 raise FileError(f"line {line.number}: the heading {shown(line.text)} is cut or repeated")
-            sections[heading] = current = []
+            current: list[Line] = []
+            sections[heading] = current
         elif not sections:
             raise FileError(f"line {line.number}: {shown(line.text)} comes before the first [section]")
         else:

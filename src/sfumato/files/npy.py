@@ -16,11 +16,6 @@ from .base import Contents, FileError, Format, allowed, check_unique, damaged, s
 MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
 
-def read_npy(content: bytes) -> Contents:
-    """Return one array."""
-    return {"": _array(content)}
-
-
 def read_npz(content: bytes) -> Contents:
     """Return an archive of arrays."""
     # zipfile lets errors of every compressor through
@@ -39,7 +34,7 @@ def read_npz(content: bytes) -> Contents:
     return arrays
 
 
-NPY = Format("NPY", read_npy, magic=(b"\x93NUMPY",))
+NPY = Format("NPY", lambda content: {"": _array(content)}, magic=(b"\x93NUMPY",))
 NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
 
 

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 
-from .base import Contents, FileError, Format, Found, Labels, Rows, shown
+from .base import Contents, Dataset, FileError, Format, Labels, shown
 from .labels import strings
 from .lines import Line, lines_of, numbers
 
@@ -15,6 +15,7 @@ _HEADER = re.compile(
     r"(\s+(?P<code>[^\sD]\S*))?(\s+DIM\s*=\s*(?P<dim>[0-9]+))?",
     re.IGNORECASE,
 )
+_SPACES = {"shapes": 2, "shapes3d": 3}
 Token = tuple[str, int]  # and its line
 _FIRST = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bDIM", re.IGNORECASE)
 
@@ -44,13 +45,19 @@ def read_nts(text: str) -> Contents:
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
     dim = int(header["dim"] or 0)
     if p == dim:
-        return {"": Found(table[None], "landmarks", {})}
+        return {"": Dataset(table[None], "landmarks")}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
     if not dim:
-        return {"": Rows(table), **labels}
+        return {"": Dataset(table, "vectors", labels=labels, source=_question(p))}
     if p % dim:
         raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
-    return {"": Found(table.reshape(n, p // dim, dim), "landmarks", labels)}
+    return {"": Dataset(table.reshape(n, p // dim, dim), "landmarks", labels=labels)}
+
+
+def _question(p: int) -> str:
+    """Return what to say of the space, if rows of so many numbers may be landmarks; their dimension is not known."""
+    ways = [f"{name} with {p // dim} landmarks" for name, dim in _SPACES.items() if p % dim == 0 and p >= 3 * dim]
+    return f"its header has no DIM=: if these are landmarks, give the space, {' or '.join(ways)}" if ways else ""
 
 
 def _named(tokens: list[Token], n: int, p: int, rows: str, column_names: int) -> tuple[list[str], list[Token]]:
@@ -85,9 +92,9 @@ def _header(line: Line) -> re.Match[str]:
     return header
 
 
-def _is_nts(text: str) -> bool:
-    """Tell whether the first line that is not a comment is the header of an NTS file of landmarks."""
-    return any(_FIRST.match(line.text) for line in _without_comments(text)[:1])
-
-
-NTS = Format("NTS", read_nts, looks=_is_nts, suffixes=(".nts", ".dta"))
+NTS = Format(
+    "NTS",
+    read_nts,
+    looks=lambda words: any(_FIRST.match(line.text) for line in _without_comments(words)[:1]),
+    suffixes=(".nts", ".dta"),
+)

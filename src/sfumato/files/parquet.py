@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from ..numerics.arrays import Array
 from ..spaces.base import Space
 from .apart import read_apart
-from .base import Contents, Dataset, FileError, Format, Found, Wanted, allowed, damaged, package
+from .base import Contents, Dataset, FileError, Format, Wanted, allowed, damaged, package, placed
 from .columns import read_table
 from .labels import WIDEST, strings
 from .table import Table
@@ -31,14 +32,14 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 
     with damaged("the Parquet file is damaged or cut"):
         file = parquet.ParquetFile(arrow.BufferReader(content))
-        held = file.metadata
+        meta = file.metadata
         limit = allowed(len(content))
-        groups = [held.row_group(i) for i in range(held.num_row_groups)]
-        size = max(sum(group.total_byte_size for group in groups), 8 * held.num_rows * held.num_columns)
+        groups = [meta.row_group(i) for i in range(meta.num_row_groups)]
+        size = max(sum(group.total_byte_size for group in groups), 8 * meta.num_rows * meta.num_columns)
         if size > limit:
             raise FileError(f"would unpack to {size} bytes, over the limit of {limit}")
-        if sum(group.num_rows for group in groups) != held.num_rows:
-            raise FileError(f"says {held.num_rows} rows, but its groups hold another number; the file is damaged")
+        if sum(group.num_rows for group in groups) != meta.num_rows:
+            raise FileError(f"says {meta.num_rows} rows, but its groups hold another number; the file is damaged")
         # texts stay as references to their dictionary until their length is known
         words = [field.name for field in file.schema_arrow if _is_text(arrow, field.type)]
         table = parquet.ParquetFile(arrow.BufferReader(content), read_dictionary=words).read()
@@ -48,13 +49,13 @@ def parquet_columns(content: bytes) -> dict[str, NDArray[Any]]:
 PARQUET = Format("Parquet", read_parquet, magic=(b"PAR1",))
 
 
-def read_head(batch: Any, space: Wanted) -> tuple[Found, list[str]]:
+def read_head(batch: Any, space: Wanted) -> tuple[Dataset, list[str]]:
     """Return the records of the first rows of an Arrow table, and the columns that hold them in all rows."""
     columns = _columns(batch)
-    found = read_table(Table(columns), space)
-    if len(found.points) != batch.num_rows:
+    records = read_table(Table(columns), space)
+    if len(records) != batch.num_rows:
         raise FileError("has a row for each landmark; to be read in parts a table needs a row for each record")
-    return found, [name for name in columns if (name or "row") not in found.labels]
+    return records, [name for name in columns if (name or "row") not in records.labels]
 
 
 def read_first(path: Path, space: Wanted = None) -> Dataset:
@@ -66,9 +67,9 @@ def read_first(path: Path, space: Wanted = None) -> Dataset:
                 head = next((batch for batch in file.iter_batches(batch_size=1000) if batch.num_rows), None)
             if head is None:
                 raise FileError("holds no records")
-            return read_head(head, space)[0].dataset("Parquet", path)
+            return replace(read_head(head, space)[0], format="Parquet", path=path)
     except FileError as error:
-        raise FileError(f"{path}: {error}") from None
+        raise placed(path, error) from None
 
 
 def read_batch(batch: Any, space: Space) -> Array:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ..errors import Fix, Refusal
 from .base import Dataset
 from .labels import spelled
 
@@ -24,7 +25,7 @@ WHOSE = frozenset((
 
 
 def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | ArrayLike]:
-    """The points themselves and their unit, in words or as labels.  Words that would promise too much raise an error."""
+    """Return the points themselves and their unit, in words or as labels; refuse words that would promise too much."""
     metadata: Any = getattr(points, "metadata", None)
     if isinstance(points, Dataset):
         columns: Iterable[str] = points.labels
@@ -42,38 +43,46 @@ def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | Arr
 
 
 def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
-    """Raise an error if a unit in words would claim a grouping that was never made.
+    """Raise a Refusal if a unit in words would claim a grouping that was never made.
 
     That is so if no unit was given and a column that may identify people repeats, and if the words are the name of a
     column, or look like one.  ``repeated`` maps such columns to a phrase that says how often they repeat.
     """
-    if unit is None and repeated:
+    if unit is not None:
+        _check_unit(unit, columns, repeated)
+    elif repeated:
         first = next(iter(repeated))
-        held = " and ".join(f"the column {name!r} has {count}" for name, count in repeated.items())
-        raise ValueError(
-            f"{held}: if it says whose record it is, protecting one record does not protect a person. Say what to protect: "
-            f"--unit-column {first} (in Python unit=data.labels[{first!r}]) for all records of one {first} together, or "
-            f"--unit '{RECORD}' (unit='{RECORD}') for each record by itself"
+        counts = " and ".join(f"the column {name!r} has {count}" for name, count in repeated.items())
+        raise Refusal(
+            f"{counts}: if it says whose record it is, protecting one record does not protect a person. Say what to "
+            "protect: ",
+            Fix("unit_column", first),
+            f" for all records of one {first} together, or ",
+            Fix("unit", RECORD),
+            " for each record by itself",
         )
-    if unit is None:
-        return
+
+
+def _check_unit(unit: str, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
+    """Raise a Refusal if a unit in words is empty, claims a column that repeats, or is the name of a column."""
     words = " ".join(unit.split())
     bare = re.sub(r"^(one|an?|each|every|per) ", "", words, flags=re.I).casefold()
     if not words:
         raise ValueError(f"the unit is empty: say what one record stands for, such as '{RECORD}' or 'one person'")
     column = next((name for name in columns if words.casefold() == name.casefold()), None)
-    claimed = next((name for name in repeated if bare in (name.casefold(), _without_id(name))), None)
+    spoken = {name: " ".join(word for word in _words_of(name) if word not in ("id", "ids")) for name in repeated}
+    claimed = next((name for name in repeated if bare in (name.casefold(), spoken[name])), None)
     if column is None and claimed is not None:
-        raise ValueError(
-            f"the unit is {unit!r}, but the column {claimed!r} has {repeated[claimed]}: to count each {claimed} once, give "
-            f"--unit-column {claimed} (in Python unit=data.labels[{claimed!r}])"
+        raise Refusal(
+            f"the unit is {unit!r}, but the column {claimed!r} has {repeated[claimed]}: to count each {claimed} once, give ",
+            Fix("unit_column", claimed),
         )
     if column is not None or _looks_like_a_column(words):
         which = "is" if column is not None else "looks like"
-        raise ValueError(
-            f"unit {unit!r} {which} the name of a column, but a unit in words groups nothing. To count each value once, give "
-            f"--unit-column {words} (in Python the labels themselves, one for each record, such as "
-            f"unit=data.labels[{words!r}]); if every record stands for itself, say '{RECORD}'"
+        raise Refusal(
+            f"unit {unit!r} {which} the name of a column, but a unit in words groups nothing. To count each value once, give ",
+            Fix("unit_column", words),
+            f"; if every record stands for itself, say '{RECORD}'",
         )
 
 
@@ -83,7 +92,7 @@ def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
     Such a column has a name like subject, or many values with few records each; a factor with few levels does not count, nor
     does a measurement.
     """
-    found = {}
+    phrases = {}
     for name, column in labels.items():
         counts: Counter[Any] = Counter()
         for value, count in Counter(column.tolist()).items():
@@ -91,18 +100,19 @@ def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
         measured = column.dtype.kind == "f" and bool((column % 1 != 0).any())
         many = len(counts) >= LEVELS and np.median([*counts.values()]) <= EACH and not measured
         if len(counts) < len(column) and (many or says_whose(name)):
-            found[name] = f"{len(counts)} value{'s' * (len(counts) > 1)} for {len(column)} records"
-    return found
+            values = "1 value" if len(counts) == 1 else f"{len(counts)} values"
+            phrases[name] = f"{values} for {len(column)} records"
+    return phrases
 
 
 def named_labels(columns: Iterable[str]) -> dict[str, str]:
-    """The same for data that are read in parts, of which only the names of the columns are known."""
+    """Return the same for data that are read in parts, of which only the names of the columns are known."""
     words = "values that may repeat (data read in parts are not searched for that)"
     return dict.fromkeys(filter(says_whose, columns), words)
 
 
 def says_whose(name: str) -> bool:
-    """Whether a column's name, such as subjectID, says that it identifies people, animals or specimens."""
+    """Tell whether a column's name, such as subjectID, says that it identifies people, animals or specimens."""
     return not WHOSE.isdisjoint(_words_of(name))
 
 
@@ -110,12 +120,8 @@ def _words_of(name: str) -> list[str]:
     return [word.lower() for word in re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+", name)]
 
 
-def _without_id(name: str) -> str:
-    return " ".join(word for word in _words_of(name) if word not in ("id", "ids"))
-
-
 def _looks_like_a_column(words: str) -> bool:
-    """Whether a text is a single word that nobody would say aloud: subject_id, subjectID, ID, PTID, sub.1."""
+    """Tell whether a text is a single word that nobody would say aloud: subject_id, subjectID, ID, PTID, sub.1."""
     if " " in words:
         return False
     odd = re.search(r"[_\d.:$\[\]]|[a-z][A-Z]", words) or (words.isupper() and len(words) > 1)

@@ -31,46 +31,47 @@ def read_r(content: bytes) -> Contents:
     """Return arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
     The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
-    list$part.
+    list$part.  What rdata has parsed is not converted by rdata: that would keep the last of two parts of one name and lose
+    the other, unpack texts before their size is known, and fail at functions and models beside the data.
     """
     data = _unpack(content)
     parser = package("rdata", "reading R files").parser
     extension = ".rds" if data.startswith(_ONE_OBJECT) else ".rda"
-    held: Contents = {}
+    contents: Contents = {}
     with damaged("the R file is damaged, cut or of an unknown kind"), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         sequences = _bounded(parser.DEFAULT_ALTREP_MAP, allowed(len(content)))
         root = parser.parse_data(data, extension=extension, altrep_constructor_dict=sequences).object
         objects = dict(_pairs(root)) if extension == ".rda" else {"": root}
         for name, item in objects.items():
-            _collect(name if len(objects) > 1 or item.info.type.name != "VEC" else "", _plain(item), held)
-    return held
+            _collect(name if len(objects) > 1 or item.info.type.name != "VEC" else "", _plain(item), contents)
+    return contents
 
 
 R = Format("R", read_r, magic=(*_PACKED, *_WORKSPACE, b"X\n\x00\x00", b"A\n2\n", b"A\n3\n"), records_last=True)
 
 
-def _collect(name: str, item: Any, held: Contents) -> None:
-    """Put what could be records into ``held``, by its path: a$b for the part b of the list a."""
+def _collect(name: str, item: Any, contents: Contents) -> None:
+    """Put what could be records into ``contents``, by its path: a$b for the part b of the list a."""
     if isinstance(item, Table | Named):
-        held[name] = item
-    elif isinstance(item, dict | list):
-        parts = item if isinstance(item, dict) else {f"part {i}": part for i, part in enumerate(item, start=1)}
-        if (stacked := _stack(list(parts.values()), list(item) if isinstance(item, dict) else [])) is not None:
-            held[name] = stacked
-            return
-        for part, value in parts.items():
-            _collect(f"{name}${part}" if name else part, value, held)
+        contents[name] = item
+    if not isinstance(item, dict | list):
+        return
+    parts = item if isinstance(item, dict) else {f"part {i}": part for i, part in enumerate(item, start=1)}
+    stacked = _stack(list(parts.values()), list(item) if isinstance(item, dict) else [])
+    if stacked is not None:
+        contents[name] = stacked
+        return
+    for part, value in parts.items():
+        _collect(f"{name}${part}" if name else part, value, contents)
 
 
 def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """Return a list of matrices or data frames as one array with the records last, as R has it; None if it is no such list."""
-    arrays = []
-    for item in items:
-        array = _matrix(_only_matrix(item))
-        if array is None:
-            return None
-        arrays.append(array)
+    matrices = [_matrix(_only_matrix(item)) for item in items]
+    arrays = [matrix for matrix in matrices if matrix is not None]
+    if len(arrays) < len(items):
+        return None
     shapes = sorted({array.shape for array in arrays})
     if len(arrays) < 2 and (not arrays or shapes[0][1] != 2):
         return None
@@ -95,7 +96,7 @@ def _matrix(item: Any) -> NDArray[Any] | None:
 
 
 def _only_matrix(item: Any) -> Any:
-    """Take the matrix or data frame out of a list that holds one beside names and numbers; anything else stays as it is."""
+    """Return the matrix or data frame of a list that holds one beside names and numbers; anything else as it is."""
     parts = list(item.values() if isinstance(item, dict) else item) if isinstance(item, dict | list) else []
     large = [part for part in parts if not (part is None or (isinstance(part, Named) and part.array.ndim < 2))]
     return large[0] if len(large) == 1 and isinstance(large[0], Table | Named) else item

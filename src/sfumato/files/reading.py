@@ -9,21 +9,26 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 
-from ..errors import printable
+from ..errors import Fix, printable
 from ..spaces.base import Space
 from ..spaces.family import Family
-from .base import Choice, Dataset, FileError, Labels, Wanted, shown
+from .base import Choice, Contents, Dataset, FileError, Format, Labels, Wanted, shown
 from .curves import wanted
 from .frames import home_of, is_frame, read_frame
 from .labels import join
-from .missing import codes, suspects
+from .missing import codes, remedy, suspects
+
+Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
+MOST = 600  # characters of the words of a message
+LONGEST = 100  # characters of a value in it
 
 
 def read(
@@ -78,31 +83,41 @@ def read(
     >>> data
     <Dataset triangles.txt: 2 records, landmarks of 3 x 2, from the landmarks of LM=3; labels: ID>
     """
+    return reader(path)(space, columns=columns, array=array, missing=missing, curves=curves)
+
+
+def reader(path: Any) -> Callable[..., Dataset]:
+    """Return :func:`read` for this path: a function of its other arguments that parses each file once, however often called."""
+    return partial(_read_as, path, {})
+
+
+def _read_as(
+    path: Any,
+    parsed: Parsed,
+    space: Space | type[Space] | Family | None = None,
+    columns: str | Sequence[str] | None = None,
+    array: str | None = None,
+    missing: Any = None,
+    curves: Any = None,
+) -> Dataset:
+    """Return the records of a path as points of a space; ``parsed`` holds what its files hold, once they were read."""
     space = Family(space) if isinstance(space, type) else space
     names = [columns] if isinstance(columns, str) else columns or []
     chosen = tuple(part.strip() for name in names for part in name.split(","))
     choice = Choice(chosen, array, codes(missing), wanted(curves))
-    data = _gathered(path, space, choice)
-    if choice.missing is None:
-        _refuse_codes(data)
-    return data
-
-
-def _refuse_codes(data: Dataset) -> None:
-    """Refuse numbers that are likely codes for missing values."""
-    doubts = suspects(data)
-    if doubts:
-        more = f" (and {len(doubts) - 1} more like it)" if len(doubts) > 1 else ""
-        raise FileError(printable(f"{data.path}: {doubts[0][:600]}{more}"))
-
-
-def _gathered(path: Any, space: Wanted, choice: Choice) -> Dataset:
-    """Return the records of a file, of a frame, of all files of a folder, or of several files."""
     if is_frame(path) or (isinstance(path, str | os.PathLike) and not Path(path).is_dir()):
-        return _read(path, space, choice)
-    if isinstance(path, str | os.PathLike):
-        return replace(_together([_read(one, space, choice) for one in _files_of(Path(path))]), path=Path(path))
-    return _together([_read(one, space, choice) for one in path])
+        data = _read(path, space, choice, parsed)
+    elif isinstance(path, str | os.PathLike):
+        data = _together([_read(one, space, choice, parsed) for one in _files_of(Path(path))], choice)
+        data = replace(data, path=Path(path))
+    else:
+        data = _together([_read(one, space, choice, parsed) for one in path], choice)
+    doubts = suspects(data) if choice.missing is None else []
+    if doubts:
+        words, value = doubts[0]
+        more = f" (and {len(doubts) - 1} more like it)" if len(doubts) > 1 else ""
+        raise FileError(printable(f"{data.path}: {words[:MOST]}"), *remedy(value), more)
+    return data
 
 
 def as_data(points: Any, space: Space) -> Any:
@@ -110,33 +125,43 @@ def as_data(points: Any, space: Space) -> Any:
     return read(points, space) if is_frame(points) else points
 
 
-def _read(source: Any, space: Wanted, choice: Choice) -> Dataset:
+def _read(source: Any, space: Wanted, choice: Choice, parsed: Parsed) -> Dataset:
     """Return the records of one file or frame."""
-    from .registry import decode, recognise  # the formats, when a file is read
+    from .registry import parse  # the formats, when a file is read
     from .several import pick
 
-    path = Path(type(source).__name__ if is_frame(source) else source)
+    frame = is_frame(source)
+    path = Path(type(source).__name__ if frame else source)
     format = None
     try:
         with np.errstate(all="ignore"):  # numbers beyond float64 become infinite, and the check of the space names them
-            if is_frame(source):
-                data = pick(read_frame(source), space, choice).dataset(home_of(source), path)
-            elif path.exists() and not path.is_file():
-                raise FileError("not a regular file; give a file of records, or a folder of such files")
+            if frame:
+                format = Format(home_of(source), read_frame)
+                contents = read_frame(source)
             else:
-                content = path.read_bytes()
-                format = recognise(content, path.suffix.lower())
-                held = (
-                    content if format.looks is None else decode(content).rstrip(" \t\x1a")
-                )  # Ctrl-Z: DOS ended files so
-                data = pick(format.read(held), space, choice, format.records_last).dataset(format.name, path)
-            none = "; it marks no curves" if choice.curves != "keep" and "curves" not in data.source else ""
-            return replace(data, points=choice.filled(data.points), source=data.source + none)
+                if path not in parsed:
+                    parsed[path] = parse(path)
+                format, contents = parsed[path]
+            records = pick(contents, space, choice, format.records_last)
+            points = choice.filled(np.ascontiguousarray(records.points, dtype=np.float64))
     except FileError as error:
-        more = ""
-        if choice.curves != "keep" and format is not None and not format.curves:
-            more = f" ({format.name} files mark no curves, so curves={choice.curves} (--curves) does nothing)"
-        raise FileError(printable(f"{path}: {str(error)[:600]}{more}")) from None
+        note: list[str | Fix] = []
+        if choice.curves != "keep" and format is not None and not frame and not format.curves:
+            note = [f" ({format.name} files mark no curves, so ", Fix("curves", choice.curves), " does nothing)"]
+        raise FileError(printable(f"{path}: "), *_bounded(error.parts), *note) from None
+    none = "; it marks no curves" if choice.curves != "keep" and not records.curves else ""
+    return replace(records, points=points, format=format.name, path=path, source=records.source + none)
+
+
+def _bounded(parts: Sequence[str | Fix]) -> Iterator[str | Fix]:
+    """Yield the parts of a message as they can be printed, and not a page long together."""
+    left = MOST
+    for part in parts:
+        if isinstance(part, Fix):
+            yield part._replace(value=printable(part.value[:LONGEST])) if isinstance(part.value, str) else part
+        else:
+            yield printable(part[:left])
+            left = max(0, left - len(part))
 
 
 def _files_of(folder: Path) -> list[Path]:
@@ -146,18 +171,18 @@ def _files_of(folder: Path) -> list[Path]:
     if not files:
         raise FileError(f"{folder}: an empty folder; give a file of records, or a folder of such files")
     if len(endings) > 1:
-        held = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in endings.most_common(6))
-        raise FileError(f"{folder}: a folder of several kinds of files ({held}); give the files, as {folder}/*.tps")
+        kinds = ", ".join(f"{count} {ending or 'without ending'}" for ending, count in endings.most_common(6))
+        raise FileError(f"{folder}: a folder of several kinds of files ({kinds}); give the files, as {folder}/*.tps")
     return sorted(files, key=lambda path: [int(s) if s.isdecimal() else s for s in re.split("([0-9]+)", path.name)])
 
 
-def _together(parts: list[Dataset]) -> Dataset:
+def _together(parts: list[Dataset], choice: Choice) -> Dataset:
     """Return the records of several files as one data set."""
     if not parts:
         raise FileError("no file was given")
     first = parts[0]
     for part in parts:
-        _check_alike(part, first)
+        _check_alike(part, first, choice)
     common = [name for name in first.labels if all(name in part.labels for part in parts)]
     labels: Labels = {name: join([part.labels[name] for part in parts]) for name in common}
     labels["file"] = np.repeat([part.path.name for part in parts], [len(part) for part in parts])
@@ -166,15 +191,16 @@ def _together(parts: list[Dataset]) -> Dataset:
     return replace(first, points=points, labels=labels, source=source, lines=())
 
 
-def _check_alike(part: Dataset, first: Dataset) -> None:
+def _check_alike(part: Dataset, first: Dataset, choice: Choice) -> None:
     """Refuse a file whose records are not of the kind, shape and landmarks of the first."""
     if part.kind != first.kind or part.points.shape[1:] != first.points.shape[1:] or part.degrees != first.degrees:
-        curved = "points of curves" in part.source and "points of curves" in first.source
-        remedy = ", as curves=20 (--curves 20) gives each curve, or curves='drop'" * curved
+        remedy: list[str | Fix] = []
+        if part.curves and first.curves and choice.curves == "keep":
+            remedy = [", as ", Fix("curves", 20), " gives each curve, or ", Fix("curves", "drop")]
         raise FileError(
             f"{part.path}: holds {part.kind} of shape {part.points.shape[1:]} from {part.source}, but {first.path} "
-            f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same"
-            f"{remedy}"
+            f"{first.kind} of shape {first.points.shape[1:]} from {first.source}; all files must hold the same",
+            *remedy,
         )
     for own, other in zip(part.landmarks, first.landmarks, strict=False):
         if own != other:

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
-from . import csv_text, json_text, matlab, morphologika, npy, nts, parquet, r, slicer, tps
-from .base import FileError, Format
+from pathlib import Path
+from pkgutil import resolve_name
 
-# fmt: off
-FORMATS: tuple[Format, ...] = (  # those of text in the order in which they are asked
-    npy.NPY, npy.NPZ, parquet.PARQUET, matlab.MATLAB, matlab.MATLAB_73, r.R,
-    tps.TPS, morphologika.MORPHOLOGIKA, slicer.MARKUPS, json_text.JSON, slicer.FCSV, nts.NTS, csv_text.TSV, csv_text.CSV,
+from .base import Contents, FileError, Format
+
+READERS = (  # a line for each format; those of text in the order in which they are asked
+    "npy:NPY",
+    "npy:NPZ",
+    "parquet:PARQUET",
+    "matlab:MATLAB",
+    "matlab:MATLAB_73",
+    "r:R",
+    "tps:TPS",
+    "morphologika:MORPHOLOGIKA",
+    "slicer:MARKUPS",
+    "json_text:JSON",
+    "slicer:FCSV",
+    "nts:NTS",
+    "csv_text:TSV",
+    "csv_text:CSV",  # takes whatever is left
 )
-# fmt: on
+FORMATS: tuple[Format, ...] = tuple(resolve_name(f"{__package__}.{name}") for name in READERS)
 _PICTURE = "a picture, not records; give the landmarks that were found on it"
 _OTHERS = {
     b"\x89HDF": "an HDF5 file that MATLAB did not write; save the array as .npy",
@@ -18,6 +31,17 @@ _OTHERS = {
     b"%PDF": "a PDF, which holds no records to read; give the table as CSV",
     **dict.fromkeys([b"\x89PNG", b"\xff\xd8\xff", b"GIF8", b"II*\x00", b"MM\x00*"], _PICTURE),
 }
+
+
+def parse(path: Path) -> tuple[Format, Contents]:
+    """Return the format of a file, and what it holds."""
+    if path.exists() and not path.is_file():
+        raise FileError("not a regular file; give a file of records, or a folder of such files")
+    content = path.read_bytes()
+    format = recognise(content, path.suffix.lower())
+    if format.looks is None:
+        return format, format.read(content)
+    return format, format.read(decode(content).rstrip(" \t\x1a"))  # DOS ended files with Ctrl-Z
 
 
 def recognise(content: bytes, suffix: str) -> Format:

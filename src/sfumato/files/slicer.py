@@ -6,16 +6,16 @@ have it): points come out in LPS.
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import Any
 
 import numpy as np
 
 from .base import Contents, FileError, Format, shown
+from .csv_text import rows_of
 from .curves import Curved, Specimen
 from .json_text import parsed
+from .labels import numbers
 from .lines import lines_of, number
 
 _COLUMNS = ["id", "x", "y", "z", "ow", "ox", "oy", "oz", "vis", "sel", "lock", "label", "desc", "associatedNodeID"]
@@ -41,17 +41,9 @@ def read_fcsv(text: str) -> Contents:
     if missing:
         raise FileError(f"the line '# columns =' names no column {missing[0]}; is the file damaged?")
     sign = _sign(said["coordinatesystem"])
-    points: list[list[float]] = []
-    labels: list[str] = []
-    reader = csv.reader(io.StringIO(text, newline=""))
-    try:
-        for row in reader:
-            if "".join(row).strip() and not row[0].startswith("#"):
-                points.append(_position(row, names, reader.line_num, sign))
-                labels.append(row[names.index("label")])
-    except csv.Error as error:
-        raise FileError(f"line {reader.line_num}: {error}") from None
-    return {"": _specimen(points, labels, [], [])}
+    rows, lines = rows_of(text, ",")
+    points = [_position(row, names, line, sign) for row, line in zip(rows, lines, strict=True)]
+    return {"": _specimen(points, [row[names.index("label")] for row in rows], [], [])}
 
 
 def _position(row: list[str], names: list[str], line: int, sign: float) -> list[float]:
@@ -79,37 +71,32 @@ def read_markups(text: str) -> Contents:
         kind = one.get("type", "Fiducial")
         if kind not in ("Fiducial", *_CURVES):
             raise FileError(f"list {i} is of type {shown(str(kind))}; save lists of points and curves alone")
-        held, names = _control_points(one, f"list {i}")
+        own, names = _control_points(one, f"list {i}")
         if kind in _CURVES:
-            curves.append(held)
+            curves.append(own)
             on_curves += names
         else:
-            points += held
+            points += own
             labels += names
     return {"": _specimen(points, labels, curves, on_curves)}
 
 
 def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[float]], list[str]]:
     sign = _sign(str(markups.get("coordinateSystem", "LPS")))
-    held = markups.get("controlPoints")
-    if not isinstance(held, list) or not all(isinstance(one, dict) for one in held):
+    marks = markups.get("controlPoints")
+    if not isinstance(marks, list) or not all(isinstance(one, dict) for one in marks):
         raise FileError(f"{where}: its 'controlPoints' is not a list of points; is the file damaged?")
     points = []
-    for i, one in enumerate(held, start=1):
+    for i, one in enumerate(marks, start=1):
         at = one.get("position")
-        placed = one.get("positionStatus", "defined") == "defined"
-        if placed and not (isinstance(at, list) and len(at) == 3 and all(map(_is_number, at))):
+        position = numbers(at) if isinstance(at, list) and len(at) == 3 else None
+        if one.get("positionStatus", "defined") != "defined":
+            points.append(_NOWHERE)
+        elif position is None:
             raise FileError(f"{where}, control point {i}: the position {shown(str(at))} is not three numbers")
-        points.append([sign * _float(at[0]), sign * _float(at[1]), _float(at[2])] if placed else _NOWHERE)
-    return points, [str(one.get("label", "")) for one in held]
-
-
-def _is_number(value: Any) -> bool:
-    return value is None or (isinstance(value, int | float) and not isinstance(value, bool))
-
-
-def _float(value: Any) -> float:
-    return np.nan if value is None else float(value) if abs(value) < 1 << 1023 else float("inf")
+        else:
+            points.append((position * (sign, sign, 1.0)).tolist())
+    return points, [str(one.get("label", "")) for one in marks]
 
 
 def _sign(system: str) -> float:

@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
-from .base import Choice, FileError, Labels, listed, shown
+from ..spaces.base import Kind
+from .base import Choice, Dataset, FileError, Labels, listed, shown
 from .labels import texts
 from .lines import number
 
@@ -69,9 +70,10 @@ class Table:
         columns = {name: self.numbers(name) for name in dict.fromkeys(names)}
         return np.stack([columns[name] for name in names], axis=1)
 
-    def origin(self, used: list[str]) -> dict[str, Any]:
-        """Return where the points of a table with a row for each came from."""
-        return {"source": f"the columns {listed(used, 12)}", "names": tuple(used), "lines": tuple(self.lines)}
+    def records(self, points: Array, kind: Kind, used: list[str], note: str = "", **more: Any) -> Dataset:
+        """Return the records of a table with a row for each; the columns that were not used are labels."""
+        facts = {"source": f"the columns {listed(used, 12)}{note}", "names": tuple(used), "lines": tuple(self.lines)}
+        return Dataset(points, kind, labels=self.labels(used), **(facts | more))
 
     def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
         """Return the columns that are not used; of a table in long form at the first rows of the specimens."""

@@ -39,11 +39,11 @@ class _Part(NamedTuple):
     start: int
 
 
-@dataclass
-class _Specimen:
+@dataclass(kw_only=True)
+class _Specimen(Specimen):
+    """A specimen, and what its lines say of it."""
+
     line: int
-    points: Array
-    curves: list[Array] = field(default_factory=list)
     labels: dict[str, str] = field(default_factory=dict)
     announced: tuple[str, int, int] = ("", 0, 0)  # CURVES or OUTLINES, its line, and how many POINTS= are still to come
 
@@ -52,13 +52,13 @@ class _Specimen:
         before, start, left = self.announced
         if left:
             raise FileError(f"line {start}: {before}= announces {left} more POINTS= than follow; is the file cut?")
-        self.announced = key, line, blocks
+        self.announced = (key, line, blocks)
 
     def add_curve(self, points: Array, line: int) -> None:
         key, start, left = self.announced
         if left == 0:
             raise FileError(f"line {line}: a POINTS= that no CURVES= or OUTLINES= announces")
-        self.announced = key, start, left - 1
+        self.announced = (key, start, left - 1)
         self.curves.append(points)
 
     def add_label(self, key: str, value: str, line: int) -> None:
@@ -74,7 +74,17 @@ def read_tps(text: str) -> Contents:
 
     SCALE= is a label.  LM= announces three coordinates too, in files of some programs: the first line of points tells.
     """
-    text = text.replace("\r\n", "\n").replace("\r", "\n") + "\n"
+    specimens, dim = _specimens(text.replace("\r\n", "\n").replace("\r", "\n") + "\n")
+    source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].landmarks)}"
+    begins = tuple(specimen.line for specimen in specimens)
+    return {"": Curved([*specimens], dim or 2, _labels(specimens), source, begins)}
+
+
+TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
+
+
+def _specimens(text: str) -> tuple[list[_Specimen], int]:
+    """Return the specimens of a file, and how many coordinates their points have."""
     specimens: list[_Specimen] = []
     dim = 0
     for part in _parts(text):
@@ -91,7 +101,7 @@ def read_tps(text: str) -> Contents:
         if key in _LANDMARKS:
             if specimens:
                 specimens[-1].announce()
-            specimens.append(_Specimen(line, points))
+            specimens.append(_Specimen(where=f"record {len(specimens)} (line {line})", landmarks=points, line=line))
         elif key in _CURVES:
             specimens[-1].announce(key, line, count(value, line, key))
         elif key == "POINTS":
@@ -103,18 +113,7 @@ def read_tps(text: str) -> Contents:
     if not specimens:
         raise FileError("no LM= line; a TPS record begins with one")
     specimens[-1].announce()
-    return {"": _curved(specimens, dim or 2)}
-
-
-TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
-
-
-def _curved(specimens: list[_Specimen], dim: int) -> Curved:
-    """Return the specimens with the words that name each in a message, and their labels."""
-    source = f"the landmarks of LM{'3' * (dim == 3)}={len(specimens[0].points)}"
-    begins = tuple(specimen.line for specimen in specimens)
-    named = [Specimen(f"record {i} (line {one.line})", one.points, [*one.curves]) for i, one in enumerate(specimens)]
-    return Curved(named, dim, _labels(specimens), source, begins)
+    return specimens, dim
 
 
 def _parts(text: str) -> Iterator[_Part]:
@@ -181,8 +180,7 @@ def _labels(specimens: list[_Specimen]) -> Labels:
     *others, last = specimens
     for key in keys:
         if others and key not in last.labels and all(key in specimen.labels for specimen in others):
-            where = f"record {len(others)} (line {last.line})"
-            raise FileError(f"{where}: the last record has no {key}= though all others have; is the file cut?")
+            raise FileError(f"{last.where}: the last record has no {key}= though all others have; is the file cut?")
     values = {key: [specimen.labels.get(key, "") for specimen in specimens] for key in keys}
     labels: Labels = text_columns(values)
     if "SCALE" in labels:

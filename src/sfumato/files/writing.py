@@ -76,7 +76,7 @@ def _content(path: Path, value: Array, kind: Kind) -> bytes:
     if kind != "landmarks":
         raise ValueError(f"{path}: a TPS file holds landmarks, not {kind}; write a .csv or .npy file")
     rows = "".join(" ".join(map(repr, row)) + "\n" for row in value.tolist())
-    return f"LM{'3' * (value.shape[1] == 3)}={len(value)}\n{rows}ID=0\n".encode()
+    return f"{'LM3' if value.shape[1] == 3 else 'LM'}={len(value)}\n{rows}ID=0\n".encode()
 
 
 def _names(value: Array, kind: Kind) -> list[str]:

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
 from ..laws.sampling.discrete import exponential_choice
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Records
 from ..records.units import number_units
@@ -24,46 +24,35 @@ from ..regions.base import INSIDE
 from ..regions.ellipsoid import point_or_center, shorten
 from ..regions.units import reduce_to_units
 from ..release import Guarantee, Release
+from ..release.document import Document
 from ..release.record import SpaceOf
+from ..release.terms import Named, Neighbours
 from ..spaces import space_from
-from .saved import Saved
-from .scalar import Named
 
-DIRECTIONS, MIDDLE = 0.72, 0.2  # shares of ε; the rest is for how far the classes are apart
-CELLS, BEND = 30, 4.0  # of the grid of middles on each side of the centre, and how much finer it is near it
-RATIO, SIZES = 1.15, 33  # of neighbouring distances of classes, and how many there are
-NEIGHBOURS = (
-    "data sets in which one unit's records differ; who has records of which class, and so how many units, is public"
-)
+DIRECTIONS = 0.72  # the share of ε for the contrasts of the classes
+MIDDLE = 0.2  # the share for their middle; the rest is for how far they are apart
+CELLS = 30  # of the grid of middles, on each side of the centre
+BEND = 4.0  # how much finer that grid is near the centre
+RATIO = 1.15  # of neighbouring distances of classes in their grid
+SIZES = 33  # how many such distances there are
 
 
-@dataclass(frozen=True, eq=False)
-class ClassMeans(Saved):
-    """Private means of classes, as far as they differ: in all other directions they lie at the public centre.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class ClassMeans(Document):
+    """Private means of classes, as far as they differ: in all other directions they lie at the public centre."""
 
-    Attributes
-    ----------
-    classes : list
-        The classes, in the order of the means.
-    directions : Release
-        The contrasts of the classes, each unit's at length 1, in the chart: the noisy mean of these.
-    middle, size
-        Where the middle of the classes lies along the contrasts, and how long these are: private medians.
-    guarantee : Guarantee
-        What is promised of all of it together.
-    """
-
-    classes: list[Any]
-    directions: Release
-    middle: list[float]
-    size: float
-    guarantee: Guarantee
+    classes: list[Any]  # in the order of the means
+    middle: list[float]  # where the middle of the classes lies along the contrasts: private medians
+    size: float  # how long the contrasts are: a private median
+    guarantee: Guarantee  # what is promised of all of it together
     space: SpaceOf
     center: Array
     axes: Array
     basis: Array
+    directions: Release  # the noisy mean of the contrasts of the classes in the chart, each unit's at length 1
 
     format: ClassVar[str] = "sfumato class means 1"
+    noun: ClassVar[str] = "record of class means"
 
     @property
     def tangents(self) -> Array:
@@ -82,39 +71,22 @@ class ClassMeans(Saved):
     @cached_property
     def means(self) -> Array:
         """(K, …): the means as points of the space."""
-        space = self.space.known
-        if space is None:
-            raise ValueError(f"the space {self.space.name!r} is not known here")
-        return self.means_in(space)
+        return self.means_in(self.space.required)
 
     def means_in(self, space: Any) -> Array:
+        """Return the means as points of a space that need not be a registered one."""
         at = space.validate(self.center[None])[0]
         return np.stack([point_or_center(space, at, tangent) for tangent in self.tangents])
 
-    def document(self) -> dict[str, Any]:
-        chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}
-        numbers = {
-            "classes": self.classes,
-            "middle": self.middle,
-            "size": self.size,
-            "guarantee": asdict(self.guarantee),
-        }
-        space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}
-        return {**numbers, "space": space, **chart, "directions": json.loads(self.directions.to_json())}
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        release = Release.from_json(json.dumps(document["directions"]))
-        chart = [np.asarray(document[name], dtype=np.float64) for name in ("center", "axes", "basis")]
-        classes, guarantee = list(document["classes"]), Guarantee(**document["guarantee"])
-        if release.raw.size != (len(classes) - 1) * len(chart[1]):
-            raise ValueError(f"contrasts of {release.raw.size} numbers are none of {len(classes)} classes")
-        middle, size = [float(x) for x in document["middle"]], float(document["size"])
-        return cls(classes, release, middle, size, guarantee, SpaceOf(**document["space"]), *chart)
+    def check(self) -> None:
+        if self.directions.raw.size != (len(self.classes) - 1) * len(self.axes):
+            raise ValueError(
+                f"contrasts of {self.directions.raw.size} numbers are not those of {len(self.classes)} classes"
+            )
 
 
 def helmert(k: int) -> Array:
-    """(k − 1, k): orthonormal contrasts of k classes.
+    """Return orthonormal contrasts of k classes, (k − 1, k).
 
     >>> (helmert(2) * np.sqrt(2)).round(6).tolist()
     [[1.0, -1.0]]
@@ -124,14 +96,14 @@ def helmert(k: int) -> Array:
 
 
 def _contrasts(raw: Array, k: int, axes: Array) -> tuple[Array, Array]:
-    """The released contrasts as tangent vectors, (k − 1, p), of length 1 in all; and orthonormal directions that span them."""
-    found = raw.reshape(k - 1, -1) * axes
-    unit = found / max(float(np.linalg.norm(found)), 1e-300)
+    """Return the released contrasts as tangent vectors, (k − 1, p), of length 1 in all; and directions that span them."""
+    vectors = raw.reshape(k - 1, -1) * axes
+    unit = vectors / max(float(np.linalg.norm(vectors)), 1e-300)
     return unit, np.linalg.svd(unit, full_matrices=False)[2]
 
 
 def private_median(values: Array, edges: Array, epsilon: float, rng: np.random.Generator) -> float:
-    """The middle of the cell of a public grid that holds the median, by the exponential mechanism, exactly.
+    """Return the middle of the cell of a public grid that holds the median, by the exponential mechanism, exactly.
 
     The loss of a cell is by how many ranks, times two, it misses the median; replacing a value moves it by at most 2.
 
@@ -163,8 +135,8 @@ class Design:
         person = np.arange(len(points)) if isinstance(unit, str) else number_units(unit, len(points))
         has = np.zeros((int(person.max()) + 1, k), dtype=bool)
         has[person, kind] = True
-        one, every = bool((has.sum(axis=1) == 1).all()), bool(has.all())
-        if not (one or every):
+        one = bool((has.sum(axis=1) == 1).all())
+        if not (one or has.all()):
             raise Refusal(
                 "some units have records of several classes but not of all: leave out those without records of some class, or "
                 "those with records of several. Nothing was spent"
@@ -175,6 +147,7 @@ class Design:
 
     @property
     def n(self) -> int:
+        """How many units there are."""
         return len(self.vectors)
 
     @property
@@ -196,16 +169,25 @@ class Design:
 
 
 def _unit_rows(rows: Array) -> Array:
-    """Rows at a length of nearly 1; 0 where a row has none."""
+    """Return rows at a length of nearly 1; 0 where a row has none."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        found = rows * (INSIDE / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)))
-    return np.where(np.isfinite(found).all(axis=1, keepdims=True), found, 0.0)
+        units = rows * (INSIDE / np.sqrt(np.sum(rows * rows, axis=1, keepdims=True)))
+    return np.where(np.isfinite(units).all(axis=1, keepdims=True), units, 0.0)
 
 
 def private_class_means(
-    points: Array, kind: NDArray[np.intp], classes: Sequence[Any], region: Region, epsilon: float, unit: Any, words: str,
-    *, invalid: str = "raise", budget: Budget | None = None, allow_useless: bool = False,
-) -> ClassMeans:  # fmt: skip
+    points: Array,
+    kind: NDArray[np.intp],
+    classes: Sequence[Any],
+    region: Region,
+    epsilon: float,
+    unit: Any,
+    words: str,
+    *,
+    invalid: str = "raise",
+    budget: Budget | None = None,
+    allow_useless: bool = False,
+) -> ClassMeans:
     """Release means of classes, as far as they differ; ``kind`` says for each record which class it is of.
 
     72% of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on
@@ -224,45 +206,57 @@ def private_class_means(
     plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
     with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
-        release = plan.release(Records(plan.space, design.rows), words)
+        release = plan.release_of(Records(plan.space, design.rows), words)
         middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
-        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=NEIGHBOURS)
-        center = shape.space.present(shape.center)
-        where = (SpaceOf.of(shape.space), center, shape.axes, shape.basis)
-        return payment.note(ClassMeans([*classes], release, middle, size, guarantee, *where))
+        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
+        means = ClassMeans(
+            classes=[*classes],
+            middle=middle,
+            size=size,
+            guarantee=guarantee,
+            space=SpaceOf.of(shape.space),
+            center=shape.space.present(shape.center),
+            axes=shape.axes,
+            basis=shape.basis,
+            directions=release,
+        )
+        return payment.note(means)
 
 
-def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentPlan:
-    """The plan of the contrasts; a Refusal if their noise is longer than they can be."""
+def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentKNorm:
+    """Return the plan of the contrasts, or raise a Refusal if their noise is longer than they can be."""
     flat = space_from("euclidean", {"dim": (design.k - 1) * p})
-    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(design.n)
-    assert isinstance(plan, TangentPlan)
+    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
+    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(design.n)
     if plan.stated_error >= 1 and not allow:
         more = int(np.ceil(design.n * plan.stated_error)) + 1
         raise Refusal(
             f"too few units: the noise would exceed the largest possible class difference ({design.n} units, {flat.dim} "
             f"directions). What helps: {more} units or as much more epsilon; a region with fewer directions, such as "
-            "Ellipsoid.from_sample of public records; or allow_useless=True. Nothing was spent"
+            "Ellipsoid.from_sample of public records; or ",
+            Fix("allow_useless", True),
+            ". Nothing was spent",
         )
-    named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
-    return replace(plan, problem=replace(plan.problem, statistic=named))
+    return plan
 
 
 def _medians(
     design: Design, axes: Array, raw: Array, epsilon: float, rng: np.random.Generator
 ) -> tuple[list[float], float]:
-    """The middle of the classes along the contrasts, and how long these are, by what is left of ε."""
-    k, longest, h, of = design.k, float(axes.max()), helmert(design.k), design.of
-    unit, along = _contrasts(raw, k, axes)
+    """Return the middle of the classes along the contrasts, and how long these are, by what is left of ε."""
+    longest = float(axes.max())
+    h = helmert(design.k)
+    unit, along = _contrasts(raw, design.k, axes)
     tangents = design.vectors * axes
     edges = longest * np.sinh(BEND * np.arange(-CELLS, CELLS + 1) / CELLS) / np.sinh(BEND)
-    if of is None:
-        places, each = tangents.mean(axis=1) @ along.T, MIDDLE * epsilon / len(along)
-        middle = [private_median(column, edges, each, rng) for column in places.T]
+    if design.of is None:
+        each = MIDDLE * epsilon / len(along)
+        middle = [private_median(column, edges, each, rng) for column in (tangents.mean(axis=1) @ along.T).T]
         lengths = np.einsum("jk,nkp,jp->n", h, tangents, unit)
         sizes = np.append(0.0, longest * RATIO ** np.arange(-SIZES, 1.0))
         return middle, private_median(lengths, sizes, (1 - DIRECTIONS - MIDDLE) * epsilon, rng)
-    places, each = tangents[:, 0] @ along.T, (1 - DIRECTIONS) * epsilon / len(along)  # of each class: a unit is in one
-    found = np.array([[private_median(column, edges, each, rng) for column in places[of == c].T] for c in range(k)])
-    length = float(np.sum((h @ found) * (unit @ along.T)))
-    return found.mean(axis=0).tolist(), max(length, longest * RATIO**-SIZES)
+    each = (1 - DIRECTIONS) * epsilon / len(along)  # of each class, as a unit is in one
+    own = [tangents[design.of == c, 0] @ along.T for c in range(design.k)]
+    middles = np.array([[private_median(column, edges, each, rng) for column in places.T] for places in own])
+    length = float(np.sum((h @ middles) * (unit @ along.T)))
+    return middles.mean(axis=0).tolist(), max(length, longest * RATIO**-SIZES)

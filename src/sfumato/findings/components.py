@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import dataclass, replace
+from bisect import bisect_left
+from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.stats import binom
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..files import Dataset, as_data
 from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points
 from ..records import Mapped
 from ..regions import Ball, Ellipsoid, Region, Settled, check_region
 from ..release import Release
+from ..release.document import Document
 from ..release.record import SpaceOf
+from ..release.terms import Named
 from ..shown import Shown
 from ..spaces import space_from
-from .saved import Saved
-from .scalar import Named, check_units_of
-
-if TYPE_CHECKING:
-    pass
-
+from .scalar import check_units_of
 
 ROUNDED = 1 + 2.0**-32  # what rounding rows of up to 65,000 numbers towards zero may add to how far they are apart
 MOST_MODES = 40
 LEVEL = 0.95
-DRAWS, MISSED = (
-    4000,
-    1e-6,
-)  # made-up noise behind a quantile, and the chance that the quantile is too small for all that
+DRAWS = 4000  # of made-up noise behind a quantile
+MISSED = 1e-6  # the probability that the quantile is too small for all that
 CLEAR = 0.04  # the noise of a variance over the largest that it can be, which the number of modes is chosen for
 
 
@@ -54,23 +49,25 @@ class SecondMoment(TangentKNorm):
 
 @lru_cache(maxsize=64)
 def _norms(axes: tuple[float, ...]) -> Array:
-    """‖A·N·A‖, the largest absolute eigenvalue, of made-up noise N of scale 1, rising: from a fixed seed, so it is public."""
-    rng, p, a = np.random.default_rng(0), len(axes), np.array(axes)
+    """Return ‖A·N·A‖, the largest absolute eigenvalue, of made-up noise N of scale 1, rising: by a fixed seed, so public."""
+    rng = np.random.default_rng(0)
+    p = len(axes)
     rows, columns, weights = triangle(p)
-    found = []
+    norms = []
     for _ in range(8):
         direction = rng.standard_normal((DRAWS // 8, len(rows)))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         noise = np.empty((len(direction), p, p))
-        noise[:, rows, columns] = noise[:, columns, rows] = direction / weights
-        values = np.linalg.eigvalsh(noise * np.outer(a, a))
-        found.append(np.abs(values).max(axis=1) * rng.standard_gamma(len(rows), len(direction)))
-    return np.sort(np.concatenate(found))
+        noise[:, rows, columns] = direction / weights
+        noise[:, columns, rows] = noise[:, rows, columns]
+        values = np.linalg.eigvalsh(noise * np.outer(axes, axes))
+        norms.append(np.abs(values).max(axis=1) * rng.standard_gamma(len(rows), len(direction)))
+    return np.sort(np.concatenate(norms))
 
 
 def noise_quantile(axes: Array, sigma: float, level: float) -> float:
-    """A length that ‖A·N·A‖ exceeds with probability at most 1 − level: of many draws the one that is above the quantile but
-    for a chance of one in a million."""
+    """Return a length that ‖A·N·A‖ exceeds with probability at most 1 − level: of many draws the one that is above the
+    quantile with probability 1 − 10⁻⁶."""
     place = int(binom.isf(MISSED, DRAWS, level)) + 1
     if not level >= 0.5 or place >= DRAWS:
         raise ValueError(f"a level is between 0.5 and 0.99, not {level!r}")
@@ -79,52 +76,43 @@ def noise_quantile(axes: Array, sigma: float, level: float) -> float:
 
 
 def triangle(p: int) -> tuple[Any, Any, Array]:
-    """Rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
+    """Return rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
     rows, columns = np.triu_indices(p)
     return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
 
 
 def _products(chart: Ellipsoid, points: Points) -> Array:
-    """u·uᵀ of each record, as weighted upper triangles."""
+    """Return u·uᵀ of each record, as weighted upper triangles."""
     u = chart.chart(points)
     rows, columns, weights = triangle(u.shape[1])
     return np.asarray(u[:, rows] * u[:, columns] * weights)
 
 
-# -- what was found --------------------------------------------------------------------------------------------------------
-@dataclass(frozen=True, eq=False)
-class Components(Saved, Shown):
-    """The leading directions of variation about a released mean, with their variances: all from one released matrix.
+# -- what is released --------------------------------------------------------------------------------------------------------
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Components(Document, Shown):
+    """The leading directions of variation about a released mean, with their variances: all from one released matrix."""
 
-    Attributes
-    ----------
-    release : Release
-        The second moment in the chart, with its noise, guarantee and record.
-    count : int
-        How many leading directions were asked for.
-    space : SpaceOf
-        The space of the records.
-    center, axes, basis
-        The chart: the mean, and the public directions there that the second moment was taken in, with their lengths.
-    """
-
-    release: Release
-    count: int
-    space: SpaceOf
-    center: Array
-    axes: Array
-    basis: Array
+    count: int  # how many leading directions were asked for
+    space: SpaceOf  # of the records
+    center: Array  # the mean
+    axes: Array  # the lengths of the public directions there that the second moment was taken in
+    basis: Array  # these directions
+    release: Release  # the second moment in that chart, with its noise, guarantee and record
 
     format: ClassVar[str] = "sfumato components 1"
+    noun: ClassVar[str] = "record of components"
+    shown_by: ClassVar[str] = "components"
 
     @cached_property
     def matrix(self) -> Array:
         """(p, p): the second moment in units of the space's metric, as it was released.  It may have negative eigenvalues."""
         p = len(self.axes)
         rows, columns, weights = triangle(p)
-        found = np.empty((p, p))
-        found[rows, columns] = found[columns, rows] = self.release.raw / weights
-        return np.asarray(found * np.outer(self.axes, self.axes))
+        moment = np.empty((p, p))
+        moment[rows, columns] = self.release.raw / weights
+        moment[columns, rows] = moment[rows, columns]
+        return np.asarray(moment * np.outer(self.axes, self.axes))
 
     @cached_property
     def _decomposed(self) -> tuple[Array, Array]:
@@ -145,17 +133,18 @@ class Components(Saved, Shown):
     @property
     def directions(self) -> Array:
         """(count, d): unit tangent vectors at the mean, in the space's coordinates there; their sign means nothing."""
-        found = self._decomposed[1][:, : self.count].T @ self.basis
-        largest = np.take_along_axis(found, np.abs(found).argmax(axis=1)[:, None], axis=1)
-        return np.asarray(found * np.where(largest < 0, -1.0, 1.0))
+        units = self._decomposed[1][:, : self.count].T @ self.basis
+        largest = np.take_along_axis(units, np.abs(units).argmax(axis=1)[:, None], axis=1)
+        return np.asarray(units * np.where(largest < 0, -1.0, 1.0))
 
     def noise(self, level: float = LEVEL) -> float:
-        """What the noise moves every variance by at most, all at once, with this probability (Weyl's inequality)."""
-        sigma, cell = self.release.calibration.sigma, self.release.lattice_spacing / 2 * np.sqrt(self.release.raw.size)
-        return noise_quantile(self.axes, sigma, level) + float(cell * self.axes.max() ** 2)
+        """Return what the noise moves every variance by at most, all at once, with this probability (Weyl's inequality)."""
+        cell = self.release.lattice_spacing / 2 * np.sqrt(self.release.raw.size)
+        noise = noise_quantile(self.axes, self.release.calibration.sigma, level)
+        return noise + float(cell * self.axes.max() ** 2)
 
     def intervals(self, level: float = LEVEL) -> Array:
-        """(count, 2): where the explained variances of the clipped records lie, all at once; not those of the population."""
+        """Return, (count, 2), where the explained variances of the clipped records lie, all at once; not the population's."""
         off = self.noise(level)
         return np.maximum(np.stack([self.variances - off, self.variances + off], axis=1), 0.0)
 
@@ -163,7 +152,8 @@ class Components(Saved, Shown):
     def significant(self) -> list[bool]:
         """Whether each direction stands above the noise: its variance surely (95%) exceeds those of all directions beyond the
         ``count`` leading ones."""
-        values, off = self._decomposed[0], self.noise()
+        values = self._decomposed[0]
+        off = self.noise()
         rest = max(float(values[self.count]) + off, 0.0) if self.count < len(values) else 0.0
         return [bool(value - off > rest) for value in self.variances]
 
@@ -179,30 +169,17 @@ class Components(Saved, Shown):
         return np.asarray(np.degrees(np.arcsin(np.minimum(1.0, 2 * self.noise() / np.maximum(gaps, 1e-300)))))
 
     def points(self, component: int = 0, deviations: float = 2.0) -> Array:
-        """(2, …): the points exp_m(∓k·s·v) at so many standard deviations s from the mean along a direction v."""
-        space = self.space.known
-        if space is None:
-            raise ValueError(f"the space {self.space.name!r} is not known here")
-        at, length = space.validate(self.center[None])[0], np.sqrt(max(0.0, float(self.variances[component])))
+        """Return, (2, …), the points exp_m(∓k·s·v) at k standard deviations s from the mean along a direction v."""
+        space = self.space.required
+        at = space.validate(self.center[None])[0]
+        length = np.sqrt(max(0.0, float(self.variances[component])))
         steps = np.array([[-1.0], [1.0]]) * deviations * length * self.directions[component]
         return space.present(space.exp(at, space.from_coordinates(at, steps)))
 
-    shown_by: ClassVar[str] = "components"
-
-    # -- files ---------------------------------------------------------------------------------------------------------
-    def document(self) -> dict[str, Any]:
-        space = {"name": self.space.name, "parameters": dict(self.space.parameters), "metric": self.space.metric}
-        chart = {name: getattr(self, name).tolist() for name in ("center", "axes", "basis")}
-        return {"count": self.count, "space": space, **chart, "release": json.loads(self.release.to_json())}
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        release, chart = Release.from_json(json.dumps(document["release"])), (document["center"], document["axes"])
-        arrays = [np.asarray(numbers, dtype=np.float64) for numbers in (*chart, document["basis"])]
-        p = len(arrays[1])
-        if release.raw.size != p * (p + 1) // 2 or arrays[2].shape[0] != p:
-            raise ValueError(f"a second moment of {release.raw.size} numbers is none of {p} directions")
-        return cls(release, int(document["count"]), SpaceOf(**document["space"]), *arrays)
+    def check(self) -> None:
+        p = len(self.axes)
+        if self.release.raw.size != p * (p + 1) // 2 or len(self.basis) != p:
+            raise ValueError(f"a second moment of {self.release.raw.size} numbers is not one of {p} directions")
 
 
 # -- the release -----------------------------------------------------------------------------------------------------------
@@ -276,19 +253,18 @@ def private_components(
     whole = region.settle(records.n, privacy.epsilon).as_chart()
     plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
     with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
-        release = plan.release(Mapped(records, plan.space, partial(_products, chart)), words)
-        center = chart.space.present(chart.center)
+        release = plan.release_of(Mapped(records, plan.space, partial(_products, chart)), words)
+        where = {"center": chart.space.present(chart.center), "axes": chart.axes, "basis": chart.basis}
         space = SpaceOf.of(chart.space)
-        return payment.note(Components(release, int(components), space, center, chart.axes, chart.basis))
+        return payment.note(Components(count=int(components), space=space, **where, release=release))
 
 
 def _about(mean: Release | Region) -> Region:
-    """The region about the released mean; or as it is, if no mean was given."""
+    """Return the region about the released mean; or as it is, if no mean was given."""
     if not isinstance(mean, Release):
-        return check_region(mean, "the second argument, if it is not a released mean,")
-    space, chart = mean.space.known, mean.chart
-    if space is None:
-        raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
+        return check_region(mean, "the second argument is a released mean or")
+    space = mean.space.required
+    chart = mean.chart
     if not mean.on_manifold:
         raise ValueError("the released mean is not a point of its space, so that there are no directions at it")
     region: Settled = Ball(space, mean.ball.center, mean.ball.radius)
@@ -299,8 +275,8 @@ def _about(mean: Release | Region) -> Region:
 
 def _plan(
     whole: Ellipsoid, n: int, epsilon: float, count: int, modes: int | None, fixed: bool, allow: bool
-) -> tuple[TangentPlan, Ellipsoid]:
-    """The plan of the second moment and the chart that it is taken in; a Refusal where no variance could stand out."""
+) -> tuple[TangentKNorm, Ellipsoid]:
+    """Return the plan of the second moment and its chart; a Refusal where no variance could stand out."""
     most = len(whole.axes)
     order = np.argsort(-whole.axes, kind="stable")
     if modes is not None and not (isinstance(modes, int | np.integer) and count <= modes <= most):
@@ -309,32 +285,33 @@ def _plan(
         raise ValueError(f"there are {most} directions in this region, so not {count} components")
 
     def off(p: int) -> float:
-        """The noise of a variance over the largest that it can be."""
+        """Return the noise of a variance over the largest that it can be."""
         axes = whole.axes[order[:p]]
         return noise_quantile(axes, float(np.sqrt(2)) / (n * epsilon), LEVEL) / float(axes.max()) ** 2
 
     def largest(limit: float, high: int) -> int:
-        """How many directions have noise below the limit: it grows with them."""
-        low = 0
-        while low < high:
-            p = (low + high + 1) // 2
-            low, high = (p, high) if off(p) < limit else (low, p - 1)
-        return low
+        """Return how many directions, up to so many, have noise below the limit: it grows with them."""
+        return bisect_left(range(1, high + 1), True, key=lambda p: off(p) >= limit)
 
-    p = modes or (most if fixed else max(count, largest(CLEAR, min(most, MOST_MODES))))
+    usual = most if fixed else max(count, largest(CLEAR, min(most, MOST_MODES)))
+    p = modes or usual
     if p > MOST_MODES:
         raise Refusal(
-            f"a second moment is taken in {MOST_MODES} directions at most, and these are {p}: give modes={MOST_MODES} or less, "
-            "and a region that says which directions come first, such as Ellipsoid.from_sample. Nothing was spent"
+            f"a second moment is taken in {MOST_MODES} directions at most, and these are {p}: give ",
+            Fix("modes", MOST_MODES),
+            " or less, and a region that says which directions come first, such as Ellipsoid.from_sample. Nothing was spent",
         )
     if 2 * off(p) >= 1 and not allow:
         fewer = largest(0.5, p)
-        ways = [f"{int(np.ceil(n * 2 * off(p))) + 1} records or as much more epsilon"]
-        ways += [f"only {fewer} directions (modes={fewer})"] if fewer >= count else []
+        less = (f", only {fewer} directions (", Fix("modes", fewer), ")") if fewer >= count else ()
         raise Refusal(
             f"the variances of {p} directions would be lost in the noise: it moves each by up to {off(p):.2g} times the "
-            f"largest that records in the region can have (95%). What helps: {', '.join(ways)}; or allow_useless=True. Nothing "
-            "was spent"
+            f"largest that records in the region can have (95%). What helps: {int(np.ceil(n * 2 * off(p))) + 1} records or "
+            "as much more epsilon",
+            *less,
+            "; or ",
+            Fix("allow_useless", True),
+            ". Nothing was spent",
         )
     some = np.sort(order[:p])
     chart = Ellipsoid(
@@ -346,7 +323,5 @@ def _plan(
         spread=whole.spread,
     )
     flat = space_from("euclidean", {"dim": p * (p + 1) // 2})
-    plan = SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon).plan(n)
-    assert isinstance(plan, TangentPlan)
     named = Named("second moment about a mean, in a chart of tangent vectors there", "Frobenius norm of the difference")
-    return replace(plan, problem=replace(plan.problem, statistic=named)), chart
+    return SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(n), chart

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import combinations
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -19,25 +18,20 @@ from ..files.people import take_unit
 from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON
-from ..mechanisms.choice import choose
-from ..mechanisms.composed import ComposedPlan
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Problem
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, as_numbers
 from ..records import Records
 from ..records.units import number_units
 from ..regions import Region, Settled
 from ..regions.units import reduce_to_units
 from ..release import Release
+from ..release.document import Document
 from ..release.population import chart_variance, released_coordinates
-from ..release.record import GROUPED
+from ..release.terms import Neighbours
 from ..shown import Shown
-from .saved import Saved
-
-if TYPE_CHECKING:
-    pass
-
 
 PRIVATE_LABELS = (
     "the group of every person must be public: a replacement then stays in its group, and the price is that of one group. "
@@ -47,27 +41,15 @@ PRIVATE_LABELS = (
 
 @dataclass(frozen=True)
 class Difference:
-    """What the releases of two groups say of the difference of their population means, in the common chart.
-
-    Attributes
-    ----------
-    first, second : str
-        The groups.
-    length : float
-        ‖w̃₁ − w̃₂‖: how far the released means are apart, in the chart's norm, in which the public region has size 1.
-    chart_radius : float
-        The difference of the population means is within this of the released difference, at the level of ``level``.
-    p_value : float
-        The chance of released means at least so far apart if the populations have the same mean; "at most 1 − 0.85" is all that
-        is shown of larger ones.
-    """
+    """What the releases of two groups say of the difference of their population means, in the common chart, in whose norm the
+    public region has size 1."""
 
     first: str
     second: str
     level: float
-    length: float
-    chart_radius: float
-    p_value: float
+    length: float  # ‖w̃₁ − w̃₂‖: how far the released means are apart
+    chart_radius: float  # within which of the released difference that of the population means lies, at this level
+    p_value: float  # the probability of released means at least so far apart if the populations have the same mean
 
     @property
     def differs(self) -> bool:
@@ -76,54 +58,53 @@ class Difference:
 
     @property
     def p(self) -> str:
-        """The p-value in words: those above 0.15 and below 0.001 are not told apart."""
+        """The p-value in words; all above 0.15 are reported alike, and so are all below 0.001."""
         if self.p_value < 0.001:
             return "p below 0.001"
-        return f"p = {self.p_value:.2g}" if self.p_value <= 1 - LEAST else f"p above {1 - LEAST:.2g}"
+        if self.p_value > 1 - LEAST:
+            return f"p above {1 - LEAST:.2g}"
+        return f"p = {self.p_value:.2g}"
 
     @property
     def words(self) -> str:
+        """The verdict, in a sentence."""
         verdict = "differ" if self.differs else "may be the same, as far as these releases tell"
         both = printable(f"{self.first} and {self.second}")
         return f"The means of {both} {verdict} ({self.p}, at the level of {1 - self.level:.2g})."
 
 
-@dataclass(frozen=True, eq=False)
-class Comparison(Saved, Shown):
-    """Private means of groups in one chart, which were charged as one.
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Comparison(Document, Shown):
+    """Private means of groups in one chart, which were charged as one."""
 
-    Attributes
-    ----------
-    groups : dict of Release
-        The release of each group, by its label.
-    epsilon : float
-        What all of them cost together: as much as one, as each person is in one group.
-    """
-
-    groups: Mapping[str, Release]
-    epsilon: float
+    epsilon: float  # what all of them cost together: as much as one, as each person is in one group
+    groups: Mapping[str, Release]  # the release of each group, by its label
 
     format: ClassVar[str] = "sfumato comparison 1"
+    noun: ClassVar[str] = "comparison"
+    shown_by: ClassVar[str] = "compared"
 
     def difference(self, first: str | None = None, second: str | None = None, level: float = 0.95) -> Difference:
-        """Two groups compared: the first two unless named.  Levels below 0.85 are not shown to cover, and refused.
+        """Return how two groups differ, the first two unless named.  Levels below 0.85 are not shown to cover, and refused.
 
         Equal means are rejected beyond the quantile of ‖N₁ + N₂ + √(V₁/n₁ + V₂/n₂)·Z·e₁‖ (proofs, Result 6).
         """
         check_level(level)
         names = [*self.groups]
-        one, two = first or names[0], second or names[1]
+        one = first or names[0]
+        two = second or names[1]
         for name in (one, two):
             if name not in self.groups:
                 raise ValueError(f"there is no group {name!r}; the groups are {', '.join(names)}")
-        a, b = self.groups[one], self.groups[two]
+        both = (self.groups[one], self.groups[two])
         apart = float(np.linalg.norm(self._w[one] - self._w[two]))
-        sigmas, p = (a.calibration.sigma, b.calibration.sigma), len(self._w[one])
-        variance = sum(chart_variance(release, level) / release.n for release in (a, b))
-        cells = (a.lattice_spacing + b.lattice_spacing) / 2 * np.sqrt(p)
-        radius = sum_quantile(level, p, sigmas, variance) + float(cells)
-        chance = 1 - sum_probability(max(0.0, apart - float(cells)), p, sigmas, variance)
-        return Difference(one, two, level, apart, radius, max(chance, 1e-6))
+        p = len(self._w[one])
+        sigmas = [release.calibration.sigma for release in both]
+        variance = sum(chart_variance(release, level) / release.n for release in both)
+        cells = float(sum(release.lattice_spacing for release in both) / 2 * np.sqrt(p))
+        radius = sum_quantile(level, p, sigmas, variance) + cells
+        tail = 1 - sum_probability(max(0.0, apart - cells), p, sigmas, variance)
+        return Difference(one, two, level, apart, radius, max(tail, 1e-6))
 
     @cached_property
     def _w(self) -> dict[str, Array]:
@@ -133,18 +114,6 @@ class Comparison(Saved, Shown):
     def differences(self) -> list[Difference]:
         """All pairs, at the level of 0.95 each."""
         return [self.difference(*pair) for pair in combinations(self.groups, 2)]
-
-    shown_by: ClassVar[str] = "compared"
-
-    # -- files ---------------------------------------------------------------------------------------------------------
-    def document(self) -> dict[str, Any]:
-        groups = {name: json.loads(release.to_json()) for name, release in self.groups.items()}
-        return {"epsilon": self.epsilon, "groups": groups}
-
-    @classmethod
-    def from_document(cls, document: dict[str, Any]) -> Self:
-        groups = {name: Release.from_json(json.dumps(each)) for name, each in document["groups"].items()}
-        return cls(groups, float(document["epsilon"]))
 
 
 def compare_groups(
@@ -196,7 +165,7 @@ def compare_groups(
 
     Examples
     --------
-    >>> from sfumato import Euclidean
+    >>> from sfumato import Ball, Euclidean
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(["f", "m"], 400)
     >>> points = rng.normal(size=(800, 2)) * 0.2 + np.where(labels == "f", 0.3, -0.3)[:, None]
@@ -206,68 +175,80 @@ def compare_groups(
     """
     if not public_labels:
         raise Refusal(PRIVATE_LABELS)
-    privacy, inference = PureDP(epsilon).check(force), check_share(inference)
+    privacy = PureDP(epsilon).check(force)
+    inference = check_share(inference)
     points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
-    chart = one_chart(region, min(records.n for records in parts.values()), privacy.epsilon * (1 - inference))
-    plans = {name: plan_group(chart, records.n, privacy, inference, allow_useless) for name, records in parts.items()}
     sizes = {name: records.n for name, records in parts.items()}
+    chart = one_chart(region, min(sizes.values()), privacy.epsilon * (1 - inference))
+    plans = {name: plan_group(chart, n, privacy, inference, allow_useless) for name, n in sizes.items()}
     first = next(iter(plans.values())).record.document()
-    about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words}
+    about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
     groups = {}
-    with paying(budget, privacy.epsilon, {**first, **about, "n": sum(sizes.values())}) as payment:
+    with paying(budget, privacy.epsilon, {**first, **about}) as payment:
         for name, plan in plans.items():
-            release = plan.release(parts[name], words, degrees=getattr(points, "degrees", None))
-            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=GROUPED))
-        return payment.note(Comparison(groups, privacy.epsilon))
+            release = plan.release_of(parts[name], words, degrees=getattr(points, "degrees", None))
+            groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
+        return payment.note(Comparison(epsilon=privacy.epsilon, groups=groups))
 
 
 def _by_group(
     points: Any, labels: Any, region: Region, unit: Any, unit_name: str, invalid: str
 ) -> tuple[dict[str, Records], str]:
-    """The records of each group, one for each unit, in the order of the labels; and the unit in words."""
+    """Return the records of each group, one for each unit, in the order of the labels; and the unit in words."""
     if isinstance(labels, str):
-        known = dict(points.labels) if isinstance(points, Dataset) else {}
-        if labels not in known:
-            raise ValueError(f"there is no label {labels!r} beside the points; there are: {', '.join(known) or 'none'}")
-        labels = known.pop(labels)
-        points = replace(points, labels=known)  # a group says not whose record it is
-    groups = np.asarray(labels)
+        points, labels = _taken_out(points, labels)
     points, unit = take_unit(points, unit)
     array = as_numbers(points)
+    groups = _group_names(np.asarray(labels), len(array))
     admit = partial(region.admit, invalid=invalid)
-    if groups.shape != (len(array),):
-        raise ValueError(f"{len(array)} records need as many labels of groups, not an array of shape {groups.shape}")
+    if isinstance(unit, str):
+        array = admit(array)
+        parts = {name: array[groups == name] for name in np.unique(groups).tolist()}
+    else:
+        people = number_units(unit, len(array))
+        _check_units(groups, people)
+        parts = {}
+        for name in np.unique(groups).tolist():
+            rows = groups == name
+            parts[name] = reduce_to_units(region, array[rows], people[rows], admit)
+    for name, own in parts.items():
+        if len(own) < 2:
+            raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
+    words = unit if isinstance(unit, str) else unit_name
+    return {name: Records(region.space, own) for name, own in parts.items()}, words
+
+
+def _taken_out(points: Any, name: str) -> tuple[Dataset, Any]:
+    """Return a data set without the label of this name, which says nothing of whose record it is; and that label."""
+    known = dict(points.labels) if isinstance(points, Dataset) else {}
+    if name not in known:
+        raise ValueError(f"there is no label {name!r} beside the points; there are: {', '.join(known) or 'none'}")
+    label = known.pop(name)
+    return replace(points, labels=known), label
+
+
+def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
+    """Return the name of the group of each of n records, or raise a ValueError: there must be two groups or more."""
+    if labels.shape != (n,):
+        raise ValueError(f"{n} records need as many labels of groups, not an array of shape {labels.shape}")
     try:
-        groups = np.array([group_name(label) for label in groups.tolist()], dtype=np.str_)
+        groups = np.array([group_name(label) for label in labels.tolist()], dtype=np.str_)
     except ValueError as error:
         raise ValueError(f"a record has a label of a group {error}") from None
     if (unknown := np.flatnonzero(np.isin(groups, UNKNOWN))).size:
         raise ValueError(
             f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}: label or remove them"
         )
-    names = sorted(dict.fromkeys(groups.tolist()))
-    if len(names) < 2:
-        raise ValueError(
-            f"a comparison needs two groups or more; all labels are {names[0]!r}" if names else "no records"
-        )
-    if not isinstance(unit, str):
-        unit = number_units(unit, len(array))
-        _check_units(groups, unit)
-    else:
-        array = admit(array)
-    parts = {}
-    for name in names:
-        rows: NDArray[np.bool_] = groups == name
-        own = array[rows] if isinstance(unit, str) else reduce_to_units(region, array[rows], unit[rows], admit)
-        if len(own) < 2:
-            raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
-        parts[name] = Records(region.space, own)
-    return parts, unit if isinstance(unit, str) else unit_name
+    if not groups.size:
+        raise ValueError("no records")
+    if len(set(groups.tolist())) < 2:
+        raise ValueError(f"a comparison needs two groups or more; all labels are {str(groups[0])!r}")
+    return groups
 
 
 def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
-    """A Refusal if a unit is in two groups: replacing it would change two releases."""
+    """Raise a Refusal if a unit is in two groups: replacing it would change two releases."""
     pairs = np.unique(np.stack([units, np.unique(groups, return_inverse=True)[1]], axis=1), axis=0)
     if len(pairs) > len(np.unique(units)):
         raise Refusal(
@@ -277,19 +258,18 @@ def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
 
 
 def one_chart(region: Region, n: int, epsilon: float) -> Settled:
-    """The region as all groups use it: settled for the smallest of them."""
+    """Return the region as all groups use it: settled for the smallest of them."""
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> InferencePlan:
-    """The release of one group of n in the chart of all."""
+def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:
+    """Return the plan of one group of n in the chart of all."""
+    share = check_share(inference)
 
-    def planned(region: Region, count: int, epsilon: float) -> ComposedPlan:
-        plan = choose(Problem(region, count, PureDP(epsilon)), "tangent", inference=inference)
-        assert isinstance(plan, InferencePlan)
-        return plan
+    def planned(region: Region, count: int, epsilon: float) -> Composition:
+        mean = TangentKNorm(region, (1 - share) * epsilon).plan(count)
+        return Composition(region, count, epsilon, mean, spread=Spread.of(epsilon, share))
 
     plan = planned(chart, n, privacy.epsilon)
     plan.check_useful(planned, allow)
-    assert isinstance(plan, InferencePlan)
     return plan

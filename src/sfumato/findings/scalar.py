@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,27 +15,31 @@ from ..files import Dataset, as_data
 from ..files.people import RECORD, take_unit
 from ..laws.privacy import PureDP
 from ..mechanisms.base import PERSON, gather
-from ..mechanisms.inference import SHARE, InferencePlan, check_share
+from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
-from ..mechanisms.plan import Plan, Problem
-from ..mechanisms.tangent import TangentKNorm, TangentPlan
+from ..mechanisms.plan import Plan
+from ..mechanisms.stages import Composition
+from ..mechanisms.tangent import TangentKNorm
 from ..numerics.arrays import Array, Points, as_numbers
-from ..records import Mapped
-from ..regions import Ball
+from ..records import Mapped, Records
+from ..regions import Ball, Region
 from ..regions.ellipsoid import for_each
 from ..release import Release
-from ..release.scalars import SIZE, SIZE_VARIANCE, VARIANCE
+from ..release.document import hash_of
+from ..release.terms import SIZE, SIZE_VARIANCE, VARIANCE, ScalarStatistic
 from ..spaces import LINE
 from ..spaces.base import Space
 
 
-@dataclass(frozen=True)
-class Named:
-    """A statistic by its name."""
+class Options(TypedDict, total=False):
+    """What every statistic of one number takes beside its own arguments."""
 
-    name: str
-    distance: str = "difference"
-    condition: str = ""
+    inference: float
+    budget: Budget | None
+    unit: str | ArrayLike | None
+    unit_name: str
+    invalid: str
+    force: bool
 
 
 def private_variance(
@@ -44,14 +48,9 @@ def private_variance(
     epsilon: float,
     *,
     reach: float | None = None,
-    inference: float = SHARE,
-    budget: Budget | None = None,
-    unit: str | ArrayLike | None = None,
-    unit_name: str = PERSON,
-    invalid: str = "raise",
-    force: bool = False,
+    **options: Unpack[Options],
 ) -> Release:
-    """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each held to at most reach².
+    """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each clipped to at most reach².
 
     One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean comes
     beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the
@@ -69,10 +68,9 @@ def private_variance(
         The distance from the mean beyond which records count as being there: public.  Unless given, how far any record of the
         region can be from the mean: the radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too,
         plus the distance of the released mean from the centre.
-    inference : float
-        Share of ε for the interval; 0: none.
-    budget, unit, unit_name, invalid, force
-        As in :func:`sfumato.private_mean`.
+    **options
+        ``inference``, the share of ε for the interval, a tenth unless given (0: none); and ``budget``, ``unit``,
+        ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
 
     Returns
     -------
@@ -90,54 +88,112 @@ def private_variance(
     """
     if not isinstance(mean, Release):
         raise TypeError(f"the second argument of private_variance is a released mean, not {mean!r}")
-    space = mean.space.known
-    if space is None:
-        raise ValueError(f"the space {mean.space.name!r} of the mean is not known here")
+    space = mean.space.required
     far = _reach(space, mean) if reach is None else reach
     ball = Ball(space, mean.value, far)
-    records, words = gather(ball, as_data(points, space), unit, unit_name, invalid, workers=1)
-    check_units_of(mean, records.n, unit)
-    plan = scalar_plan(records.n, (0.0, far**2), VARIANCE, PureDP(epsilon).check(force), inference)
-    return plan.release(Mapped(records, LINE, partial(_squared_distances, ball)), words, budget)
+    squares = partial(_squared_distances, ball)
+    return private_scalar(points, ball, squares, (0.0, far**2), VARIANCE, epsilon, after=mean, **options)
+
+
+def private_scalar(
+    points: ArrayLike | Dataset,
+    region: Region,
+    numbers: Callable[[Points], Array],
+    limits: tuple[float, float],
+    statistic: ScalarStatistic,
+    epsilon: float,
+    *,
+    after: Release | None = None,
+    inference: float = SHARE,
+    budget: Budget | None = None,
+    unit: str | ArrayLike | None = None,
+    unit_name: str = PERSON,
+    invalid: str = "raise",
+    force: bool = False,
+) -> Release:
+    """Release the mean of one number for each record, clipped to public limits: what every statistic of one number is made of.
+
+    ``numbers`` takes canonical points of the region's space, (n, …), and gives a number for each, (n,), which must depend on
+    that point alone.  One record moves the mean by at most (high − low)/n, so Laplace noise of that scale
+    over ε is ε-private; a number that is not finite, or cannot be computed, counts as the middle of the limits.  A number
+    ``after`` a released mean is about as many units as that.  All else is as in :func:`private_variance`.
+
+    >>> from sfumato import Euclidean
+    >>> warmth = ScalarStatistic("mean warmth", each="temperatures", mean="the mean temperature")
+    >>> region = Ball(Euclidean(dim=1), [15.0], radius=30.0)
+    >>> points = np.random.default_rng(0).normal(20.0, 2.0, (4000, 1))
+    >>> released = private_scalar(points, region, lambda points: points[:, 0], (0.0, 40.0), warmth, epsilon=1.0)
+    >>> bool(abs(released.value[0] - 20) < 0.5), released.estimate
+    (True, 'the mean temperature, each number clipped to the public limits')
+    """
+    privacy = PureDP(epsilon).check(force)
+    records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
+    if after is not None:
+        check_units_of(after, records.n, unit)
+    if np.shape(numbers(np.stack([region.center] * 3))) != (3,):
+        raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
+    plan = scalar_plan(records.n, limits, statistic, privacy, inference)
+    return _release(plan, Mapped(records, LINE, partial(_column, numbers, region.center)), statistic, words, budget)
+
+
+def _column(numbers: Callable[[Points], Array], center: Points, points: Points) -> Array:
+    """Return the number of each record; NaN, which counts as the middle, where it has none: nothing may fail any more."""
+    column = for_each(numbers, center, points)
+    return column[:, None] if column.shape == (len(points),) else np.full((len(points), 1), np.nan)
 
 
 def _reach(space: Space, mean: Release) -> float:
-    """Find how far from a released mean m the records of its public region can lie: s + ρ(c, m), if none is farther than s from
-    the centre c.  An ellipsoid's longest axis is no such s where directions are frozen: records vary there too."""
-    ball, chart = mean.ball, mean.chart
+    """Return how far from a released mean m the records of its public region can lie: s + ρ(c, m), if none is farther than s
+    from the centre c.  An ellipsoid's longest axis is not such an s where directions are frozen: records vary there too."""
+    chart = mean.chart
     reach = None if chart is None else chart.reach
     if reach is None and chart is not None and chart.frozen:
         raise ValueError(
             f"the region of the mean says nothing of how far records lie in {chart.frozen} of {space.dim} directions: give "
             "reach, a public distance from the mean within which nearly all records lie"
         )
-    center, value = space.validate(np.stack([ball.center, mean.value]))
-    return (reach or ball.radius) + float(space.distance(center, value))
+    center, value = space.validate(np.stack([mean.ball.center, mean.value]))
+    return (reach or mean.ball.radius) + float(space.distance(center, value))
 
 
 def check_units_of(mean: Release, n: int, unit: object) -> None:
     """Raise an error if a mean of so many people would be followed, without a word, by a number about more records."""
     if unit is None and n != mean.n:
         raise ValueError(
-            f"the mean is of {mean.n} units, and these are {n} records: give unit=, the labels of people as for the mean, or "
-            f"unit={RECORD!r} if each of these records stands for itself"
+            f"the mean is of {mean.n} units, and these are {n} records: give the labels of people as for the mean, or the "
+            f"unit {RECORD!r} if each of these records stands for itself"
         )
 
 
 def _squared_distances(ball: Ball, points: Points) -> Array:
-    """Held to radius²; one that does not exist counts as half of that, as the chart puts it to its middle."""
-    return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)[:, None]
+    """Return squared distances from the centre, clipped to radius²; NaN where there is no distance."""
+    return np.asarray(np.minimum(for_each(ball.distances, ball.center, points), ball.radius) ** 2)
 
 
-def scalar_plan(n: int, limits: tuple[float, float], name: str, privacy: PureDP, inference: float) -> Plan:
-    """The mean of one number for each record, between public limits: by Laplace noise in a chart of the line."""
-    low, high = limits
-    ball, statistic = Ball(LINE, [(low + high) / 2], (high - low) / 2), Named(name)
+def scalar_plan(
+    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float
+) -> Plan:
+    """Return the plan of the mean of one number for each record, by Laplace noise in a chart of the line."""
+    ball = _between(*limits)
     rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
-    base = TangentKNorm(ball, rest).plan(n)
-    assert isinstance(base, TangentPlan)
-    base = replace(base, problem=replace(base.problem, statistic=statistic))
-    return InferencePlan.of(Problem(ball, n, privacy, statistic), base, inference) if inference else base
+    base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
+    if not inference:
+        return base
+    return Composition(ball, n, privacy.epsilon, base, spread=Spread.of(privacy.epsilon, inference))
+
+
+def _release(
+    plan: Plan, records: Records, statistic: ScalarStatistic, unit: str, budget: Budget | None = None
+) -> Release:
+    """Charge, draw, and say in the record what the number is about."""
+    scalar = statistic.within(plan.record.ball)
+    public = replace(plan.record, scalar=scalar).document()
+    with paying(budget, plan.privacy.epsilon, {**public, "unit": unit}) as payment:
+        return payment.note(replace(plan.release_of(records, unit), scalar=scalar))
+
+
+def _between(low: float, high: float) -> Ball:
+    return Ball(LINE, [(low + high) / 2], (high - low) / 2)
 
 
 # -- size ------------------------------------------------------------------------------------------------------------------
@@ -149,12 +205,12 @@ class SizeRelease(NamedTuple):
 
     @property
     def sha256(self) -> str:
-        """The sum of the sums of both, which stands beside their charge in a ledger."""
-        return hashlib.sha256(f"{self.mean.sha256}{self.variance.sha256}".encode()).hexdigest()
+        """The SHA-256 of those of both, which stands beside their charge in a ledger."""
+        return hash_of(f"{self.mean.sha256}{self.variance.sha256}")
 
 
 def centroid_size(points: ArrayLike | Dataset) -> Array:
-    """The size of landmark configurations, (n, k, m): √Σ‖xⱼ − x̄‖², times the SCALE that a TPS file gives (Bookstein 1991).
+    """Return the size of landmark configurations, (n, k, m): √Σ‖xⱼ − x̄‖², times the SCALE of a TPS file (Bookstein 1991).
 
     >>> centroid_size(np.array([[[0.0, 0.0], [2.0, 0.0], [0.0, 0.0], [2.0, 0.0]]])).tolist()
     [2.0]
@@ -191,7 +247,7 @@ def private_size(
     epsilon : float
         The privacy loss of both.
     inference, budget, unit, unit_name, force
-        As in :func:`private_variance`.
+        As of :func:`private_variance`.
 
     Returns
     -------
@@ -210,23 +266,20 @@ def private_size(
         raise ValueError(
             f"the limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}"
         )
-    privacy, half = PureDP(epsilon).check(force), PureDP(PureDP(epsilon).epsilon / 2)
+    privacy = PureDP(epsilon).check(force)
+    half = PureDP(privacy.epsilon / 2)
     _, unit = take_unit(points, unit)  # while the labels beside the landmarks are known
     sizes = centroid_size(points)
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
-    ball = Ball(LINE, [(smallest + largest) / 2], (largest - smallest) / 2)
-    records, words = gather(ball, sizes[:, None], unit, unit_name, "raise", workers=1)
+    records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name, "raise", workers=1)
     first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
 
     def second(far: float) -> Plan:
         return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
 
-    for far in (
-        largest - smallest,
-        (largest - smallest) / 2,
-    ):  # the most and the least: what they refuse, before the charge
-        second(far)
+    second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
+    second((largest - smallest) / 2)
     public = {
         "statistic": "mean and variance of centroid sizes",
         "limits": [float(smallest), float(largest)],
@@ -234,9 +287,10 @@ def private_size(
         "unit": words,
     }
     with paying(budget, privacy.epsilon, public) as payment:
-        mean = first.release(records, words)
+        mean = _release(first, records, SIZE, words)
         middle = float(np.clip(mean.value[0], smallest, largest))
         far = max(middle - smallest, largest - middle)
-        rows = partial(_squared_distances, Ball(LINE, [middle], far))
-        variance = second(far).release(Mapped(records, LINE, rows), words)
+        ball = Ball(LINE, [middle], far)
+        rows = partial(_column, partial(_squared_distances, ball), ball.center)
+        variance = _release(second(far), Mapped(records, LINE, rows), SIZE_VARIANCE, words)
         return payment.note(SizeRelease(mean, variance))

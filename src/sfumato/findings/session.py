@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -14,16 +15,20 @@ from ..mechanisms import private_mean
 from ..mechanisms.paying import note_release
 from ..regions import Region
 from ..release import Release
+from ..release.document import Document
 from ..release.interruption import Interruption
 from ..release.ledger import Entry, Ledger
 from .groups import Comparison, compare_groups
 
-T = TypeVar("T", Release, Comparison)
+T = TypeVar("T", bound=Document)
 
 
 @dataclass
 class Session:
     """Where a release is written, and the budget that pays for it; Ctrl-C waits while either is at work.
+
+    As the budget of a release it has no ``complete``: what a charge paid for is noted in the ledger once its file is written,
+    not before.
 
     >>> import tempfile
     >>> import numpy as np
@@ -43,13 +48,13 @@ class Session:
     entry: Entry | None = field(default=None, init=False)  # the charge of the release that is being made
 
     def afford(self, epsilon: float) -> None:
-        """A BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
+        """Raise a BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
         PureDP(epsilon)  # which names a wrong one
         if self.ledger is not None and Decimal(repr(epsilon)) > self.ledger.left:
             raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
 
     def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
-        """What :func:`sfumato.private_mean` asks of a budget; what was paid for is noted once it is saved."""
+        """Charge the ledger, if there is one, as :func:`sfumato.private_mean` asks of a budget."""
         if self.ledger is None:
             return
         with self.ctrl_c.held_back():
@@ -70,27 +75,30 @@ class Session:
         degrees: tuple[str, str] | None = None,
         **options: Any,
     ) -> Release:
-        """The Fréchet mean, released as by :func:`sfumato.private_mean`, paid for, written and noted in the ledger.
+        """Release the Fréchet mean as :func:`sfumato.private_mean` does; pay for it, write it and note it in the ledger.
 
         The region is a Ball, an Ellipsoid or what its makers give; ``options`` are those of ``private_mean``, such as ``unit``,
         ``check`` and ``allow_useless``; with a ``prior`` among them the region is None.
 
         A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
-        self.entry = None
-        self.afford(epsilon)
-        release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
-        return self._keep(release if degrees is None else release.in_degrees(degrees))
+
+        def make() -> Release:
+            release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
+            return release if degrees is None else release.in_degrees(degrees)
+
+        return self._run(epsilon, make)
 
     def compare(self, points: Any, labels: Any, region: Region, epsilon: float, **options: Any) -> Comparison:
-        """The means of groups, released as by :func:`sfumato.compare_groups`, paid for as one, written to one file and noted in
-        the ledger; ``options`` are those of ``compare_groups``."""
+        """Release the means of groups as :func:`sfumato.compare_groups` does, with its ``options``; pay for them as one, write
+        them to one file and note them in the ledger."""
+        return self._run(epsilon, partial(compare_groups, points, labels, region, epsilon, budget=self, **options))
+
+    def _run(self, epsilon: float, make: Callable[[], T]) -> T:
+        """Return what is made with this session as its budget, written and noted beside its charge."""
         self.entry = None
         self.afford(epsilon)
-        return self._keep(compare_groups(points, labels, region, epsilon, budget=self, **options))
-
-    def _keep(self, made: T) -> T:
-        """Write what was made, and note it beside its charge."""
+        made = make()
         with self.ctrl_c.held_back():
             try:
                 made.save(self.out, overwrite=self.overwrite)

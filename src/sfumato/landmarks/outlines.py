@@ -12,7 +12,7 @@ from ..numerics.arrays import Array, as_numbers
 
 
 def smoothing_matrix(landmarks: int, bandwidth: float) -> Array:
-    """First-order local linear regression on a circle of equally spaced parameters, as a matrix on the landmarks.
+    """Return first-order local linear regression on a circle of equally spaced parameters, as a matrix on the landmarks.
 
     Row i fits a + b·(t − tᵢ) by least squares with Gaussian weights of the given bandwidth, t measured in fractions of the
     outline and around it, and keeps a.
@@ -59,7 +59,7 @@ def smooth_outline(outline: ArrayLike, bandwidth: float | None = None) -> Array:
 
 
 def outline_bandwidth(reference: ArrayLike, error: float) -> float:
-    """A bandwidth for :func:`smooth_outline`, from public numbers only.
+    """Return a bandwidth for :func:`smooth_outline`, from public numbers only.
 
     It minimises the expected squared error if the true outline looks like the public reference and the noise is spread
     evenly over the landmarks.  For a smoothing matrix S and a reference c of size one with k landmarks, that error is
@@ -93,19 +93,20 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
     size = np.linalg.norm(c)
     if not 0 < size < np.inf:
         raise ValueError("the reference outline is a single point, or too large to be measured")
-    c, k, error = c / size, len(c), float(error)
+    c = c / size
+    k = len(c)
     widths = np.geomspace(0.2, 8.0, 120) / k
 
     def expected(width: float) -> float:
         matrix = smoothing_matrix(k, width)
-        return float(np.sum((matrix @ c - c) ** 2) + error**2 * np.sum(matrix**2) / k)
+        return float(np.sum((matrix @ c - c) ** 2) + float(error) ** 2 * np.sum(matrix**2) / k)
 
     errors = np.sqrt([expected(width) for width in widths])
     return float(widths[errors <= 1.05 * errors.min()].max())
 
 
 def crosses_itself(outlines: ArrayLike) -> Array:
-    """Whether each closed outline meets itself other than at its corners.  The answer is exact.
+    """Tell whether each closed outline meets itself other than at its corners.  The answer is exact.
 
     Signs of triangle areas are computed in floating point where rounding cannot change them, and in rational arithmetic
     elsewhere.
@@ -132,7 +133,8 @@ def crosses_itself(outlines: ArrayLike) -> Array:
     flat = points.reshape(-1, k, 2)
     first, second = np.triu_indices(k, 2)
     apart = (second + 1) % k != first  # neighbouring sides share a corner
-    first, second = first[apart], second[apart]
+    first = first[apart]
+    second = second[apart]
     a, b, c, d = (flat[:, index % k] for index in (first, first + 1, second, second + 1))
     sides = [_orientation(a, b, c), _orientation(a, b, d), _orientation(c, d, a), _orientation(c, d, b)]
     meets = (sides[0] * sides[1] <= 0) & (sides[2] * sides[3] <= 0)
@@ -142,7 +144,7 @@ def crosses_itself(outlines: ArrayLike) -> Array:
 
 
 def _outlines(values: ArrayLike) -> Array:
-    """Outlines as float64; raises a ValueError if they are not outlines."""
+    """Return outlines as float64; raise a ValueError if they are not outlines."""
     points = as_numbers(values)
     if points.ndim < 2 or points.shape[-1] != 2 or points.shape[-2] < 3 or np.iscomplexobj(points):
         raise ValueError(f"an outline is a real array of shape (k, 2) with three or more landmarks, not {points.shape}")
@@ -153,7 +155,7 @@ def _outlines(values: ArrayLike) -> Array:
 
 
 def _orientation(a: Array, b: Array, c: Array) -> Array:
-    """Sign of the area of the triangle a, b, c: exact."""
+    """Return the sign of the area of the triangle a, b, c: exact."""
     left = (b[..., 0] - a[..., 0]) * (c[..., 1] - a[..., 1])
     right = (b[..., 1] - a[..., 1]) * (c[..., 0] - a[..., 0])
     area = left - right

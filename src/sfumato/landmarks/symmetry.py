@@ -12,7 +12,7 @@ from ..numerics.arrays import Array, as_numbers
 
 
 def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
-    """The symmetric component of each specimen: its mean with its own mirror image, sides relabelled.
+    """Return the symmetric component of each specimen: its mean with its own mirror image, sides relabelled.
 
     The mirror image is laid over the specimen by ordinary Procrustes superimposition, that is, reflected in the plane through
     the centroid (in two dimensions, the line) that brings it closest: the plane across the eigenvector of the smallest
@@ -47,10 +47,8 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     """
     array = as_numbers(points)
     if np.iscomplexobj(array) or array.ndim not in (2, 3) or array.shape[-1] not in (2, 3):
-        raise ValueError(
-            f"symmetrize takes landmarks, (n, k, 2) or (n, k, 3), not an array of shape {array.shape}"
-            + " of complex numbers" * np.iscomplexobj(array)
-        )
+        shape = f"shape {array.shape} of {'complex' if np.iscomplexobj(array) else 'real'} numbers"
+        raise ValueError(f"symmetrize takes landmarks, (n, k, 2) or (n, k, 3), not an array of {shape}")
     other = _exchange(pairs, array.shape[-2])
     marks = array.astype(np.float64).reshape(-1, *array.shape[-2:])
     good = np.isfinite(marks).all(axis=(1, 2), keepdims=True)
@@ -63,28 +61,27 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     product = np.swapaxes(x, 1, 2) @ mirrored
     normal = np.linalg.eigh((product + np.swapaxes(product, 1, 2)) / 2)[1][:, :, :1]
     mirrored = mirrored - 2 * (mirrored @ normal) @ np.swapaxes(normal, 1, 2)
-    found = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
-    return np.asarray(found.reshape(array.shape))
+    symmetric = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
+    return np.asarray(symmetric.reshape(array.shape))
 
 
 def read_pairs(text: str) -> list[tuple[int, int]]:
-    """Pairs as they are typed.
+    """Return pairs as they are typed.
 
     >>> read_pairs("1-2, 3-4")
     [(1, 2), (3, 4)]
     """
-    found = [re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", part) for part in text.split(",")]
-    pairs = [(int(pair[1]), int(pair[2])) for pair in found if pair]
-    if len(pairs) < len(found):
-        raise ValueError(
-            f"{text} is not understood; write pairs of left and right landmarks, counted from 1, as 1-2,3-4"
-        )
+    matches = [re.fullmatch(r"\s*(\d+)\s*-\s*(\d+)\s*", part) for part in text.split(",")]
+    pairs = [(int(match[1]), int(match[2])) for match in matches if match]
+    if len(pairs) < len(matches):
+        raise ValueError(f"{text}: write pairs of left and right landmarks, counted from 1, as 1-2,3-4")
     return pairs
 
 
 def _exchange(pairs: Iterable[Sequence[int]], k: int) -> list[int]:
-    """For each landmark, from 0, its mirror image."""
-    other, known = list(range(k)), set[int]()
+    """Return for each landmark, from 0, its mirror image."""
+    other = list(range(k))
+    known: set[int] = set()
     for pair in pairs:
         words = "-".join(map(str, pair)) if np.ndim(pair) == 1 else repr(pair)
         if np.shape(pair) != (2,) or any(isinstance(i, bool) or int(i) != i for i in pair):
@@ -96,11 +93,10 @@ def _exchange(pairs: Iterable[Sequence[int]], k: int) -> list[int]:
             if i in known:
                 raise ValueError(f"the pair {words}: landmark {i} stands in another pair already")
         if a == b:
-            raise ValueError(
-                f"the pair {words} is one landmark: leave it out, as landmarks of the midline stand in no pair"
-            )
+            raise ValueError(f"the pair {words} is one landmark: leave it out, it is then on the midline")
         known |= {a, b}
-        other[a - 1], other[b - 1] = b - 1, a - 1
+        other[a - 1] = b - 1
+        other[b - 1] = a - 1
     if not known:
         raise ValueError("give at least one pair of landmarks that are each other's mirror images")
     return other

@@ -7,12 +7,15 @@ from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
-LARGE_EPSILON, LARGEST_EPSILON = 10.0, 100.0  # above which a release is warned of, and refused
+from ..errors import Fix, Refusal
+
+LARGE_EPSILON = 10.0  # above it a release warns
+LARGEST_EPSILON = 100.0  # above it a release is refused
 
 
 @dataclass(frozen=True, order=True)
 class PureDP:
-    """ε-differential privacy: replacing one unit changes the chance of any outcome by a factor of at most e^ε.
+    """ε-differential privacy: replacing one unit changes the probability of any outcome by a factor of at most e^ε.
 
     Parameters
     ----------
@@ -35,25 +38,25 @@ class PureDP:
         object.__setattr__(self, "epsilon", float(self.epsilon))
 
     def __add__(self, other: PureDP) -> PureDP:
-        """What two releases about the same people promise together."""
+        """Return what two releases about the same people promise together."""
         return PureDP(self.epsilon + other.epsilon)
 
     @property
     def words(self) -> str:
+        """The promise in words."""
         return f"{self.epsilon:g}-differentially private"
 
     def document(self) -> dict[str, Any]:
-        """As it stands in a file."""
+        """Return the promise as a file holds it."""
         return {"kind": "pure", "epsilon": self.epsilon}
 
     def check(self, force: bool = False) -> PureDP:
-        """Warn of an ε that promises little, and refuse one that promises nothing unless told to take it."""
-        from ..errors import Refusal
-
+        """Return the promise; warn of an ε that promises little, and refuse one that promises nothing unless ``force``."""
         if self.epsilon > LARGEST_EPSILON and not force:
             raise Refusal(
-                f"an epsilon of {self.epsilon:g} promises nothing: choose one of 10 or less (1 is common), or give --force (in "
-                "Python force=True) to release all the same. Nothing was spent"
+                f"an epsilon of {self.epsilon:g} promises nothing: choose one of 10 or less (1 is common), or give ",
+                Fix("force", True),
+                " to release all the same. Nothing was spent",
             )
         if self.epsilon > LARGE_EPSILON:
             warnings.warn(

@@ -1,8 +1,7 @@
-"""Laws of a distance: density ∝ V(u)·exp(−E(u)) with a piecewise linear energy E, with or without jumps.  Integrated, and
-drawn exactly.
+"""Laws of a distance: density ∝ V(u)·exp(−E(u)) with a piecewise linear energy E, with or without jumps.
 
-Both sides of the package stand on them: calibration integrates laws made of public numbers, samplers draw from laws that
-envelop a target.  V is the upper radial volume bound of a space.
+Calibration integrates laws made of public numbers; samplers draw exactly from laws that envelop a target.  V is the upper
+radial volume bound of a space.
 """
 
 from __future__ import annotations
@@ -19,27 +18,30 @@ from ..numerics.arrays import Array
 from ..spaces.base import Space
 from .bounds import bounds_of
 
+Function = Callable[[Array], Array]
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
-FINER = 256  # parts that a cell is cut into, again and again, to find a quantile
-CENTRAL, OUTER = 512, 128  # cells where the mass is, and between there and the limit
+FINER = 256  # parts that a cell is divided into, twice, to find a quantile
+CENTRAL = 512  # cells where the mass is
+OUTER = 128  # cells between there and the limit
 
 
 def check_probability(p: float) -> None:
+    """Raise a ValueError unless 0 < p < 1."""
     if not (isinstance(p, Real) and 0 < float(p) < 1):
         raise ValueError(f"a probability must lie between 0 and 1, not {p!r}")
 
 
 def central_range(space: Space, rate: float) -> float:
-    """A distance beyond which radius^(d−1)·exp(−rate·u) holds less than about e⁻⁴⁰ of its mass."""
+    """Return a distance beyond which radius^(d−1)·exp(−rate·u) has less than about e⁻⁴⁰ of its mass."""
     if rate <= bounds_of(space).radial_growth:
         return np.inf
     return float((space.dim + 9 * np.sqrt(space.dim) + 45) / (rate - bounds_of(space).radial_growth))
 
 
 def gauss_legendre(edges: Array) -> tuple[Array, Array]:
-    """Eight nodes and weights for each cell, (cells, 8); the integrands here are analytic on each cell."""
-    low, half = edges[:-1, None], np.diff(edges)[:, None] / 2
-    return low + half * (1 + _NODES), half * _WEIGHTS
+    """Return eight nodes and weights for each cell, (cells, 8); the integrands here are analytic on each cell."""
+    half = np.diff(edges)[:, None] / 2
+    return edges[:-1, None] + half * (1 + _NODES), half * _WEIGHTS
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,22 +57,18 @@ class RadialLaw:
     edges: Array
     slopes: Array
     unbounded: bool = False
-    log_volume: Callable[[Array], Array] | None = None
+    log_volume: Function | None = None
     jumps: Array | None = None
 
     @classmethod
-    def from_slope(
-        cls,
-        space: Space,
-        slope: Callable[[Array], Array],
-        limit: float,
-        log_volume: Callable[[Array], Array] | None = None,
-    ) -> RadialLaw:
+    def from_slope(cls, space: Space, slope: Function, limit: float, log_volume: Function | None = None) -> RadialLaw:
+        """Return the law on [0, limit] with an energy below the one that has this slope."""
         edges = radial_edges(space, float(slope(np.zeros(1))[0]), limit)
         slopes = np.minimum.accumulate(slope(edges[1:]))
         return cls(space, edges, slopes, bool(np.isinf(limit)), log_volume)
 
     def volume(self, u: Array) -> Array:
+        """Return log V."""
         return bounds_of(self.space).log_radial_bounds(u)[1] if self.log_volume is None else self.log_volume(u)
 
     @cached_property
@@ -85,13 +83,14 @@ class RadialLaw:
         return self.edges[:0] if self.jumps is None else self.edges[self.jumps > 0]
 
     def energy(self, u: Array) -> Array:
+        """Return E."""
         cell = np.clip(np.searchsorted(self.edges, u, side="right") - 1, 0, len(self.slopes) - 1)
         return np.asarray(self.edge_energy[cell] + self.slopes[cell] * (u - self.edges[cell]))
 
     def log_density(self, u: Array) -> Array:
+        """Return log V − E, which is not normalised."""
         return self.volume(u) - self.energy(u)
 
-    # -- integrals ---------------------------------------------------------------------------------------------------
     def _mass(self, edges: Array) -> Array:
         nodes, weights = gauss_legendre(edges)
         return np.asarray(np.sum(weights * np.exp(self.log_density(nodes) - self._peak), axis=1))
@@ -105,20 +104,21 @@ class RadialLaw:
         return np.append(self._mass(self.edges), np.exp(self._log_tail[0] - self._peak) if self.unbounded else 0.0)
 
     def log_masses(self) -> Array:
-        """log of the mass of each cell between edges, not normalised."""
+        """Return the log of the mass of each cell between edges, not normalised."""
         with np.errstate(divide="ignore"):
             return np.log(self._cell_masses[: len(self.slopes)]) + self._peak
 
-    def expect(self, function: Callable[[Array], Array]) -> float:
-        """The mean of a function of the distance that lies between 0 and 1; 1 beyond the last edge."""
+    def expect(self, function: Function) -> float:
+        """Return the mean of a function of the distance between 0 and 1, which is 1 beyond the last edge."""
         nodes, weights = gauss_legendre(self.edges)
         part = float(np.sum(weights * np.exp(self.log_density(nodes) - self._peak) * function(nodes)))
         beyond = float(self._cell_masses[-1]) if self.unbounded else 0.0
         return (part + beyond) / float(self._cell_masses.sum())
 
     def survival(self, u: float) -> float:
-        """P(distance > u)."""
-        masses, edges = self._cell_masses, self.edges
+        """Return P(distance > u)."""
+        masses = self._cell_masses
+        edges = self.edges
         if u >= edges[-1]:
             return float(masses[-1] / masses.sum())
         cell = int(np.searchsorted(edges, u, side="right")) - 1
@@ -126,7 +126,7 @@ class RadialLaw:
         return float((part + masses[cell + 1 :].sum()) / masses.sum())
 
     def cell_of(self, p: float) -> int:
-        """The cell that holds the quantile."""
+        """Return the cell that the quantile is in."""
         check_probability(p)
         after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
         if after[-1] > 1 - p:
@@ -135,30 +135,31 @@ class RadialLaw:
         return int(reached[-1]) if len(reached) else 0  # 1 − p is 1 for a tiny p
 
     def reaches(self, levels: Iterable[float]) -> list[float]:
-        """Distances that are exceeded with probability at most 1 − p: the ends of the cells that hold the quantiles."""
+        """Return distances that are exceeded with probability at most 1 − p: the ends of the cells of the quantiles."""
         return [float(self.edges[self.cell_of(p) + 1]) for p in levels]
 
     def quantile(self, p: float) -> float:
-        """The distance that is not exceeded with probability p, rounded up."""
+        """Return the distance that is not exceeded with probability p, rounded up."""
         cell = self.cell_of(p)
-        low, high = float(self.edges[cell]), float(self.edges[cell + 1])
-        beyond = (1 - p) * self._cell_masses.sum() - self._cell_masses[
-            cell + 1 :
-        ].sum()  # mass wanted in the rest of the cell
+        low = float(self.edges[cell])
+        high = float(self.edges[cell + 1])
+        masses = self._cell_masses
+        beyond = (1 - p) * masses.sum() - masses[cell + 1 :].sum()  # the mass in the cell after the quantile
         for _ in range(2):
             edges = np.linspace(low, high, FINER + 1)
             masses = self._mass(edges)
             rest = np.append(np.cumsum(masses[::-1])[::-1], 0.0)  # rest[i]: from edges[i] to the end
             part = int(np.searchsorted(-rest, -beyond, side="right")) - 1
             part = min(max(part, 0), FINER - 1)
-            low, high, beyond = float(edges[part]), float(edges[part + 1]), max(0.0, beyond - float(rest[part + 1]))
+            low = float(edges[part])
+            high = float(edges[part + 1])
+            beyond = max(0.0, beyond - float(rest[part + 1]))
         densest = float(masses[max(part - 1, 0) : part + 2].max()) / (high - low)
         return float(max(low, high - beyond / densest)) if densest > 0 else high
 
-    # -- exact draws ---------------------------------------------------------------------------------------------------
     @cached_property
     def _log_tail(self) -> tuple[float, float]:
-        """Beyond the last edge T the density is at most its value there times exp(−rate·(u − T)): log mass, rate."""
+        """The log mass and the rate of exp(−rate·(u − T)), times the density at the last edge T, a bound beyond T."""
         end = float(self.edges[-1])
         rate = float(self.slopes[-1]) - bounds_of(self.space).radial_growth - (self.space.dim - 1) / end
         return float(self.log_density(np.array([end]))[0] - np.log(rate)), rate
@@ -176,7 +177,7 @@ class RadialLaw:
         return caps, total / total[-1]
 
     def sample(self, size: int, rng: np.random.Generator) -> Array:
-        """Exact draws: a cell by its bound, a uniform point in it, kept with probability density/bound."""
+        """Return exact draws: a cell by its bound, a uniform point in it, kept with probability density/bound."""
         caps, cumulative = self._caps
         drawn: list[Array] = []
         missing = size
@@ -201,7 +202,7 @@ class RadialLaw:
 
 
 def radial_edges(space: Space, rate: float, limit: float) -> Array:
-    """Cells that are fine where a law of this rate has its mass; they decide speed, not validity."""
+    """Return cells that are fine where a law of this rate has its mass; they decide speed, not validity."""
     central = central_range(space, rate)
     if np.isinf(limit):
         central = limit = max(central, 4 * (space.dim - 1) / (rate - bounds_of(space).radial_growth))
@@ -209,8 +210,10 @@ def radial_edges(space: Space, rate: float, limit: float) -> Array:
 
 
 def spread_edges(space: Space, central: float, limit: float) -> Array:
-    """Even cells up to ``central``, then cells that grow by a constant factor up to ``limit``, with the breaks of V added:
-    on each cell V is monotone and analytic."""
+    """Return even cells up to ``central``, then cells that grow by a constant factor up to ``limit``.
+
+    The breaks of V are added: on each cell V is monotone and analytic.
+    """
     # in many dimensions a law is narrow against its distance from zero
     edges = np.linspace(0.0, min(central, limit), max(CENTRAL, 2 * space.dim) + 1)
     if central < limit:

@@ -52,8 +52,7 @@ class FrechetMean:
 
 @dataclass(frozen=True)
 class Solution:
-    """A mean in the space's own representation: its gradient norm, the number of steps, the tolerance, and the moments of
-    the records there."""
+    """A mean in the space's own representation, with the moments of the records there."""
 
     point: Points
     gradient_norm: float
@@ -72,7 +71,7 @@ def frechet_mean(
     memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> FrechetMean:
-    """The Fréchet mean of points: the minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)².  Not private.
+    """Return the Fréchet mean of points: the minimiser of F(x) = ½·Σ wᵢ·ρ(x, xᵢ)².  Not private.
 
     It is found by gradient steps scaled with the inverse mean Hessian (Karcher 1977).
 
@@ -132,100 +131,151 @@ def frechet_mean(
         records = Records(space, canonical, w, workers)
     if records.n == 0:
         raise ValueError("the Fréchet mean of no points is not defined")
-    found = solve(records, start if weights is None else None, tolerance)
-    if found.gradient_norm > found.tolerance:
+    solution = solve(records, start if weights is None else None, tolerance)
+    if solution.gradient_norm > solution.tolerance:
         warnings.warn(
-            f"the Fréchet mean reached a gradient norm of {found.gradient_norm:.3g} in {found.iterations} steps, not "
-            f"{found.tolerance:.3g}; the points may be spread too widely for a unique mean",
+            f"the Fréchet mean reached a gradient norm of {solution.gradient_norm:.3g} in {solution.iterations} steps, not "
+            f"{solution.tolerance:.3g}; the points may be spread too widely for a unique mean",
             ConvergenceWarning,
             stacklevel=2,
         )
-    point = _polished(space, found) if tolerance is None else found.point
-    return FrechetMean(space.present(point), found.gradient_norm, found.iterations, records.passes)
+    point = _polished(space, solution) if tolerance is None else solution.point
+    return FrechetMean(space.present(point), solution.gradient_norm, solution.iterations, records.passes)
 
 
-def _polished(space: Space, found: Solution) -> Points:
-    """One more step, which needs no pass over the data.  Means of the same records from different starts then agree to more
-    digits than the tolerance asks for."""
-    if found.gradient_norm > found.tolerance:
-        return found.point
-    step = space.newton(found.point, found.moments)
-    short = float(space.norm(found.point, step)) <= 4 * found.gradient_norm
-    return space.retract(found.point, step) if short else found.point
+def _polished(space: Space, solution: Solution) -> Points:
+    """Return the point after one more step, which needs no pass over the data.
+
+    Means of the same records from different starts then agree to more digits than the tolerance asks for.
+    """
+    if solution.gradient_norm > solution.tolerance:
+        return solution.point
+    step = space.newton(solution.point, solution.moments)
+    short = float(space.norm(solution.point, step)) <= 4 * solution.gradient_norm
+    return space.retract(solution.point, step) if short else solution.point
 
 
 def solve(records: Records, start: Points | None = None, tolerance: float | None = None, least: int = 0) -> Solution:
-    """The Fréchet mean of records.
+    """Return the Fréchet mean of records.
 
-    Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, with what past
-    steps told of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as accurately as
-    the next step needs.  Every loop ends after a fixed number of passes, and not before ``least`` of them: steps of length zero
-    follow the answer, which cost the same.  Where privacy depends on the answer use ``mean_in_ball``.
+    Newton's method; if the space does not give the full Hessian, gradient steps divided by its mean eigenvalue, corrected by
+    what past steps show of the rest.  A step is halved when the gradient does not shrink.  Logarithms are computed only as
+    accurately as the next step needs.  Every loop ends after a fixed number of passes, and not before ``least`` of them: steps
+    of length zero follow the answer, which cost the same.  Where privacy depends on the answer use ``mean_in_ball``.
     """
     with one_thread():
         return _solve(records, start, tolerance, least)
 
 
+@dataclass
+class _State:
+    """Where the solver is, and what its next step is made from."""
+
+    point: Points
+    moments: Moments  # of the records, at the point
+    gradient: Array | None  # −∇F there, in coordinates, where they are known
+    norm: float  # of the gradient
+    accuracy: float  # asked of the logarithms; kernels may return less
+    damping: float = 1.0  # factor of the next step
+    rate: float = 1e-3  # the norm over the one before
+    past: tuple[tuple[Array, Array], ...] = ()  # steps and what they took off the gradient, in coordinates
+
+
 def _solve(records: Records, start: Points | None, tolerance: float | None, least: int) -> Solution:
-    space = records.space
     x = records.start() if start is None else start
-    asked = 1e-5  # of logarithms; what is given may be all that double precision has
-    here, norm = _moments(records, x, asked)
-    if math.isinf(norm):
-        return Solution(x, norm, 0, 0.0, here)
-    damping, rate = 1.0, 1e-3
-    past: list[tuple[Array, Array]] = []
+    accuracy = 1e-5
+    state = _State(x, *_moments(records, x, accuracy, alike=least > 0), accuracy)
+    if math.isinf(state.norm):
+        return Solution(x, state.norm, 0, 0.0, state.moments)
     answer: Solution | None = None
-    gradient: Array | None = None  # at x, in coordinates, where it is known
     for iteration in range(MAX_ITERATIONS + 1):
-        spread = math.sqrt(max(0.0, here.square))
-        floor = 4 * space.rounding_error(x, 0.0) if tolerance is None or damping < 0.25 else 0.0
-        goal = max(1e-12 * spread, 1e-2 * floor) if tolerance is None else tolerance
-        ended = damping < (0.25 if norm <= max(1e-9 * spread, floor) else 1e-4)  # no step lowers it, however short
-        final = here.error <= goal or here.error > asked
-        if answer is None and (norm + here.error <= goal or (ended and final) or iteration == MAX_ITERATIONS):
-            if tolerance is None:  # double precision may not reach the tolerance that was asked for
+        goal, spread, floor = _goal(records.space, state, tolerance)
+        if answer is None and (iteration == MAX_ITERATIONS or _converged(state, goal, max(1e-9 * spread, floor))):
+            if tolerance is None:  # double precision may not reach the goal
                 goal = max(goal, ENOUGH * spread, floor)
-            answer = Solution(x, norm + here.error, iteration, goal, here)
+            answer = Solution(state.point, state.norm + state.moments.error, iteration, goal, state.moments)
         if answer is not None and iteration + 1 >= least:
             break
-        step = (damping if answer is None else 0.0) * _step(space, x, here, past, gradient)
-        candidate = space.retract(x, step)
-        finer = max(goal / 4, 0.03 * rate * norm)
-        there, there_norm = _moments(records, candidate, finer)
-        slack = here.error if goal / 2 < here.error <= asked else 0.0  # all of the norm may be what a series left out
-        if there_norm < norm + slack or answer is not None:
-            slow = there_norm > max(goal, 1e-3 * norm)  # where a least number is made, all steps are to cost the same
-            if here.hessian.ndim == 0 and damping == 1 and (slow or least):
-                before = space.coordinates(x, here.logs) if gradient is None else gradient
-                gradient = space.coordinates(candidate, there.logs)
-                past = [*past[-4:], (space.coordinates(x, step), before - gradient)]
-            else:
-                gradient = None
-            rate = min(0.1, there_norm / norm) if norm > 0 else 0.1
-            x, here, norm, damping, asked = candidate, there, there_norm, min(1.0, 2 * damping), finer
-        else:
-            damping, past = damping / 2, []
+        _advance(records, state, goal, answered=answer is not None, alike=least > 0)
     assert answer is not None
     return answer
 
 
-def _moments(records: Records, x: Points, accuracy: float) -> tuple[Moments, float]:
-    """What the records tell at a point, and the length of the gradient: infinite where rounding leaves no point."""
+def _goal(space: Space, state: _State, tolerance: float | None) -> tuple[float, float, float]:
+    """Return the norm that is asked of the gradient, the spread of the records, and the norm that rounding may leave."""
+    spread = math.sqrt(max(0.0, state.moments.square))
+    floor = 0.0
+    if tolerance is None or state.damping < 0.25:
+        floor = 4 * space.rounding_error(state.point, 0.0)
+    return (max(1e-12 * spread, 1e-2 * floor) if tolerance is None else tolerance), spread, floor
+
+
+def _converged(state: _State, goal: float, close: float) -> bool:
+    """Return whether the goal is reached, or no step lowers the norm, however short, and the logarithms are accurate."""
+    error = state.moments.error
+    stuck = state.damping < (0.25 if state.norm <= close else 1e-4)
+    return state.norm + error <= goal or (stuck and (error <= goal or error > state.accuracy))
+
+
+def _advance(records: Records, state: _State, goal: float, *, answered: bool, alike: bool) -> None:
+    """Take a step if it lowers the norm of the gradient, otherwise halve the next one; ``alike``: all steps cost the same.
+
+    Once there is an answer, steps have length zero.
+    """
+    space = records.space
+    step = (0.0 if answered else state.damping) * _step(space, state)
+    candidate = space.retract(state.point, step)
+    accuracy = max(goal / 4, 0.03 * state.rate * state.norm)
+    moments, gradient, norm = _moments(records, candidate, accuracy, alike)
+    here = state.moments
+    slack = here.error if goal / 2 < here.error <= state.accuracy else 0.0  # the norm may be what a series left out
+    if not (norm < state.norm + slack or answered):
+        state.damping /= 2
+        state.past = ()
+        return
+    slow = norm > max(goal, 1e-3 * state.norm)
+    if here.hessian.ndim == 0 and state.damping == 1 and (slow or alike):
+        before = _gradient(space, state)
+        gradient = space.coordinates(candidate, moments.logs) if gradient is None else gradient
+        state.past = (*state.past[-4:], (space.coordinates(state.point, step), before - gradient))
+    state.rate = min(0.1, norm / state.norm) if state.norm > 0 else 0.1
+    state.point = candidate
+    state.moments = moments
+    state.gradient = gradient
+    state.norm = norm
+    state.accuracy = accuracy
+    state.damping = min(1.0, 2 * state.damping)
+
+
+def _moments(records: Records, x: Points, accuracy: float, alike: bool) -> tuple[Moments, Array | None, float]:
+    """Return the moments of the records at a point, the negative gradient in coordinates, which steps that are ``alike`` ask
+    for, and its norm: infinite where rounding leaves no point."""
+    space = records.space
     try:
-        found = records.moments(x, accuracy)
-        return found, float(records.space.norm(x, found.logs))
+        moments = records.moments(x, accuracy)
+        if not alike:
+            return moments, None, float(space.norm(x, moments.logs))
+        gradient = space.coordinates(x, moments.logs)
+        return moments, gradient, float(np.linalg.norm(gradient))
     except (ArithmeticError, np.linalg.LinAlgError):
-        return Moments(1.0, np.zeros_like(x), np.asarray(float(records.space.dim)), 0.0), math.inf
+        return Moments(1.0, np.zeros_like(x), np.asarray(float(space.dim)), 0.0), np.zeros(space.dim), math.inf
 
 
-def _step(space: Space, x: Points, here: Moments, past: list[tuple[Array, Array]], gradient: Array | None) -> Points:
-    """Newton's step; where no more than the trace of the Hessian is known, with what past steps told of it (Anderson 1965):
-    their combination that comes closest to undoing the gradient, and Newton's step for the rest."""
-    if not past:
-        return space.newton(x, here)
-    moves, drops = (np.transpose(each) for each in zip(*past, strict=True))
-    gradient = space.coordinates(x, here.logs) if gradient is None else gradient
+def _gradient(space: Space, state: _State) -> Array:
+    """Return the negative gradient in coordinates."""
+    return space.coordinates(state.point, state.moments.logs) if state.gradient is None else state.gradient
+
+
+def _step(space: Space, state: _State) -> Points:
+    """Return Newton's step; where only the trace of the Hessian is known, corrected by past steps (Anderson 1965).
+
+    The combination of past steps that comes closest to undoing the gradient is taken, and Newton's step for the rest.
+    """
+    x = state.point
+    if not state.past:
+        return space.newton(x, state.moments)
+    moves, drops = (np.transpose(each) for each in zip(*state.past, strict=True))
+    gradient = _gradient(space, state)
     share = np.linalg.lstsq(drops, gradient, rcond=1e-8)[0]
-    rest = replace(here, logs=space.from_coordinates(x, gradient - drops @ share))
-    return np.asarray(space.newton(x, rest) + space.from_coordinates(x, moves @ share))
+    rest, move = space.from_coordinates(x, np.stack([gradient - drops @ share, moves @ share]))
+    return np.asarray(space.newton(x, replace(state.moments, logs=rest)) + move)

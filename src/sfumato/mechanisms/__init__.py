@@ -2,24 +2,21 @@
 
 from .ambient import AmbientLaplace
 from .base import Mechanism
-from .choice import INTRINSIC, MECHANISMS, Forecast, choose, forecast, plans, private_mean
+from .choice import MECHANISMS, Forecast, choose, forecast, plans, private_mean
 from .exponential import Exponential
 from .kng import KNG
 from .laplace import ManifoldLaplace
-from .look import LookPlan
 from .plan import Plan, Problem
 from .pointwise import PointwiseLaplace
 from .staircase import ManifoldStaircase
 from .tangent import TangentKNorm
 
 __all__ = [
-    "INTRINSIC",
     "KNG",
     "MECHANISMS",
     "AmbientLaplace",
     "Exponential",
     "Forecast",
-    "LookPlan",
     "ManifoldLaplace",
     "ManifoldStaircase",
     "Mechanism",

@@ -16,7 +16,7 @@ from ..laws.sampling import add_exactly
 from ..numerics.arrays import Array
 from ..records import Records
 from .base import Mechanism
-from .plan import Drawn, Losses, Plan
+from .plan import Drawn, Losses
 from .statistics import AmbientMean
 
 
@@ -33,49 +33,39 @@ class AmbientLaplace(Mechanism):
 
     >>> from sfumato import Ball, Sphere
     >>> ambient = AmbientLaplace(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=np.pi / 6), epsilon=1.0)
-    >>> round(ambient.scale(100), 6)
+    >>> round(ambient.at(100).scale.sigma, 6)
     0.01
     """
 
     project: bool = False
+
     name: ClassVar[str] = "ambient-laplace"
+    comparable: ClassVar[bool] = False
+    sampler: ClassVar[str] = "exact: uniform direction, Gamma radius"
 
     def __post_init__(self) -> None:
         super().__post_init__()
         _ = self.statistic.embedding  # raises where there is none
 
-    @property
-    def kind(self) -> type[AmbientPlan]:
-        return AmbientPlan
-
-    @property
+    @cached_property
     def statistic(self) -> AmbientMean:
         return AmbientMean(self.ball, self.project, self.calibration == "as run")
 
+    @property
     def options(self) -> dict[str, Any]:
         return {"project": self.project}
 
     def noise(self, n: int, epsilon: float) -> Scale:
-        delta, formula = self.statistic.diameter / n, "Δ/ε, Δ = diameter of the ball's image / n"
+        delta = self.statistic.diameter / n
+        formula = "Δ/ε, Δ = diameter of the ball's image / n"
         if self.calibration == "as run" and delta == 2 * self.ball.radius / n:
             formula = "Δ/ε, Δ = 2r/n, added to the Fréchet mean (the paper's run; not proven)"
         return Scale(delta / epsilon, formula, {"delta": delta})
 
-
-@dataclass(frozen=True, eq=False)
-class AmbientPlan(Plan):
-    comparable: ClassVar[bool] = False
-    sampler: ClassVar[str] = "exact: uniform direction, Gamma radius"
-
-    @cached_property
-    def mean(self) -> AmbientMean:
-        found = self.problem.statistic
-        assert isinstance(found, AmbientMean)
-        return found
-
     @cached_property
     def dim(self) -> int:
-        return self.mean.embedding.dim
+        """The dimension D of the ambient space."""
+        return self.statistic.embedding.dim
 
     def error_quantile(self, p: float) -> float:
         return self._after_projection(self._noise_quantile(p))
@@ -88,30 +78,32 @@ class AmbientPlan(Plan):
         return self._after_projection(self._noise_quantile(p) + np.sqrt(self.dim) / 2 * self.spacing)
 
     def _after_projection(self, noise: float) -> float:
-        embedding, ball = self.mean.embedding, self.ball
-        return embedding.after_projection(noise, ball.center, ball.radius) if self.mean.project else noise
+        embedding = self.statistic.embedding
+        ball = self.ball
+        return embedding.after_projection(noise, ball.center, ball.radius) if self.statistic.project else noise
 
     def is_on_manifold(self, value: Array) -> bool:
-        return self.mean.project or self.mean.embedding.on_manifold(value)
+        return self.statistic.project or self.statistic.embedding.on_manifold(value)
 
     def _noise(self, size: int, rng: np.random.Generator) -> Array:
         direction = rng.standard_normal((size, self.dim))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
         return np.asarray(self.scale.sigma * rng.standard_gamma(self.dim, size)[:, None] * direction)
 
-    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return self.mean.present(self.mean.of(records) + self._noise(size, rng))
+    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        return self.statistic.present(self.statistic.of(records) + self._noise(size, rng))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        value = self.mean.present(add_exactly(self.mean.of(records), self._noise(1, rng)[0], self.spacing))
+        value = self.statistic.present(add_exactly(self.statistic.of(records), self._noise(1, rng)[0], self.spacing))
         return Drawn(value, value)
 
     @cached_property
     def losses(self) -> Losses:
         """δ: the noise, of mean length D·σ, has the relative error of its direction and sixteen roundings of its length.
         ε: the mean is a sum in pairs, of entries no larger than the centre's plus the diameter."""
-        dim, sigma = self.dim, self.scale.sigma
+        dim = self.dim
+        sigma = self.scale.sigma
         noise_error = (relative_error(dim) + 16 * UNIT) * (dim + 1) * sigma
-        largest = float(np.abs(self.mean.embedding.embed(self.ball.center)).max()) + self.mean.diameter
+        largest = float(np.abs(self.statistic.embedding.embed(self.ball.center)).max()) + self.statistic.diameter
         epsilon = float(2 * mean_error(self.n) * np.sqrt(dim) * largest / sigma)
         return Losses(self.both(crossing(dim, self.spacing, noise_error) + SELECTION, epsilon), epsilon)

@@ -1,134 +1,213 @@
-"""What users type: a mechanism with its region and ε.  It makes plans; everything else a plan does."""
+"""What users type: a mechanism with its region and ε; settled for n records, it has every public number of a release."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass, field, replace
-from functools import lru_cache, partial
-from typing import Any, ClassVar
+from datetime import UTC, datetime
+from functools import cached_property, lru_cache, partial
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Refusal
+from .. import _version
+from ..errors import PrecisionError, Refusal
 from ..files import Dataset, as_data
 from ..files.people import take_unit
 from ..laws.calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
-from ..laws.privacy import PureDP
+from ..laws.sampling import generator_name
 from ..numerics.arrays import Array
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
 from ..records.units import number_units
 from ..regions import Ball, Region, check_ball, check_invalid, check_region
 from ..regions.units import reduce_to_units
-from ..release.record import Release
-from ..spaces.base import Space
+from ..release.record import BallOf, CalibrationOf, ChartOf, MechanismOf, Record, Release, SpaceOf
 from .paying import Budget
-from .plan import Plan, Problem
-from .statistics import FRECHET_MEAN, Statistic
+from .plan import Losses, Plan
 
-MOST_EPSILON = 60.0  # e^−60 is far below what a draw's chances can be told apart by
-RESERVE, ATTEMPTS = 2.0**-22, 40  # the share of ε that is set aside for rounding, and how often it may be raised
+MOST_EPSILON = 60.0  # e^−60 is far below what a draw's probabilities can be told apart by
+MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with
+RESERVE = 2.0**-22  # the share of ε that is set aside for rounding
+ATTEMPTS = 40  # how often that share may be raised
 PERSON = "one unit: all records with the same label"
 
 
 @dataclass(frozen=True)
-class Mechanism(ABC):
-    """A way to release a statistic of points in a public ball with ε-differential privacy.
+class Mechanism(Plan):
+    """A way to release a statistic of points in a public region with ε-differential privacy.
 
     ``calibration``: "certified" (the smallest proven scale), "tight" (theory, Results 1 and 2), "theorem" (the paper's
     theorems as printed) or "as run" (what the paper's experiments ran: for studies, refused by :meth:`release`).
+
+    :meth:`at` settles it for n records: then it has ``n``, its ``scale``, and ``ideal``, the ε of ideal draws with that scale;
+    what rounding adds is within the ε that was asked for.
     """
 
     region: Region
     epsilon: float
     calibration: Calibration = field(default="certified")
+    n: int = field(init=False, default=0, repr=False)
+    ideal: float = field(init=False, compare=False, repr=False)
+    scale: Scale = field(init=False, compare=False, repr=False)
 
     name: ClassVar[str]
+    paper: ClassVar[str] = ""  # the work that proposed it
+    sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
     worth_from: ClassVar[tuple[float, float]] = (
         0.0,
         0.0,
-    )  # the ε from which it can be best, in three dimensions and in more
+    )  # ε from which it can be best, in three dimensions and in more
+    auto: ClassVar[bool] = False  # whether it releases the Fréchet mean on the manifold, so that it may be chosen
     takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
     def __post_init__(self) -> None:
         _ = self.privacy  # raises what ε cannot be
-        check_region(self.region, f"the first argument of {type(self).__name__}")
+        check_region(self.region, f"the first argument of {type(self).__name__} is")
         if not self.takes_charts:
             _ = self.ball  # raises what is not a ball
         if self.calibration not in CALIBRATIONS:
             raise ValueError(f"calibration must be one of {', '.join(CALIBRATIONS)}, not {self.calibration!r}")
 
-    @property
-    def space(self) -> Space:
-        return self.region.space
+    if not TYPE_CHECKING:
 
-    @property
+        def __getattr__(self, name: str) -> Any:
+            words = (
+                "has no scale before at(n) settles it" if name in ("scale", "ideal") else f"has no attribute {name!r}"
+            )
+            raise AttributeError(f"{type(self).__name__} {words}", name=name, obj=self)
+
+    @cached_property
     def ball(self) -> Ball:
         """The region, for the mechanisms that take balls alone."""
         return check_ball(self.region, f"the first argument of {type(self).__name__}", "; use TangentKNorm")
 
-    @property
-    def privacy(self) -> PureDP:
-        return PureDP(self.epsilon)
-
-    @property
-    def statistic(self) -> Statistic:
-        return FRECHET_MEAN
-
-    def options(self) -> dict[str, Any]:
-        """Arguments of this mechanism beside ball, epsilon and calibration, for its record."""
-        return {}
-
     # -- what a mechanism is -----------------------------------------------------------------------------------------------
-    @property
-    @abstractmethod
-    def kind(self) -> type[Plan]:
-        """The plans that it makes."""
-
     @abstractmethod
     def noise(self, n: int, epsilon: float) -> Scale:
-        """The scale at which ideal draws are ε-private, with every number behind it; from public numbers only."""
+        """Return the scale at which ideal draws are ε-private, with every number behind it; from public numbers only."""
 
-    # -- plans -------------------------------------------------------------------------------------------------------------
-    def plan(self, n: int) -> Plan:
-        """Every public number of a release of n records, or a Refusal that says what would help.  Sees no data."""
-        found = self.at(n)
-        found.check()
-        return found
+    @property
+    def options(self) -> dict[str, Any]:
+        """Arguments of this mechanism beside region, ε and calibration, for its record."""
+        return {}
 
-    def at(self, n: int) -> Plan:
-        """The same, also where rounding would take too much for a release: for studies, and to say why.
+    @property
+    def after(self) -> str:
+        """What is done to a draw with public numbers alone."""
+        return ""
+
+    @property
+    def described(self) -> ChartOf | None:
+        """The chart that draws are made in."""
+        return None
+
+    # -- for n records -----------------------------------------------------------------------------------------------------
+    def plan(self, n: int) -> Self:
+        """Return this mechanism with every public number of a release of n records, or raise a Refusal.  Sees no data."""
+        plan = self.at(n)
+        plan.check()
+        return plan
+
+    def at(self, n: int) -> Self:
+        """Return the same, also where rounding would take too much for a release: for studies, and to say why.
 
         Ideal draws are made a little more private than ε, so that what rounding adds is within ε: by a four-millionth, or more
         where doubles are coarse against the noise, as for very many records or a very large ε.
         """
         check_records(n)
-        return _fitted(self, n)
+        plan: Self = _fitted(self, n)
+        return plan
 
-    def with_scale(self, n: int, epsilon: float, scale: Scale) -> Plan:
-        """A plan with a scale that is known, as from a record."""
-        problem = Problem(self.region, n, self.privacy, self.statistic)
-        return self.kind(problem, self.name, self.calibration, self.options(), epsilon, scale)
+    def settled(self, n: int, ideal: float, scale: Scale) -> Self:
+        """Return this mechanism for n records with a scale that is known, as from a record."""
+        plan = replace(self)
+        for name, value in {"n": n, "ideal": ideal, "scale": scale}.items():
+            object.__setattr__(plan, name, value)
+        return plan
 
-    def calibrate(self, n: int) -> Scale:
-        """The noise scale for n records with every number behind it; from public numbers only."""
-        return self.at(n).scale
+    def both(self, chance: float, numerical_epsilon: float) -> float:
+        """Return the δ of a failure that has at most this chance for each of two data sets: 1 + e^ε times it, ε what draws as
+        they are computed have."""
+        return float((1 + np.exp(min(self.ideal + numerical_epsilon, 600.0))) * chance)
 
-    def scale(self, n: int) -> float:
-        """The noise scale σ for n records."""
-        return self.at(n).scale.sigma
+    def fitting(self) -> float:
+        """Return the same ε if what rounding adds to the scale fits beside it, else a smaller one to try."""
+        losses = self.losses
+        asked = self.privacy.epsilon
+        lower = self.ideal
+        if losses.numerical_epsilon > asked - self.ideal:
+            lower = asked - 2 * losses.numerical_epsilon
+        if losses.numerical_delta > MOST_DELTA:  # it falls like e^ε
+            lower = min(lower, self.ideal - float(np.log(losses.numerical_delta / MOST_DELTA)) - 0.01)
+        return self.ideal if lower == self.ideal else max(lower, self.ideal / 2)
 
-    def error_quantile(self, n: int, p: float) -> float:
-        """A distance that a draw exceeds with probability at most 1 − p, whatever the data; public numbers only."""
-        return self.at(n).error_quantile(p)
+    def check(self) -> None:
+        """Raise a PrecisionError if a release cannot be made well: before any budget is spent."""
+        losses = self.losses
+        if losses.numerical_delta > MOST_DELTA or self.ideal + losses.numerical_epsilon > self.privacy.epsilon:
+            raise PrecisionError(
+                f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
+                f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "
+                f"{self.region.radius:g}: {self._cure(losses)}"
+            )
+
+    def _cure(self, losses: Losses) -> str:
+        """Return what is wrong where rounding loses too much, and how to fix it: tried with a tenth of the noise."""
+        narrow = replace(self.scale, sigma=self.scale.sigma / 10)
+        try:
+            then = self.settled(self.n, self.ideal, narrow).losses
+        except ValueError:  # nor can that be used
+            then = losses
+        if losses.numerical_delta > MOST_DELTA and 2 * then.numerical_delta < losses.numerical_delta:
+            return (
+                "the noise is so wide that draws would lie where doubles are too coarse. Use more records, a larger epsilon or "
+                "a smaller radius"
+            )
+        if losses.numerical_delta <= MOST_DELTA and then.numerical_epsilon < 5 * losses.numerical_epsilon:
+            return "epsilon is so small that rounding is a large share of it. Use a larger epsilon"
+        return (
+            "the noise is too small, or the coordinates too large, for doubles. Use a smaller epsilon, fewer records, or a "
+            "radius or coordinates of more ordinary size"
+        )
+
+    @property
+    def record(self) -> Record:
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        return replace(self._record.copied(), generator=generator_name(), time=now)
+
+    @cached_property
+    def _record(self) -> Record:
+        """The record but for when it is made, and by which generator."""
+        scale = self.scale
+        reach = float(scale.region) if np.isfinite(scale.region) else None
+        numbers = {key: float(number) for key, number in scale.numbers.items()}
+        asked = self.privacy.epsilon
+        center = self.space.present(self.region.center).tolist()
+        return Record(
+            statistic=self.statistic.name,
+            space=SpaceOf.of(self.space),
+            ball=BallOf(center, self.region.radius, self.region.found),
+            n=self.n,
+            mechanism=MechanismOf(self.name, self.options),
+            calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), reach, numbers),
+            sampler=self.sampler,
+            lattice_spacing=self.spacing,
+            generator="",
+            predicted_error=self.error,
+            chart=self.described,
+            after=self.after,
+            version=_version.__version__,
+            time="",
+        )
 
     # -- data ----------------------------------------------------------------------------------------------------------------
     def sample(self, points: ArrayLike, size: int, rng: np.random.Generator) -> Array:
-        """Draws for study.  They are neither rounded nor made with a secure generator: not releases."""
+        """Return draws for study.  They are neither rounded nor made with a secure generator: not releases."""
         if isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1:
             raise ValueError(f"the number of draws must be a whole number of at least 1, not {size!r}")
         records = Records(self.space, self.region.admit(points))
-        return self.at(records.n).sample(records, size, rng)
+        return self.at(records.n).draws(records, size, rng)
 
     def release(
         self,
@@ -144,7 +223,7 @@ class Mechanism(ABC):
         memory: int = MEMORY,
         progress: Progress | None = None,
     ) -> Release:
-        """One private value: records are checked and clipped, a plan made, and one draw put on the lattice.
+        """Return one private value: records are checked and clipped, a plan made, and one draw put on the lattice.
 
         The arguments are those of :func:`sfumato.private_mean`.
         """
@@ -158,16 +237,16 @@ class Mechanism(ABC):
         records, words = gather(self.region, points, unit, unit_name, invalid, workers, memory, progress)
         plan = self.plan(records.n)
         plan.check_useful(lambda r, n, epsilon: replace(self, region=r, epsilon=epsilon).at(n), allow_useless)
-        return plan.release(records, words, budget, getattr(points, "degrees", None))
+        return plan.release_of(records, words, budget, getattr(points, "degrees", None))
 
 
 @lru_cache(maxsize=256)
-def _fitted(mechanism: Mechanism, n: int) -> Plan:
-    """The plan with the least noise whose rounding is within ε; the same public question is answered once."""
+def _fitted(mechanism: Any, n: int) -> Any:
+    """Return the plan with the least noise whose rounding is within ε; the same public question is answered once."""
     asked = mechanism.privacy.epsilon
 
-    def planned(epsilon: float) -> Plan:
-        return mechanism.with_scale(n, epsilon, mechanism.noise(n, epsilon))
+    def planned(epsilon: float) -> Any:
+        return mechanism.settled(n, epsilon, mechanism.noise(n, epsilon))
 
     if mechanism.calibration == "as run":
         return planned(asked)
@@ -175,14 +254,14 @@ def _fitted(mechanism: Mechanism, n: int) -> Plan:
     for _ in range(ATTEMPTS):
         try:
             lower = plan.fitting()
-            if lower == plan.epsilon or plan.epsilon < 1e-6 * asked:
+            if lower == plan.ideal or plan.ideal < 1e-6 * asked:
                 break
             plan = planned(lower)
         except ValueError:  # noise too wide for a release, or wider than exists: check() says what would help
             break
-    if plan.epsilon < 0.99 * asked:
-        words = f"{plan.scale.formula}, at ε = {plan.epsilon:.4g}: all that double precision can carry"
-        plan = replace(plan, scale=replace(plan.scale, formula=words))
+    if plan.ideal < 0.99 * asked:
+        words = f"{plan.scale.formula}, at ε = {plan.ideal:.4g}: all that double precision can carry"
+        plan = mechanism.settled(n, plan.ideal, replace(plan.scale, formula=words))
     return plan
 
 
@@ -196,17 +275,19 @@ def gather(
     memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> tuple[Records, str]:
-    """Clipped records, one for each unit, and the unit in words."""
+    """Return clipped records, one for each unit, and the unit in words."""
     space = region.space
     check_invalid(invalid)  # before any data are read
-    chunk_rows(space, 1 << 62, workers)  # refuses what is no number of workers
+    if workers != 1 or isinstance(workers, bool):
+        chunk_rows(space, 1 << 62, workers)  # refuses what is not a number of workers
     points, unit = take_unit(points, unit)
     if not isinstance(unit, str) and is_lazy(space, points, memory):
         raise ValueError(
             "labels of units go with points in memory, not with data that are read in parts: first reduce the records of "
             "each person to one, then release with unit='one person' or the like"
         )
-    admit, check = partial(region.admit, invalid=invalid), invalid == "raise"
+    admit = partial(region.admit, invalid=invalid)
+    check = invalid == "raise"
     records = stream(space, points, admit, check=check, workers=workers, memory=memory, progress=progress)
     if records is not None:
         return records, str(unit)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from functools import lru_cache
+from itertools import chain
 from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..files import Dataset, as_data
 from ..laws.calibration.scale import check_records
 from ..laws.privacy import PureDP
@@ -17,37 +19,37 @@ from ..records import MEMORY, Progress
 from ..regions import Ball, Look, Region, check_region
 from ..regions.look import MOST_SHARE, SHARE
 from ..release import Release
+from ..release.terms import Purpose
 from ..shown import Shown
 from ..spaces import Space
 from .ambient import AmbientLaplace
 from .base import PERSON, Mechanism, gather
-from .composed import ComposedPlan
 from .exponential import Exponential
-from .find import FindPlan
-from .inference import InferencePlan, check_share
+from .find import Find
+from .inference import Spread, check_share
 from .kng import KNG
 from .laplace import ManifoldLaplace
-from .look import LookPlan
+from .look import Looked
 from .paying import Budget
 from .plan import Plan, Problem
 from .pointwise import PointwiseLaplace
+from .stages import Composition, Stage
 from .staircase import ManifoldStaircase
-from .steps import StepsPlan
-from .tangent import TangentKNorm, TangentPlan
+from .steps import FirstStep
+from .tangent import TangentKNorm
 
 MECHANISMS: dict[str, type[Mechanism]] = {
-    m.name: m
-    for m in (KNG, ManifoldLaplace, ManifoldStaircase, Exponential, TangentKNorm, AmbientLaplace, PointwiseLaplace)
+    kind.name: kind
+    for kind in (
+        KNG,
+        ManifoldLaplace,
+        ManifoldStaircase,
+        Exponential,
+        TangentKNorm,
+        AmbientLaplace,
+        PointwiseLaplace,
+    )
 }
-INTRINSIC: tuple[type[Mechanism], ...] = (
-    KNG,
-    ManifoldLaplace,
-    ManifoldStaircase,
-    Exponential,
-    TangentKNorm,
-)  # release the Fréchet mean, on the manifold
-
-
 LOOKED_AT = 10  # dimensions below which a look is too noisy to tell anything
 
 
@@ -73,7 +75,7 @@ class Forecast:
     useless : bool
         Whether the error at 95% is not below the size of the region: such a release is refused unless wanted.
     spending : dict
-        Shares of ε that are spent on other things than the mean, by what they are.
+        Shares of ε that are spent on other things than the mean, by their purpose.
 
     Examples
     --------
@@ -91,16 +93,23 @@ class Forecast:
     to_beat: float | None = None
     directions: int | None = None
     useless: bool = False
-    spending: Mapping[str, float] = field(default_factory=dict)
+    spending: Mapping[Purpose, float] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, name: str, found: Plan | Refusal) -> Forecast:
-        """What a plan says."""
-        if isinstance(found, Refusal):
-            return cls(name, None, None, None, str(found))
-        chart = found.record.chart
-        numbers = (found.scale.sigma, found.release_error(0.5), found.likely_error, None, found.to_beat)
-        return cls(name, *numbers, None if chart is None else len(chart.axes), found.useless, found.spending)
+    def of(cls, name: str, plan: Plan | Refusal) -> Forecast:
+        """Return what a plan says, or why there is none."""
+        if isinstance(plan, Refusal):
+            return cls(name, None, None, None, str(plan))
+        return cls(
+            name,
+            plan.scale.sigma,
+            plan.release_error(0.5),
+            plan.likely_error,
+            to_beat=plan.to_beat,
+            directions=plan.directions,
+            useless=plan.useless,
+            spending=plan.spending,
+        )
 
 
 class Forecasts(list[Forecast], Shown):
@@ -109,34 +118,37 @@ class Forecasts(list[Forecast], Shown):
     shown_by = "forecasts"
 
 
-def plans(problem: Problem, check: float = SHARE) -> list[tuple[str, Plan | Refusal]]:
-    """What each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.  Sees no data.
+@lru_cache(maxsize=64)
+def plans(problem: Problem, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
+    """Return what each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.
 
-    In a ball these are all that are proven for its space; in any other region those that work in its chart.
+    In a ball these are all that are proven for its space; in any other region those that work in its chart.  Sees no data, and
+    the same public question is answered once.
     """
     check_records(problem.n)
-    found: list[tuple[str, Plan | Refusal]] = []
-    region, n, epsilon = problem.region, problem.n, problem.privacy.epsilon
-    if check and problem.space.dim >= LOOKED_AT:
-        looked = region.looked(n, epsilon, check)
-        if isinstance(looked, Look):
-            return [(TangentKNorm.name, LookPlan.of(problem, looked))]
-        region = looked
-    # records were clipped by the region that was asked for: only charts clip what a sketch let through
-    for kind in INTRINSIC if problem.region.is_ball else (TangentKNorm,):
-        if epsilon < kind.worth_from[problem.space.dim > 3]:
+    region = problem.region
+    epsilon = problem.privacy.epsilon
+    region, look = _looked(region, problem.n, epsilon, check)
+    if look is not None:
+        return ((look.chart.name, Composition(problem.region, problem.n, epsilon, look.chart, look)),)
+    rows: list[tuple[str, Plan | Refusal]] = []
+    for kind in MECHANISMS.values():
+        # records were clipped by the region that was asked for: only charts clip what a sketch let through
+        takes = problem.region.is_ball or kind.takes_charts
+        if not kind.auto or not takes or epsilon < kind.worth_from[region.space.dim > 3]:
             continue
         try:
-            plan = kind(region, epsilon).plan(n)
-            if problem.region.is_ball and isinstance(plan, TangentPlan) and plan.is_far_from_the_mean:
+            plan = kind(region, epsilon).plan(problem.n)
+            if problem.region.is_ball and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
-                    f"is released if asked for by name: mechanism={kind.name!r}"
+                    "is released if asked for by name: ",
+                    Fix("mechanism", kind.name),
                 )
-            found.append((kind.name, plan))
+            rows.append((kind.name, plan))
         except Refusal as refusal:
-            found.append((kind.name, refusal))
-    return sorted(found, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error)
+            rows.append((kind.name, refusal.with_traceback(None)))  # which would keep the frames of callers
+    return tuple(sorted(rows, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error))
 
 
 def forecast(
@@ -144,26 +156,39 @@ def forecast(
     n: int,
     epsilon: float,
     check: float = SHARE,
+    steps: int = 1,
     inference: float = 0.0,
     find: Literal["ball", "radius"] | None = None,
+    mechanism: str = "auto",
 ) -> list[Forecast]:
-    """Forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
+    """Return forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
 
-    ``inference`` and ``find`` as of :func:`choose`: only charts do either; the error within a ball that is yet to be found is
-    that in the whole prior.
+    The wishes are those of :func:`choose`: a mechanism by its name, steps, inference and what is to be found give one forecast.
+    The error within a ball that is yet to be found is that in the whole prior.
     """
-    if inference or find is not None:
-        found: Plan | Refusal
+    if mechanism != "auto" or steps != 1 or inference or find is not None:
+        name = TangentKNorm.name if mechanism == "auto" else mechanism
+        plan: Plan | Refusal
         try:
-            found = choose(Problem(region, n, PureDP(epsilon)), check=check, inference=inference, find=find)
+            plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, steps, inference, find)
         except Refusal as refusal:
-            found = refusal
-        return [Forecast.of(TangentKNorm.name, found)]
-    return [Forecast.of(name, found) for name, found in plans(Problem(region, n, PureDP(epsilon)), check)]
+            plan = refusal
+        return [Forecast.of(name, plan)]
+    return [Forecast.of(name, plan) for name, plan in plans(Problem(region, n, PureDP(epsilon)), check)]
 
 
 def plan(
-    region: Region | Space, radius: float | None = None, n: int | None = None, epsilon: float | None = None
+    region: Region | Space | None = None,
+    radius: float | None = None,
+    n: int | None = None,
+    epsilon: float | None = None,
+    mechanism: str = "auto",
+    *,
+    check: float = SHARE,
+    steps: int = 1,
+    inference: float = 0.0,
+    prior: Ball | None = None,
+    find: Literal["ball", "radius"] = "ball",
 ) -> list[Forecast]:
     """Predict each mechanism's error before any budget is spent.  Touches no data.
 
@@ -177,11 +202,14 @@ def plan(
         The number of records.
     epsilon : float
         The privacy loss.
+    mechanism, check, steps, inference, prior, find
+        As of :func:`private_mean`.
 
     Returns
     -------
     list of Forecast
-        One for each mechanism, the most accurate first.
+        One for each mechanism, the most accurate first; one alone for a mechanism by its name, and with ``steps``,
+        ``inference`` or a ``prior``.
 
     Examples
     --------
@@ -199,7 +227,12 @@ def plan(
         region = Ball(region, region.present(region.origin()), radius)
     if n is None or epsilon is None:
         raise TypeError("plan needs the number of records n and an epsilon")
-    return Forecasts(forecast(region, n, epsilon))
+    if (region is None) == (prior is None):
+        raise TypeError("plan takes a region or a prior, and not both")
+    if prior is not None:
+        return Forecasts(forecast(prior, n, epsilon, check, steps, inference, find, mechanism))
+    assert region is not None
+    return Forecasts(forecast(region, n, epsilon, check, steps, inference, None, mechanism))
 
 
 def choose(
@@ -210,44 +243,71 @@ def choose(
     inference: float = 0.0,
     find: Literal["ball", "radius"] | None = None,
 ) -> Plan:
-    """The plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
-    if inference:
-        return _with_spread(problem, mechanism, check, steps, inference, find)
-    if find is not None:
-        _needs_charts(mechanism, "a prior")
-        return FindPlan.of(problem, find == "radius")
+    """Return the plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
+    kind = _kind(mechanism)
+    share = check_share(inference) if inference else 0.0
+    in_chart = kind in (None, TangentKNorm)
+    for what, wanted in {"inference": share, "a prior": find, "a second step": steps == 2}.items():
+        if wanted and not in_chart:
+            raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")
+    if find is None:
+        _check_first(check, steps)
+    if share or find or (in_chart and (steps == 2 or kind is not None)):
+        return _by_chart(problem, check, steps, share, find)
+    if kind is not None:
+        return kind(problem.region, problem.privacy.epsilon).plan(problem.n)
+    rows = plans(problem, check)
+    best = rows[0][1]
+    if isinstance(best, Refusal):
+        whys = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
+        raise Refusal("no mechanism can release this mean:", *chain.from_iterable(whys))
+    return best
+
+
+def _check_first(check: float, steps: int) -> None:
+    """Raise a ValueError for a look or a number of steps that do not exist."""
     if not (isinstance(check, int | float) and (check == 0 or 0 < check < MOST_SHARE)):
         raise ValueError(f"a look takes between 0 and a sixth of epsilon, or none with check=0, not {check!r}")
     if steps not in (1, 2):
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
-    if steps == 2 and mechanism in ("auto", TangentKNorm.name, TangentKNorm.__name__):
-        return StepsPlan.of(problem)
-    if mechanism == "auto" or (mechanism == TangentKNorm.name and not problem.region.is_ball):
-        rows = plans(problem, check)
-        if isinstance(rows[0][1], Refusal):
-            raise Refusal("no mechanism can release this mean:\n" + "\n".join(f"- {name}: {why}" for name, why in rows))
-        return rows[0][1]
-    mechanism = {kind.__name__: name for name, kind in MECHANISMS.items()}.get(mechanism, mechanism)
-    if mechanism not in MECHANISMS:
-        raise ValueError(f"unknown mechanism {mechanism!r}; known: auto, {', '.join(MECHANISMS)}")
-    return MECHANISMS[mechanism](problem.region, problem.privacy.epsilon).plan(problem.n)
 
 
-def _needs_charts(mechanism: str, what: str) -> None:
-    if mechanism not in ("auto", TangentKNorm.name, TangentKNorm.__name__):
-        raise Refusal(f"{what} goes with releases by chart (mechanism 'tangent'), not with {mechanism!r}")
+def _by_chart(problem: Problem, check: float, steps: int, share: float, find: str | None) -> Plan:
+    """Return the plan of a release by chart, with the stage before it and a share of ε for the spread of the records."""
+    region = problem.region
+    epsilon = (1 - share) * problem.privacy.epsilon
+    first: Stage | None = None
+    if find is not None:
+        first = Find.of(region, problem.n, epsilon, find == "radius")
+    elif steps == 2:
+        first = FirstStep.of(region, problem.n, epsilon)
+    else:
+        region, first = _looked(region, problem.n, epsilon, check)
+    chart = TangentKNorm(region, epsilon).plan(problem.n) if first is None else first.chart
+    if first is None and not share:
+        return chart
+    spread = Spread.of(problem.privacy.epsilon, share) if share else None
+    return Composition(problem.region, problem.n, problem.privacy.epsilon, chart, first, spread)
 
 
-def _with_spread(
-    problem: Problem, mechanism: str, check: float, steps: int, share: float, find: Literal["ball", "radius"] | None
-) -> Plan:
-    """A release by chart, with a share of ε for the spread of the records."""
-    share = check_share(share)
-    _needs_charts(mechanism, "inference")
-    rest = replace(problem, privacy=PureDP((1 - share) * problem.privacy.epsilon))
-    base = choose(rest, TangentKNorm.name, check, steps, find=find)
-    assert isinstance(base, TangentPlan | ComposedPlan)
-    return InferencePlan.of(problem, base, share)
+def _looked(region: Region, n: int, epsilon: float, check: float) -> tuple[Region, Looked | None]:
+    """Return the region to use and the look that decides, if one is worth its share of ε."""
+    if not check or region.space.dim < LOOKED_AT:
+        return region, None
+    looked = region.looked(n, epsilon, check)
+    if isinstance(looked, Look):
+        return looked.chart, Looked.of(looked, n, epsilon)
+    return looked, None
+
+
+def _kind(mechanism: str) -> type[Mechanism] | None:
+    """Return the mechanism of this name or class; None for "auto"."""
+    if mechanism == "auto":
+        return None
+    for kind in MECHANISMS.values():
+        if mechanism in (kind.name, kind.__name__):
+            return kind
+    raise ValueError(f"unknown mechanism {mechanism!r}; known: auto, {', '.join(MECHANISMS)}")
 
 
 def private_mean(
@@ -346,11 +406,11 @@ def private_mean(
     """
     if prior is not None and region is not None:
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
-    region = check_region(prior if region is None else region, "the second argument of private_mean")
+    region = check_region(prior if region is None else region, "the second argument of private_mean is")
     if epsilon is None:
         raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
-    if steps == 2 and region.is_ball:
-        region = region.settle(1, 1.0).as_chart()  # whose records are not clipped before the second chart sees them
+    if steps == 2:
+        region = region.unclipped()
     privacy = PureDP(epsilon).check(force)
     points = as_data(points, region.space)
     records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
@@ -358,4 +418,4 @@ def private_mean(
     asked = (mechanism, check, steps, inference, None if prior is None else find)
     plan = choose(Problem(region, records.n, privacy), *asked)
     plan.check_useful(lambda r, n, e: choose(Problem(r, n, PureDP(e)), *asked), allow_useless)
-    return plan.release(records, words, budget, degrees)
+    return plan.release_of(records, words, budget, degrees)

@@ -17,7 +17,6 @@ from ..laws.calibration.error import (
     public_hessian,
     widest_span,
 )
-from ..laws.calibration.rounding import gradient_error
 from ..laws.calibration.scale import Scale, exponential_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target
@@ -25,10 +24,9 @@ from ..numerics.arrays import Array, Points, blocks, in_pairs, runs
 from ..records import Records
 from ..spaces.base import Space
 from .kng import mean_envelope, span
-from .manifold import ManifoldMechanism, ManifoldPlan
+from .manifold import ManifoldMechanism
 
 WORTHWHILE = 0.5  # the share of proposals in doubt up to which the Hessian is worth its pass over the data
-INEXACT = 1e-5  # of √σ: the gradient that may be left at the mean, which only places proposals
 OFFSET = 1e-9  # by which the envelope is lowered, for rounding
 
 
@@ -39,79 +37,73 @@ class Exponential(ManifoldMechanism):
     Privacy: ε-DP with σ = 2Δ/ε and Δ = 2r²/n, the most that F moves on the ball when one record is replaced;
     every calibration but "as run" is this one.
 
+    Near the mean the density is Gaussian with variance σ.  Where public numbers say that this decides most proposals, the mean
+    Hessian bounds F at them, and the data are asked about the others alone (proofs, Result 4c).
+
     >>> from sfumato import Ball, Sphere
-    >>> round(Exponential(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0).scale(100), 6)
+    >>> round(Exponential(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0).at(100).scale.sigma, 6)
     0.0064
     """
 
     name: ClassVar[str] = "exponential"
-
-    @property
-    def kind(self) -> type[ExponentialPlan]:
-        return ExponentialPlan
+    paper: ClassVar[str] = (
+        "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on Foundations of "
+        "Computer Science."
+    )
+    auto: ClassVar[bool] = True
+    inexact: ClassVar[float] = 1e-5
 
     def noise(self, n: int, epsilon: float) -> Scale:
         return exponential_scale(self.space, self.ball.radius, n, epsilon)
 
-
-@dataclass(frozen=True, eq=False)
-class ExponentialPlan(ManifoldPlan):
-    """Near the mean the density is Gaussian with variance σ.  Where public numbers say that this decides most proposals, the
-    mean Hessian bounds F at them, and the data are asked about the others alone (proofs, Result 4c)."""
-
     def target(self, records: Records) -> Target:
-        space, sigma, R = self.space, self.scale.sigma, self.scale.region
-        found = mean_envelope(self.ball, R, records, self.mean, INEXACT * float(np.sqrt(sigma)))
-        base = found.base
+        space = self.space
+        sigma = self.scale.sigma
+        R = self.scale.region
+        envelope = mean_envelope(self.ball, R, records, self.mean, self.inexact * self.noise_length)
+        base = envelope.base
         reach = max(span(space, self.ball.center, base, R), widest_span(space, self.ball.radius))
         edges = gaussian_edges(space, sigma, reach)
-        gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(found.lower(edges[1:])) * np.diff(edges))])
-        law = RadialLaw(space, edges, (gradient[:-1] - found.slope) / sigma)
+        gradient = np.concatenate([[0.0], np.cumsum(np.minimum.accumulate(envelope.lower(edges[1:])) * np.diff(edges))])
+        law = RadialLaw(space, edges, (gradient[:-1] - envelope.slope) / sigma)
         least = _half_mean_square(records, base[None])[0]
 
         def energy(x: Points) -> Array:
             return np.asarray((_half_mean_square(records, x) - least) / sigma)
 
-        usable = self.doubt <= WORTHWHILE and found.slope <= self.slope
-        hessian = found.hessian(records) if usable else None
+        usable = self.doubt <= WORTHWHILE and envelope.slope <= self.slope
+        hessian = envelope.hessian(records) if usable else None
         if hessian is None:
             return Target(space, base, law, energy, OFFSET, self.ball.center, R)
-        gradient, most = -space.coordinates(base, found.moments.logs), self.ball.radius + R
+        gradient = -space.coordinates(base, envelope.moments.logs)
+        most = self.ball.radius + R
 
         def squeeze(coordinates: Array) -> tuple[Array, Array]:
-            """⟨∇F, v⟩ + ½⟨v, Hv⟩ over σ, give or take what the third derivative can do."""
+            """Return ⟨∇F, v⟩ + ½⟨v, Hv⟩ over σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
-            reach = np.minimum(found.furthest + length, most)
-            error = self.value_error(length, found.second_moment, reach, found.slope, found.moments.error)
+            reach = np.minimum(envelope.furthest + length, most)
+            error = self.value_error(length, envelope.second_moment, reach, envelope.slope, envelope.moments.error)
             value = coordinates @ gradient + np.vecdot(coordinates @ hessian, coordinates) / 2
             return (value - error) / sigma, (value + error) / sigma
 
         return Target(space, base, law, energy, OFFSET, self.ball.center, R, None, squeeze)
 
     def value_error(self, u: Array, second_moment: float, reach: Array, slope: float, series: float) -> Array:
-        """A bound on |F(exp v) − F − ⟨∇F, v⟩ − ½⟨v, Hv⟩| as computed, ‖v‖ = u: ∫e ≤ u·e(u)/3 for the error e of the gradient,
-        rounding in both values of F and in ∇F + Hv, and what a series left out of that."""
+        """Return a bound on |F(exp v) − F − ⟨∇F, v⟩ − ½⟨v, Hv⟩| as computed, ‖v‖ = u: ∫e ≤ u·e(u)/3 for the error e of the
+        gradient, rounding in both values of F and in ∇F + Hv, and what a series left out of that."""
         curved = self.bounds.gradient_error(u, second_moment, reach, slope) / 3
         return np.asarray(2 * self.energy_error(self.rounding) + u * (2 * self.rounding + series + curved))
 
     @cached_property
-    def rounding(self) -> float:
-        """Error of a computed gradient, as for KNG."""
-        return gradient_error(self.space, self.ball.center, self.ball.radius + self.scale.region, self.n)
-
-    @cached_property
-    def slope(self) -> float:
-        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
-        return max(INEXACT * float(np.sqrt(self.scale.sigma)), self.mean.tolerance) + self.mean.error
-
-    @cached_property
     def doubt(self) -> float:
         """A bound on the share of proposals about which the data must be asked; 1 where there is none."""
-        r, slope = self.ball.radius, self.slope
+        r = self.ball.radius
+        slope = self.slope
         lower = float(public_hessian(self.space, r, r, np.zeros(()), slope)[0])
         if lower < 0.25 or 4 * slope > r:  # the mean is at most slope/λ away
             return 1.0
-        moment, series = r * r + 4 * slope * (r + slope), slope if self.space.series_moments else 0.0
+        moment = r * r + 4 * slope * (r + slope)
+        series = slope if self.space.series_moments else 0.0
 
         def error(u: Array) -> Array:
             return self.value_error(u, moment, np.minimum(2 * r + 4 * slope + u, 2 * r), slope, series)

@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,18 +19,19 @@ from ..laws.privacy import PureDP
 from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points, blocks
 from ..records import Records
-from ..regions import Ball, Ellipsoid, check_ball
+from ..regions import Ball, Ellipsoid, Region, check_ball
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
 from ..regions.found import FoundBall
-from ..release.record import Record
+from ..release.terms import Purpose
 from ..spaces.embedding import Embedding
 from .base import gather
-from .composed import ComposedPlan
 from .paying import Budget, paying
-from .plan import Drawn, Losses, Problem
-from .tangent import BITS, TangentKNorm, TangentPlan, whole_sums
+from .plan import Losses
+from .stages import Outcome, Stage
+from .tangent import TangentKNorm, whole_means
 
-RATIO, LEAST = 1.1, 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
+RATIO = 1.1
+LEAST = 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
 MARGIN = 1.1  # by which a radius is made larger, as the centre is not quite the mean
 SLACK = 3.0  # how many scales of the noise the count of records that the radius holds may be short of all
 NARROW = 0.25  # the radius of the records over that of the prior, for which the shares of ε are the best
@@ -49,7 +50,7 @@ class Shares:
 
     @classmethod
     def best(cls, dim: int, n: int, epsilon: float) -> Shares:
-        """From public numbers: the shares with the least noise in the end, for records that fill NARROW of the prior.
+        """Return, from public numbers, the shares with the least noise in the end, for records that fill NARROW of the prior.
 
         >>> Shares.best(2, 5000, 1.0), Shares.best(200, 1000, 1.0).center
         (Shares(center=0.05, radius=0.05), 0.0)
@@ -69,16 +70,16 @@ class Finder:
     counts, and how many records the radius is to hold."""
 
     prior: Ball
-    first: TangentPlan | None
+    first: TangentKNorm | None
     width: Fraction
     target: int
 
     @classmethod
     def of(cls, prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Finder:
-        """For an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as the noise can tell."""
+        """Return the search for an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as
+        the noise can tell."""
         whole = _whole(prior)
         first = TangentKNorm(whole or prior, center).plan(n) if center else None
-        assert first is None or isinstance(first, TangentPlan)
         if first is not None and whole is None:
             _check_movable(prior, first)
         prior.as_chart()  # which is what stays if none is found
@@ -96,31 +97,31 @@ class Finder:
 
     @property
     def losses(self) -> Losses:
-        found = Losses(0.0) if self.first is None else self.first.losses
-        return replace(found, clock_delta=(1 + len(self.grid)) * CLOCK_DELTA)
+        delta = 0.0 if self.first is None else self.first.losses.numerical_delta
+        return Losses(delta, clock_delta=(1 + len(self.grid)) * CLOCK_DELTA)
 
     def find(self, records: Records, rng: np.random.Generator) -> tuple[Array, float]:
-        """The centre as users write it, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise, else the
-        largest."""
-        shown, center = _usable(self.prior, None if self.first is None else self._center(records, rng))
+        """Return the centre as users write it, and the smallest candidate t with #{ρ(c, yᵢ) ≤ t} + noise ≥ target + noise,
+        else the largest."""
+        shown, center = _usable(self.prior, self._center(records, rng))
         grid = self.grid
-        held = np.cumsum(records.reduce(partial(_counts, self.prior, center, grid)))
+        counts = np.cumsum(records.reduce(partial(_counts, self.prior, center, grid)))
         limit = self.target + discrete_laplace(self.width, rng)
-        above = (
-            t for t, count in zip(grid, held, strict=True) if int(count) + discrete_laplace(self.width, rng) >= limit
-        )
-        return shown, float(next(above, grid[-1]) * MARGIN)
+        for radius, count in zip(grid, counts, strict=True):
+            if int(count) + discrete_laplace(self.width, rng) >= limit:
+                return shown, float(radius * MARGIN)
+        return shown, float(grid[-1] * MARGIN)
 
     def _center(self, records: Records, rng: np.random.Generator) -> Array | None:
-        """The mean of the records in a chart of the prior, or of the linear space around, with noise.  None if the noisy value
-        is not a point (possible for user-defined spaces)."""
-        assert self.first is not None
-        chart, space = self.first.chart, self.prior.space
+        """Return the mean of the records in a chart of the prior, or of the linear space around, with noise.  None if the
+        noisy value is not a point (possible for user-defined spaces)."""
+        if self.first is None:
+            return None
+        chart = self.first.chart
+        space = self.prior.space
         ambient = None if _whole(self.prior) is None else space.embedding()
-        sums = records.reduce(
-            partial(whole_sums, chart.chart_blocks if ambient is None else partial(_embedded, chart, ambient))
-        )
-        w = self.first.lattice_point([Fraction(int(total), records.n << BITS) for total in sums], rng)
+        rows = chart.chart_blocks if ambient is None else partial(_embedded, chart, ambient)
+        w = self.first.lattice_point(whole_means(records, rows), rng)
         try:
             if ambient is None:
                 return space.present(chart.point(shorten(w)))
@@ -130,8 +131,8 @@ class Finder:
 
 
 def _usable(prior: Ball, shown: Array | None) -> tuple[Array, Points]:
-    """A centre as users write it, and its point, if a chart and distances exist there, so that nothing fails after the charge;
-    else those of the prior."""
+    """Return a centre as users write it, and its point, if a chart and distances exist there, so that nothing fails after
+    the charge; else those of the prior."""
     with suppress(Exception):  # by what was released alone
         moved = Ball(prior.space, np.asarray(shown), prior.radius)
         center = moved.as_chart().center
@@ -147,15 +148,16 @@ def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Iterator[
 
 
 def _whole(prior: Ball) -> Ball | None:
-    """The ball of the linear space around that holds the whole space, where the prior is all of it: a chart would tear."""
+    """Return the ball of the linear space around that holds the whole space, where the prior is all of it: a chart would
+    tear."""
     ambient = prior.space.embedding()
     if ambient is None or not has_bounds(prior.space) or prior.radius < bounds_of(prior.space).injectivity_radius:
         return None
     return None if np.isinf(ambient.reach) else Ball(ambient.around, np.zeros(ambient.dim), ambient.reach)
 
 
-def _check_movable(prior: Ball, first: TangentPlan) -> None:
-    """A Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
+def _check_movable(prior: Ball, first: TangentKNorm) -> None:
+    """Raise a Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
     try:
         Ball(prior.space, prior.space.present(first.chart.point(np.full(len(first.chart.axes), 1e-3))), prior.radius)
     except Exception as error:
@@ -165,65 +167,62 @@ def _check_movable(prior: Ball, first: TangentPlan) -> None:
 
 
 def _counts(prior: Ball, center: Points, grid: Array, points: Points, _: Array | None) -> Array:
-    """How many records are first held by each candidate; those without a distance by none."""
+    """Return how many records each candidate is the first to hold; those without a distance count nowhere."""
     distance = for_each(partial(prior.space.distance, center), center, points)
     place = np.searchsorted(grid, np.where(np.isnan(distance), np.inf, distance))
     return np.bincount(place, minlength=len(grid) + 1)[: len(grid)].astype(object)
 
 
 @dataclass(frozen=True, eq=False)
-class FindPlan(ComposedPlan):
-    """A ball found privately within the prior, and the mean by chart in it, charged as one (proofs, Result 7)."""
+class Find(Stage):
+    """A ball found privately within the prior, in which the mean is then released by chart (proofs, Result 7)."""
 
     finder: Finder
-    shares: Shares
+    split: Shares
+    epsilon: float  # of the search and of what follows
+    chart: TangentKNorm  # in the whole prior
+
+    finds_region: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, problem: Problem, only_radius: bool = False) -> FindPlan:
-        prior, n, epsilon = check_ball(problem.region, "a prior"), problem.n, problem.privacy.epsilon
-        shares = Shares.best(problem.space.dim, n, epsilon)
-        shares = replace(shares, center=0.0) if only_radius else shares
-        rest, center = shares.rest * epsilon, shares.center * epsilon
+    def of(cls, region: Region, n: int, epsilon: float, only_radius: bool = False) -> Find:
+        """Return the stage, with the plan of the mean in the whole prior."""
+        prior = check_ball(region, "a prior")
+        split = Shares.best(prior.space.dim, n, epsilon)
+        if only_radius:
+            split = replace(split, center=0.0)
+        rest = split.rest * epsilon
+        center = split.center * epsilon
         finder = Finder.of(prior, n, center, Fraction(epsilon) - Fraction(rest) - Fraction(center), None)
-        chart = TangentKNorm(prior, rest).plan(n)
-        assert isinstance(chart, TangentPlan)
-        return cls(problem, chart.name, chart.calibration, {}, chart.epsilon, chart.scale, chart, finder, shares)
+        return cls(finder, split, epsilon, TangentKNorm(prior, rest).plan(n))
+
+    @property
+    def shares(self) -> dict[Purpose, float]:
+        both = {Purpose.CENTER: self.split.center, Purpose.RADIUS: self.split.radius}
+        return {what: share for what, share in both.items() if share}
+
+    @property
+    def words(self) -> str:
+        spent = [f"{share:g} on its {what.value}" for what, share in self.shares.items()]
+        return f"{' and '.join(spent)} were spent on finding the ball"
 
     @property
     def losses(self) -> Losses:
-        found = self.finder.losses
-        return replace(found, numerical_delta=found.numerical_delta + self.chart.losses.numerical_delta)
-
-    def noted(self, plan: TangentPlan, done: bool) -> Record:
-        spent = [f"{self.shares.center:g} on its centre"] if self.shares.center else []
-        words = f"ε here {self.shares.rest:g} of the whole: {' and '.join([*spent, f'{self.shares.radius:g} on its radius'])}"
-        return self._whole(plan, f"{words} were spent on finding the ball", source=self.source)
-
-    @property
-    def likely_error(self) -> float:
-        """Of the noise alone, if the records filled the prior: in proportion in the ball that is found.  How far a mean in its
-        chart is from the Fréchet mean is known once it is."""
-        return self.stated_error
-
-    @property
-    def remedies(self) -> list[str]:
-        return []
-
-    @property
-    def spending(self) -> dict[str, float]:
-        both = {"its centre": self.shares.center, "its radius": self.shares.radius}
-        return {f"finding {what}": share for what, share in both.items() if share}
+        return self.finder.losses
 
     @property
     def source(self) -> str:
-        found = "centre and radius" if self.finder.first is not None else "radius"
-        return f"{found} found privately in a public ball of radius {self.finder.prior.radius:.6g}"
+        """How the ball is found, in words."""
+        what = "radius" if self.finder.first is None else "centre and radius"
+        return f"{what} found privately in a public ball of radius {self.finder.prior.radius:.6g}"
 
-    def parts(self, records: Records, rng: np.random.Generator) -> tuple[TangentPlan, Drawn]:
+    def described(self, plan: TangentKNorm, done: bool) -> dict[str, Any]:
+        return {"source": self.source}
+
+    def run(self, records: Records, rng: np.random.Generator) -> Outcome:
         center, radius = self.finder.find(records, rng)
-        ball = FoundBall(self.space, center, radius, self.problem.privacy.epsilon - self.chart.epsilon, self.source)
-        plan = replace(self.chart, problem=replace(self.chart.problem, region=ball))
-        return plan, plan.draw(records, rng)
+        ball = FoundBall(self.chart.space, center, radius, self.epsilon - self.chart.ideal, self.source)
+        return Outcome(self.chart.within(ball))
 
 
 def find_region(
@@ -286,7 +285,8 @@ def private_radius(
     budget: Budget | None = None,
     **options: Any,
 ) -> FoundBall:
-    """The distance from a public centre within which a share of the records lies, found privately: the ball of that radius.
+    """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
+    radius.
 
     The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
     Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from ..laws.calibration.error import (
     public_hessian,
 )
 from ..laws.calibration.mean import MeanBounds
-from ..laws.calibration.rounding import gradient_error
 from ..laws.calibration.scale import Scale, kng_scale
 from ..laws.radial import RadialLaw
 from ..laws.sampling import Target, coarse
@@ -29,11 +28,10 @@ from ..records import Records
 from ..regions.ball import Ball
 from ..regions.mean import mean_in_ball
 from ..spaces.base import Moments, Space
-from .manifold import ManifoldMechanism, ManifoldPlan
+from .manifold import ManifoldMechanism
 from .statistics import FRECHET_MEAN, Objective, Statistic
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
-INEXACT = 1e-4  # of σ: the gradient that may be left at the mean, which only places proposals
 
 
 @dataclass(frozen=True)
@@ -44,79 +42,76 @@ class KNG(ManifoldMechanism):
     sensitivity A/n.  "certified": σ = A/(nε − B_eff) on a slightly larger ball, no factor 2 (theory, Results 1, 3 and 3b).
     With an ``objective`` of your own: σ = 2Δ/ε (Theorem 1), whatever the calibration, if the Δ that it states holds.
 
+    Proposals are shaped by the mean Hessian where public numbers say that this pays, and else radial.
+
     >>> from sfumato import Ball, Sphere
     >>> kng = KNG(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0)
-    >>> round(kng.scale(100), 5), round(kng.error_quantile(100, 0.95), 4)
+    >>> round(kng.at(100).scale.sigma, 5), round(kng.at(100).error_quantile(0.95), 4)
     (0.00836, 0.0421)
     """
 
     objective: Objective | None = field(default=None, repr=False)
+
     name: ClassVar[str] = "kng"
+    paper: ClassVar[str] = (
+        "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. "
+        "Advances in Neural Information Processing Systems 35."
+    )
+    auto: ClassVar[bool] = True
+    inexact: ClassVar[float] = 1e-4
 
     @property
     def statistic(self) -> Statistic:
-        return FRECHET_MEAN if self.objective is None else self.objective
+        return self.objective or FRECHET_MEAN
 
     @property
-    def kind(self) -> type[ManifoldPlan]:
-        from .objective import ObjectivePlan
-
-        return KNGPlan if self.objective is None else ObjectivePlan
-
     def options(self) -> dict[str, Any]:
         return {} if self.objective is None else {"objective": self.objective.statistic}
 
-    def noise(self, n: int, epsilon: float) -> Scale:
-        from .objective import objective_scale
+    def at(self, n: int) -> Self:
+        if self.objective is None:
+            return super().at(n)
+        from .objective import OwnObjective
 
-        if self.objective is not None:
-            return objective_scale(self.objective, self.ball, n, epsilon)
+        own: Any = OwnObjective(self.region, self.epsilon, self.calibration, objective=self.objective)
+        return own.at(n)  # type: ignore[no-any-return]
+
+    def noise(self, n: int, epsilon: float) -> Scale:
         return kng_scale(self.space, self.ball.radius, n, epsilon, self.calibration)
 
-
-@dataclass(frozen=True, eq=False)
-class KNGPlan(ManifoldPlan):
-    """Proposals are shaped by the mean Hessian where public numbers say that this pays, and else radial."""
-
     def target(self, records: Records) -> Target:
-        space, ball, sigma, R = self.space, self.ball, self.scale.sigma, self.scale.region
-        found = mean_envelope(ball, R, records, self.mean, INEXACT * sigma)
+        space = self.space
+        ball = self.ball
+        sigma = self.scale.sigma
+        R = self.scale.region
+        envelope = mean_envelope(ball, R, records, self.mean, self.inexact * sigma)
 
         def energy(x: Points) -> Array:
             return space.norm(x, records.mean_log(x)) / sigma
 
-        offset = found.slope / sigma
+        offset = envelope.slope / sigma
         ellipse = self.ellipse
-        if found.slope > self.slope:  # the ellipse takes the solver's success for granted
+        if envelope.slope > self.slope:  # the ellipse takes the solver's success for granted
             ellipse = None
-        hessian = None if ellipse is None else found.hessian(records)
+        hessian = None if ellipse is None else envelope.hessian(records)
         if ellipse is None or hessian is None:
-            reach = span(space, ball.center, found.base, R)
-            law = RadialLaw.from_slope(space, lambda u: found.lower(u) / sigma, reach)
-            return Target(space, found.base, law, energy, offset, ball.center, R)
-        gradient, most = -space.coordinates(found.base, found.moments.logs), ball.radius + R
-        inexact = 2 * self.rounding + found.moments.error  # of the energy there and the gradient here
+            reach = span(space, ball.center, envelope.base, R)
+            law = RadialLaw.from_slope(space, lambda u: envelope.lower(u) / sigma, reach)
+            return Target(space, envelope.base, law, energy, offset, ball.center, R)
+        gradient = -space.coordinates(envelope.base, envelope.moments.logs)
+        most = ball.radius + R
+        inexact = 2 * self.rounding + envelope.moments.error  # of the energy there and the gradient here
 
         def squeeze(coordinates: Array) -> tuple[Array, Array]:
-            """‖∇F + Hv‖/σ, give or take what the third derivative can do."""
+            """Return ‖∇F + Hv‖/σ, give or take what the third derivative can do."""
             length = np.linalg.norm(coordinates, axis=1)
-            reach = np.minimum(found.furthest + length, most)
-            error = inexact + self.bounds.gradient_error(length, found.second_moment, reach, found.slope)
+            reach = np.minimum(envelope.furthest + length, most)
+            error = inexact + self.bounds.gradient_error(length, envelope.second_moment, reach, envelope.slope)
             norm = np.linalg.norm(gradient + coordinates @ hessian, axis=1)
             return np.maximum(norm - error, 0.0) / sigma, (norm + error) / sigma
 
         shape = coarse(np.asarray(np.linalg.inv(hessian), dtype=np.float64))
-        return Target(space, found.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
-
-    @cached_property
-    def rounding(self) -> float:
-        """Error of a computed gradient: of the point, of a logarithm there, and of the sum of n of them."""
-        return gradient_error(self.space, self.ball.center, self.ball.radius + self.scale.region, self.n)
-
-    @cached_property
-    def slope(self) -> float:
-        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
-        return max(INEXACT * self.scale.sigma, self.mean.tolerance) + self.mean.error
+        return Target(space, envelope.base, ellipse.law, energy, offset, ball.center, R, shape, squeeze)
 
     @cached_property
     def ellipse(self) -> Ellipse | None:
@@ -124,8 +119,8 @@ class KNGPlan(ManifoldPlan):
         if np.isinf(self.scale.region):
             return None
         inexact = 2 * self.rounding + (self.slope if self.space.series_moments else 0.0)
-        found = kng_ellipse(self.space, self.ball.radius, self.scale.region, self.scale.sigma, inexact, self.slope)
-        return found if found is not None and found.acceptance >= WORTHWHILE else None
+        ellipse = kng_ellipse(self.space, self.ball.radius, self.scale.region, self.scale.sigma, inexact, self.slope)
+        return ellipse if ellipse is not None and ellipse.acceptance >= WORTHWHILE else None
 
     @property
     def condition(self) -> float:
@@ -170,21 +165,24 @@ class Envelope:
     moments: Moments
 
     def hessian(self, records: Records) -> Array | None:
-        """The mean Hessian at the base; asks the records only if the solver did not learn it."""
+        """Return the mean Hessian at the base; asks the records only if the solver did not learn it."""
         return self.moments.hessian if self.moments.hessian.ndim else records.hessian(self.base)
 
 
 def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, tolerance: float) -> Envelope:
-    """The envelope about the mean of records in the ball, for draws in B_R.
+    """Return the envelope about the mean of records in the ball, for draws in B_R.
 
     With 2F the mean squared distance, 2F(x) ≤ 2F(x̄) + 2ηu + u² where no curvature is negative: a bound on the second
     moment along the way, and with the largest distance one on the Hessian.  As F is convex 2F(x̄) ≤ 2F(p₀) + 2ηρ(p₀, x̄), and
     2F(p₀) ≤ r²; the solver often knows better; no record is farther than r from p₀.  The answer of the solver only places the
     proposals: an inexact one costs speed, never privacy.
     """
-    space, r = ball.space, ball.radius
-    found = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
-    base, eta, moments = found.point, found.gradient_norm, found.moments
+    space = ball.space
+    r = ball.radius
+    solution = mean_in_ball(ball, records, bounds, max(tolerance, bounds.tolerance))
+    base = solution.point
+    eta = solution.gradient_norm
+    moments = solution.moments
     off = float(space.distance(ball.center, base))
     second_moment = min(bounds_of(space).second_moment(moments), r * r + 2 * eta * off)
     furthest = (r + off) * (1 + 1e-12)
@@ -199,5 +197,5 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
 
 
 def span(space: Space, center: Points, base: Points, R: float) -> float:
-    """The farthest that a point of B_R(center) can be from the base."""
+    """Return the farthest that a point of B_R(center) can be from the base."""
     return min(float(space.distance(center, base)) + R, bounds_of(space).injectivity_radius)

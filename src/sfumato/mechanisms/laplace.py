@@ -16,7 +16,7 @@ from ..laws.sampling import Target
 from ..numerics.arrays import Points
 from ..records import Records
 from ..regions.mean import mean_in_ball
-from .manifold import ManifoldMechanism, ManifoldPlan
+from .manifold import ManifoldMechanism
 
 
 @dataclass(frozen=True)
@@ -29,43 +29,32 @@ class ManifoldLaplace(ManifoldMechanism):
 
     >>> from sfumato import SPD, Ball
     >>> laplace = ManifoldLaplace(Ball(SPD(size=2), [[1.0, 0.0], [0.0, 1.0]], radius=1.5), epsilon=1.0)
-    >>> round(laplace.scale(100), 6)
+    >>> round(laplace.at(100).scale.sigma, 6)
     0.03
     """
 
     name: ClassVar[str] = "laplace"
-
-    @property
-    def kind(self) -> type[LaplacePlan]:
-        return LaplacePlan
+    paper: ClassVar[str] = (
+        "M. Reimherr, K. Bharath and C. Soto (2021). Differential privacy over Riemannian manifolds. Advances in Neural "
+        "Information Processing Systems 34."
+    )
+    auto: ClassVar[bool] = True
+    acceptance = 1.0  # rejection depends only on the volume element, so running time reveals nothing
 
     def noise(self, n: int, epsilon: float) -> Scale:
         return laplace_scale(self.ball, n, epsilon, self.calibration)
 
     def center(self, records: Records) -> Points:
-        """Where draws are centred, for clipped records."""
-        plan = self.at(records.n)
-        assert isinstance(plan, LaplacePlan)
-        return plan.center(records)
-
-
-@dataclass(frozen=True, eq=False)
-class LaplacePlan(ManifoldPlan):
-    """Rejection depends only on the volume element, which is the same at every mean, so running time reveals nothing."""
-
-    acceptance = 1.0
-
-    def center(self, records: Records) -> Points:
-        """The Fréchet mean of clipped records, found for certain to within what the scale allows for (proofs, Result 2b)."""
+        """Return the Fréchet mean of clipped records, certainly to within what the scale allows for (proofs, Result 2b)."""
         return mean_in_ball(self.ball, records, self.mean, self.mean.tolerance).point
 
     def loss(self, distance: float) -> float:
-        """The largest privacy loss between two data sets whose computed means are this far apart."""
+        """Return the largest privacy loss between two data sets whose computed means are this far apart."""
         return distance / self.scale.sigma
 
     @cached_property
     def proposals(self) -> RadialLaw:
-        """The law of proposals' lengths, the same for all data."""
+        """The distribution of proposals' lengths, the same for all data."""
         rate = 1 / self.scale.sigma
         return RadialLaw.from_slope(self.space, lambda u: 0 * u + rate, self.bounds.injectivity_radius)
 
@@ -84,7 +73,9 @@ class LaplacePlan(ManifoldPlan):
 
     @property
     def stretched_length(self) -> float:
-        r, longest, total = self.ball.radius, self.lengths[-1], super().stretched_length
+        r = self.ball.radius
+        longest = self.lengths[-1]
+        total = super().stretched_length
         if np.isinf(self.scale.region) and r + longest > self.far:
             # the cut locus may be a wall, beyond which draws come in at the opposite end: one face more (proofs, Result 8)
             faces = 1 + max(1.0, self.spacing / (self.bounds.injectivity_radius - self.far))

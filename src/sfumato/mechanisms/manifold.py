@@ -1,15 +1,14 @@
-"""Plans of the mechanisms whose draws are points of the manifold, with a radial envelope about the Fréchet mean."""
+"""Mechanisms whose draws are points of the manifold, with a radial envelope about the Fréchet mean."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import ClassVar
 
 import numpy as np
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.bounds import bounds_of
 from ..laws.bounds.base import Bounds
 from ..laws.calibration.error import FAIL
@@ -29,35 +28,39 @@ from ..laws.sampling import Target, is_precise, lattice_spacing, round_to_lattic
 from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
 from .base import Mechanism
-from .plan import Drawn, Losses, Plan
+from .plan import Drawn, Losses, Remedy
 
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
 
 
-@dataclass(frozen=True, eq=False)
-class ManifoldPlan(Plan):
-    """What exact rejection from a radial envelope adds to a plan: how many proposals, which of them ask the data, and what
-    rounding does to them."""
+class ManifoldMechanism(Mechanism):
+    """What exact rejection from a radial envelope has beside a scale: how many proposals are made, which of them ask the data,
+    and what rounding does to them."""
+
+    inexact: ClassVar[float] = (
+        0.0  # of the noise's length: the gradient that may be left at a mean that only places proposals
+    )
 
     @abstractmethod
     def target(self, records: Records) -> Target:
-        """The density to draw from, for clipped records."""
+        """Return the density to draw from, for clipped records."""
 
     @property
     def after(self) -> str:
-        return f"projected onto the {self.ball.called}"
+        return f"projected onto the {self.region.called}"
 
     @property
-    def remedies(self) -> list[str]:
-        shaped = "noise shaped by a public sample of such records (--public; Ellipsoid.from_sample)"
-        smooth = "by smoothness along an outline (--smooth; Ellipsoid.smooth)"
-        return [shaped] if self.space.landmark_dim is None else [shaped, "or " + smooth]
+    def remedies(self) -> list[Remedy]:
+        shaped: Remedy = ("noise shaped by a public sample of such records (", Fix("public", "FILE"), ")")
+        if self.space.landmark_dim is None:
+            return [shaped]
+        return [shaped, ("or by smoothness along an outline (", Fix("smooth", True), ")")]
 
     @property
     @abstractmethod
     def error_law(self) -> RadialLaw:
-        """A law that dominates the distance of a draw from the mean, whatever the data."""
+        """A distribution that dominates the distance of a draw from the mean, whatever the data."""
 
     # -- what differs between mechanisms ----------------------------------------------------------------------------------
     @property
@@ -81,8 +84,18 @@ class ManifoldPlan(Plan):
         return self.batch, 0.0
 
     def energy_error(self, error: float) -> float:
-        """What an error in logarithms does to the utility that σ divides."""
+        """Return what an error in logarithms does to the utility that σ divides."""
         return error
+
+    @cached_property
+    def rounding(self) -> float:
+        """Error of a computed gradient: of the point, of a logarithm there, and of the sum of n of them."""
+        return gradient_error(self.space, self.ball.center, self.ball.radius + self.scale.region, self.n)
+
+    @cached_property
+    def slope(self) -> float:
+        """A bound on the gradient at the mean that the solver found, and on what a series left out of it."""
+        return max(self.inexact * self.noise_length, self.mean.tolerance) + self.mean.error
 
     # -- public numbers ------------------------------------------------------------------------------------------------
     @cached_property
@@ -99,14 +112,16 @@ class ManifoldPlan(Plan):
         return lattice_spacing(min(self.noise_length, self.scale.region))
 
     def release_error(self, p: float) -> float:
-        r, region, ideal = self.ball.radius, self.scale.region, self.error_quantile(p)
+        r = self.ball.radius
+        region = self.scale.region
+        ideal = self.error_quantile(p)
         shift = self._lattice_shift(min(r + ideal, region))
         # no two points of the space, and none of the region and the ball, are farther apart than this
         return min(ideal + shift, self.bounds.injectivity_radius, r + region + shift)
 
     def _lattice_shift(self, reach: float) -> float:
-        """Most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell, times the
-        stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
+        """Return the most that rounding moves a point within ``reach`` of the centre: half the diagonal of a lattice cell,
+        times the stretch sinh(s)/s of the exponential map where the curvature is at least −κ, s = √κ·reach."""
         half_diagonal = np.sqrt(self.space.dim) / 2 * self.spacing
         s = np.sqrt(max(0.0, -self.bounds.curvature[0])) * (reach + half_diagonal)
         return float(half_diagonal * (np.sinh(min(s, 300.0)) / s if s > 0 else 1.0))
@@ -144,7 +159,10 @@ class ManifoldPlan(Plan):
         """δ: draws that rounding takes across a face of a lattice cell or across the edge of the region, and draws not bounded
         here.  ε: four times the error of the log density, which enters the density and its normaliser for both data sets.
         Derived in the proofs, Floating point."""
-        space, center, r, scale = self.space, self.ball.center, self.ball.radius, self.scale
+        space = self.space
+        center = self.ball.center
+        r = self.ball.radius
+        scale = self.scale
         _ = self.mean, self.batch, self.asks  # raise what cannot be drawn, so that nothing does after the charge
         reach = min(scale.region, r + self.lengths[-1])
         if is_precise(space, reach):
@@ -164,7 +182,8 @@ class ManifoldPlan(Plan):
     @property
     def stretched_length(self) -> float:
         """E[ρ·stretch]: a bound from the quantiles of the length ρ of the noise."""
-        lengths, chances = np.array(self.lengths), np.append(1.0, 1 - np.array(LEVELS))[:-1]
+        lengths = np.array(self.lengths)
+        chances = np.append(1.0, 1 - np.array(LEVELS))[:-1]
         ends = np.minimum(self.ball.radius + lengths, min(self.scale.region, self.far))
         return float(np.sum(chances * lengths * stretch(self.space, lengths, ends)))
 
@@ -174,9 +193,10 @@ class ManifoldPlan(Plan):
         return 0.9 * self.bounds.injectivity_radius
 
     def _edge(self) -> float:
-        """Chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error times the
-        density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
-        region, noise = self.scale.region, self.noise_length
+        """Return the chance that the edge of the region is as close to a draw as the error of a computed distance: 2·error
+        times the density there, which a shell of the thickness of the noise bounds, e² covering how it varies within."""
+        region = self.scale.region
+        noise = self.noise_length
         if np.isinf(region):
             return 0.0
         inside = region - self.ball.radius - noise
@@ -185,46 +205,33 @@ class ManifoldPlan(Plan):
         return float(16 * error * max(1 / noise, self.space.dim / region) * near)
 
     # -- draws -------------------------------------------------------------------------------------------------------------
-    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
         with one_thread():
             return self.space.present(self.target(records).draw(size, rng).points)
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        found = self.rounded(self.target(records), rng)
-        return Drawn(self.space.present(self.projected(found)), self.space.present(found))
+        point = self.rounded(self.target(records), rng)
+        projected = self.projected(point)
+        raw = self.space.present(point)
+        return Drawn(raw if projected is point else self.space.present(projected), raw)
 
     def rounded(self, target: Target, rng: np.random.Generator) -> Points:
-        """A draw on the lattice: all that is left of a release once its density is known."""
+        """Return a draw on the lattice: all that is left of a release once its density is known."""
         coordinates = target.draw_one(self.batch, rng, self.asks[0])
         if coordinates is None:  # a chance far below numerical_delta: the way out is a public point
             return self.ball.center
         return round_to_lattice(self.space, target.base, coordinates, self.ball.center, self.spacing)
 
     def projected(self, point: Points) -> Points:
-        """The nearest point of the ball, which is no farther from any point of the ball (proofs, Results 5 and 8) if that is
-        within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is, if they are
-        2r away; the rest, in balls larger than 2L/5, stay where they are."""
-        ball, widest = self.ball, 2 * self.bounds.mean_radius_limit
-        distance = float(ball.distances(point[None])[0])
+        """Return the nearest point of the ball, which is no farther from any point of the ball (proofs, Results 5 and 8) if
+        that is within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is,
+        if they are 2r away; the rest, in balls larger than 2L/5, stay where they are."""
+        ball = self.ball
+        widest = 2 * self.bounds.mean_radius_limit
+        distance = float(self.space.distance(ball.center, point[None])[0])
         if distance <= ball.radius:
             return point
         if ball.radius > widest / 3 and distance > 2 * widest - 3 * ball.radius:
             return ball.center if distance >= 2 * ball.radius else point
-        found: Points = ball.clip(self.space.present(point)[None])[0]
-        return found
-
-
-class ManifoldMechanism(Mechanism):
-    """A mechanism that makes such plans."""
-
-    @property
-    @abstractmethod
-    def kind(self) -> type[ManifoldPlan]: ...
-
-    if TYPE_CHECKING:
-
-        def at(self, n: int) -> ManifoldPlan: ...
-
-    def target(self, records: Records) -> Target:
-        """The density that draws follow, for clipped records."""
-        return self.at(records.n).target(records)
+        nearest: Points = ball.clip(self.space.present(point)[None])[0]
+        return nearest

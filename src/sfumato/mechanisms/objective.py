@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,40 +14,47 @@ from ..laws.radial import RadialLaw, spread_edges
 from ..laws.sampling import Target
 from ..numerics.arrays import Array, Points
 from ..records import Records
-from ..regions.ball import Ball
-from .kng import span
-from .manifold import ManifoldPlan
+from .kng import KNG, span
+from .manifold import ManifoldMechanism
 from .statistics import Objective
 
 
-def objective_scale(objective: Objective, ball: Ball, n: int, epsilon: float) -> Scale:
-    """σ = 2Δ/ε (Theorem 1), Δ the sensitivity that the objective states."""
-    delta = float(objective.sensitivity(n))
-    if not 0 < delta < np.inf:
-        raise Refusal(f"the sensitivity of an objective is a positive number, not {delta!r} for {n} records")
-    formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
-    return Scale(2 * delta / epsilon, formula, {"delta": delta}, ball.radius)
+@dataclass(frozen=True)
+class OwnObjective(ManifoldMechanism):
+    """What KNG is with an objective.  Nothing public is known of how its gradient grows: no error is stated."""
 
+    objective: Objective = field(kw_only=True)
 
-@dataclass(frozen=True, eq=False)
-class ObjectivePlan(ManifoldPlan):
-    """Nothing public is known of how the gradient of such an objective grows: no error is stated."""
-
+    name: ClassVar[str] = KNG.name
+    paper: ClassVar[str] = KNG.paper
     error = None
     rough_acceptance = 0.05
 
     @property
-    def objective(self) -> Objective:
-        found = self.problem.statistic
-        assert isinstance(found, Objective)
-        return found
+    def statistic(self) -> Objective:
+        return self.objective
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"objective": self.objective.statistic}
+
+    def noise(self, n: int, epsilon: float) -> Scale:
+        """Return σ = 2Δ/ε (Theorem 1), Δ the sensitivity that the objective states."""
+        delta = float(self.objective.sensitivity(n))
+        if not 0 < delta < np.inf:
+            raise Refusal(f"the sensitivity of an objective is a positive number, not {delta!r} for {n} records")
+        formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
+        return Scale(2 * delta / epsilon, formula, {"delta": delta}, self.ball.radius)
 
     def check_data(self, records: Records) -> None:
         len(records.points)  # it asks for them all: raises if they are not in memory
         self.objective.refute(self.ball, records.n)
 
     def target(self, records: Records) -> Target:
-        space, sigma, R, points = self.space, self.scale.sigma, self.scale.region, records.points
+        space = self.space
+        sigma = self.scale.sigma
+        R = self.scale.region
+        points = records.points
         base = self.objective.start(points)
         reach = span(space, self.ball.center, base, R)
         edges = spread_edges(space, reach, reach)

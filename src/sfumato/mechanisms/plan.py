@@ -1,56 +1,39 @@
-"""Problem → Plan → Release: what is asked, every public number of its release, and the draw."""
+"""What a release needs: every public number, each computed once, and the draw, the only place where data meet noise."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from .. import _version
-from ..errors import PrecisionError, Refusal
+from ..errors import Fix, Refusal
 from ..laws.calibration.scale import Scale
 from ..laws.privacy import PureDP
-from ..laws.sampling import HANDED_IN, generator_name, lattice_spacing
+from ..laws.sampling import HANDED_IN, lattice_spacing
 from ..numerics.arrays import Array
 from ..records import Records
-from ..regions import Ball, Region, check_ball
-from ..release.record import (
-    PROBABILITIES,
-    BallOf,
-    CalibrationOf,
-    ChartOf,
-    ErrorOf,
-    Guarantee,
-    MechanismOf,
-    Record,
-    Release,
-    SpaceOf,
-)
+from ..regions import Ball, Region
+from ..release.record import PROBABILITIES, ErrorOf, Guarantee, Record, Release
+from ..release.terms import Purpose
 from ..spaces.base import Space
 from .paying import Budget, paying
 from .statistics import FRECHET_MEAN, Statistic
 
 PREDICTED = 0.95  # the probability at which a record states its error
-MOST_DELTA = 1e-6  # the largest numerical loss that a release is made with
+Remedy = tuple[str | Fix, ...]  # words and wishes, as an error takes them
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True)
 class Problem:
-    """What is asked, all of it public: the region, the number of records, the privacy, the statistic."""
+    """What is asked, all of it public: the region, the number of records, the privacy."""
 
     region: Region
     n: int
     privacy: PureDP
-    statistic: Statistic = field(default=FRECHET_MEAN)
-
-    @property
-    def space(self) -> Space:
-        return self.region.space
 
 
 @dataclass(frozen=True)
@@ -73,50 +56,63 @@ class Drawn:
     point: Array | None = None
 
 
-@dataclass(frozen=True, eq=False)
 class Plan(ABC):
-    """Every public number of one release, each computed once; and the draw, the only place where data meet noise.
+    """The contract of what can be released: a mechanism that is settled for n records, or a composition of several stages.
 
-    ``epsilon`` is that of ideal draws with ``scale``; what rounding adds is within the ε that was asked.  ``options`` are the
-    arguments of the mechanism beside region, ε and ``calibration``, for the record.
+    ``epsilon`` is what was asked for and is charged.
     """
 
-    problem: Problem
-    name: str
-    calibration: str
-    options: Mapping[str, Any]
-    epsilon: float
-    scale: Scale
-
     comparable: ClassVar[bool] = True  # whether its error and the radius of the region are in the same distance
-    sampler: ClassVar[str] = "exact rejection from a radial envelope, no Markov chain"
 
-    @cached_property
-    def n(self) -> int:
-        return self.problem.n
+    if TYPE_CHECKING:
 
-    @cached_property
-    def ball(self) -> Ball:
-        """The region, for the plans that take balls alone."""
-        return check_ball(self.problem.region, "a region")
+        @property
+        def region(self) -> Region: ...
+        @property
+        def epsilon(self) -> float: ...
+        @property
+        def n(self) -> int: ...
+        @property
+        def scale(self) -> Scale: ...
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """The name of the mechanism that releases the value."""
+
+    @property
+    def statistic(self) -> Statistic:
+        """What is released."""
+        return FRECHET_MEAN
 
     @cached_property
     def space(self) -> Space:
-        return self.problem.region.space
+        """The space that the records are points of."""
+        return self.region.space
+
+    @cached_property
+    def privacy(self) -> PureDP:
+        """What is promised, which raises what ε cannot be."""
+        return PureDP(self.epsilon)
 
     # -- public numbers ------------------------------------------------------------------------------------------------
     @abstractmethod
     def error_quantile(self, p: float) -> float:
-        """A distance that a draw exceeds with probability at most 1 − p, whatever the data."""
+        """Return a distance that a draw exceeds with probability at most 1 − p, whatever the data."""
 
     @abstractmethod
     def release_error(self, p: float) -> float:
-        """The same for a release: plus what the lattice can move a point."""
+        """Return the same for a release: plus what the lattice can move a point."""
 
     @property
     @abstractmethod
     def losses(self) -> Losses:
-        """What rounding and the clock would add to the promise."""
+        """What rounding and running times would add to the promise."""
+
+    @property
+    @abstractmethod
+    def record(self) -> Record:
+        """Everything public about the release, known before it is made; with the time of now."""
 
     @cached_property
     def spacing(self) -> float:
@@ -136,104 +132,51 @@ class Plan(ABC):
     @cached_property
     def error(self) -> ErrorOf | None:
         """The errors that a record states; None where nothing public is known of them."""
-        quantiles = {
-            f"{p:g}": self.stated_error if p == PREDICTED else float(self.release_error(p)) for p in PROBABILITIES
-        }
-        return ErrorOf(PREDICTED, self.stated_error, self.problem.statistic.distance, quantiles)
-
-    def both(self, chance: float, numerical_epsilon: float) -> float:
-        """The δ of a failure that has at most this chance for each of two data sets: 1 + e^ε times it, ε what draws as they
-        are computed have."""
-        return float((1 + np.exp(min(self.epsilon + numerical_epsilon, 600.0))) * chance)
-
-    def fitting(self) -> float:
-        """The same ε if what rounding adds to the scale fits beside it, else a smaller one to try."""
-        losses, asked, lower = self.losses, self.problem.privacy.epsilon, self.epsilon
-        if losses.numerical_epsilon > asked - self.epsilon:
-            lower = asked - 2 * losses.numerical_epsilon
-        if losses.numerical_delta > MOST_DELTA:  # it falls like e^ε
-            lower = min(lower, self.epsilon - float(np.log(losses.numerical_delta / MOST_DELTA)) - 0.01)
-        return self.epsilon if lower == self.epsilon else max(lower, self.epsilon / 2)
-
-    def check(self) -> None:
-        """A PrecisionError if a release cannot be made well: before any budget is spent."""
-        losses = self.losses
-        if (
-            losses.numerical_delta > MOST_DELTA
-            or self.epsilon + losses.numerical_epsilon > self.problem.privacy.epsilon
-        ):
-            raise PrecisionError(
-                f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
-                f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "
-                f"{self.problem.region.radius:g}: {self._cure(losses)}"
-            )
-
-    def _cure(self, losses: Losses) -> str:
-        """What is wrong where rounding loses too much, and how to fix it: tried with a tenth of the noise."""
-        try:
-            then = replace(self, scale=replace(self.scale, sigma=self.scale.sigma / 10)).losses
-        except ValueError:  # nor can that be used
-            then = losses
-        if losses.numerical_delta > MOST_DELTA and 2 * then.numerical_delta < losses.numerical_delta:
-            return (
-                "the noise is so wide that draws would lie where doubles are too coarse. Use more records, a larger epsilon or "
-                "a smaller radius"
-            )
-        if losses.numerical_delta <= MOST_DELTA and then.numerical_epsilon < 5 * losses.numerical_epsilon:
-            return "epsilon is so small that rounding is a large share of it. Use a larger epsilon"
-        return (
-            "the noise is too small, or the coordinates too large, for doubles. Use a smaller epsilon, fewer records, or a "
-            "radius or coordinates of more ordinary size"
-        )
-
-    # -- the release ---------------------------------------------------------------------------------------------------
-    @abstractmethod
-    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        """Draws for study, of clipped records.  They are neither rounded nor made with a secure generator: not releases."""
-
-    @abstractmethod
-    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        """One draw on the lattice, of clipped records; and what is made of it with public numbers alone."""
+        stated = self.stated_error
+        quantiles = {f"{p:g}": stated if p == PREDICTED else float(self.release_error(p)) for p in PROBABILITIES}
+        return ErrorOf(PREDICTED, stated, self.statistic.distance, quantiles)
 
     @property
-    def after(self) -> str:
-        """What is done to a draw with public numbers alone."""
-        return ""
-
-    @property
-    def spending(self) -> dict[str, float]:
-        """What else shares of ε are spent on, by what it is."""
+    def spending(self) -> dict[Purpose, float]:
+        """The shares of ε that are spent on other things than the value, by their purpose."""
         return {}
 
     @property
-    def described(self) -> ChartOf | None:
-        """The chart that it is made in."""
+    def directions(self) -> int | None:
+        """In how many directions a release learns anything, where it is made in a chart."""
         return None
+
+    @property
+    def is_far_from_the_mean(self) -> bool:
+        """Whether nothing is proven of how far a release is from the Fréchet mean, on a space of which something is known."""
+        return False
 
     @property
     def to_beat(self) -> float:
         """The distance of the mean from the public centre that is known beforehand."""
-        return self.problem.region.radius
+        return self.region.radius
 
     @property
     def useless(self) -> bool:
         """Whether the noise is as large as what is known beforehand."""
-        return self.error is not None and self.comparable and not self.likely_error < self.problem.region.radius
+        return self.error is not None and self.comparable and not self.likely_error < self.region.radius
 
     @property
-    def remedies(self) -> list[str]:
+    def remedies(self) -> list[Remedy]:
         """What else than a larger ε and more records makes the noise smaller, where it is too large to be of use."""
         return []
 
     def check_useful(self, again: Callable[[Region, int, float], Plan], allow: bool = False) -> None:
-        """A Refusal if the noise is as large as what is known beforehand, unless that is wanted.
+        """Raise a Refusal if the noise is as large as what is known beforehand, unless that is wanted.
 
         ``again(region, n, epsilon)`` plans the same for other numbers: those that would help are looked for among them, and
         smaller questions that can be answered with the same ones.
         """
-        radius = self.problem.region.radius
         if allow or not self.useless:
             return
+        radius = self.region.radius
+        n = self.n
+        epsilon = self.privacy.epsilon
 
         def error(region: Region, n: int, epsilon: float) -> float:
             try:
@@ -241,49 +184,69 @@ class Plan(ABC):
             except Refusal:
                 return np.inf
 
-        def helps(n: int, epsilon: float) -> bool:
-            return error(self.problem.region, n, epsilon) < radius
-
-        n, epsilon, steps = self.n, self.problem.privacy.epsilon, 1.2 ** np.arange(1, 40)
-        larger = next((x for x in (f"{epsilon * f:.2g}" for f in steps) if helps(n, float(x))), None)
-        more = next((x for x in (_two_digits(n * f) for f in steps) if helps(x, epsilon)), None)
-        ways = [*([f"an epsilon of {larger}"] if larger else []), *([f"{more} records"] if more else [])]
-        for words, space, then in smaller_questions(self.problem.region, lambda region: error(region, n, epsilon)):
-            ways.append(f"{words} ({space.typed}, with an error up to {then:.3g})")
+        steps = 1.2 ** np.arange(1, 40)
+        ways: list[Remedy] = []
+        for larger in (f"{epsilon * step:.2g}" for step in steps):
+            if error(self.region, n, float(larger)) < radius:
+                ways.append((f"an epsilon of {larger}",))
+                break
+        for more in (_two_digits(n * step) for step in steps):
+            if error(self.region, more, epsilon) < radius:
+                ways.append((f"{more} records",))
+                break
+        for words, space, then in smaller_questions(self.region, lambda region: error(region, n, epsilon)):
+            ways.append((f"{words} ({space.typed}, with an error up to {then:.3g})",))
+        ways += self.remedies
         raise Refusal(
             f"this release would be useless: its error would be up to {self.likely_error:.3g} (with a probability of 95%), and "
-            f"{radius:.3g}, the size of the public region, is known beforehand. What helps: "
-            f"{', '.join([*ways, *self.remedies])}; or --even-if-useless (in Python allow_useless=True). Nothing was spent"
+            f"{radius:.3g}, the size of the public region, is known beforehand. What helps: ",
+            *joined(ways),
+            "; or ",
+            Fix("allow_useless", True),
+            ". Nothing was spent",
         )
 
+    # -- the release ---------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        """Return one draw on the lattice, of admitted records; and what is made of it with public numbers alone."""
+
+    @abstractmethod
+    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        """Return draws for study, of admitted records.  They are neither rounded nor made with a secure generator."""
+
+    def run(self, record: Record, records: Records, rng: np.random.Generator) -> tuple[Record, Drawn]:
+        """Return the record as it is once all is drawn, and the draw."""
+        return record, self.draw(records, rng)
+
     def is_on_manifold(self, value: Array) -> bool:
-        """Whether a released value is a point of the space."""
+        """Return whether a released value is a point of the space."""
         return True
 
     def check_data(self, records: Records) -> None:  # noqa: B027
         """Raise what these records cannot be released for, before anything is charged; most plans take any."""
 
-    def release(
+    def release_of(
         self, records: Records, unit: str, budget: Budget | None = None, degrees: tuple[str, str] | None = None
     ) -> Release:
-        """Charge, draw, and write down: the value with its guarantee and record."""
+        """Charge, draw, and return the value of admitted records with its guarantee and record."""
         self.check_data(records)
         record = self.record
-        with paying(budget, self.problem.privacy.epsilon, {**record.document(), "unit": unit}) as payment:
-            drawn = self.draw(records, payment.rng)
-            return payment.note(self.finish(record, drawn, unit, degrees))
+        with paying(budget, self.privacy.epsilon, {**record.document(), "unit": unit}) as payment:
+            record, drawn = self.run(record, records, payment.rng)
+            return payment.note(self._finished(record, drawn, unit, degrees))
 
-    def finish(self, record: Record, drawn: Drawn, unit: str, degrees: tuple[str, str] | None) -> Release:
-        """Return the value with its guarantee and record."""
-        condition = self.problem.statistic.condition
+    def _finished(self, record: Record, drawn: Drawn, unit: str, degrees: tuple[str, str] | None) -> Release:
+        condition = self.statistic.condition
+        losses = self.losses
         guarantee = Guarantee(
-            epsilon=self.problem.privacy.epsilon,
+            epsilon=self.privacy.epsilon,
             unit=unit,
             private=not condition and record.generator != HANDED_IN,
             condition=condition,
-            numerical_delta=self.losses.numerical_delta,
-            numerical_epsilon=self.losses.numerical_epsilon,
-            clock_delta=self.losses.clock_delta,
+            numerical_delta=losses.numerical_delta,
+            numerical_epsilon=losses.numerical_epsilon,
+            clock_delta=losses.clock_delta,
         )
         if drawn.point is not None and record.chart is not None:
             record = replace(record, chart=replace(record.chart, point=drawn.point.tolist()))
@@ -291,45 +254,29 @@ class Plan(ABC):
         release = record.released(drawn.value, guarantee, self.is_on_manifold(drawn.value), raw, drawn.bias)
         return release if degrees is None else release.in_degrees(degrees)
 
-    @property
-    def record(self) -> Record:
-        """Everything public about the release, known before it is made; with the time of now."""
-        scale, public = self.scale, self.problem.region
-        region = float(scale.region) if np.isfinite(scale.region) else None
-        numbers = {key: float(number) for key, number in scale.numbers.items()}
-        asked = self.problem.privacy.epsilon
-        return Record(
-            statistic=self.problem.statistic.name,
-            space=SpaceOf.of(self.space),
-            ball=BallOf(self.space.present(public.center).tolist(), public.radius, public.found),
-            n=self.n,
-            mechanism=MechanismOf(self.name, dict(self.options)),
-            calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), region, numbers),
-            sampler=self.sampler,
-            lattice_spacing=self.spacing,
-            generator=generator_name(),
-            predicted_error=self.error,
-            chart=self.described,
-            after=self.after,
-            version=_version.__version__,
-            time=datetime.now(UTC).isoformat(timespec="seconds"),
-        )
+
+def joined(remedies: list[Remedy]) -> Remedy:
+    """Return several remedies as one, with commas between them."""
+    parts: list[str | Fix] = []
+    for remedy in remedies:
+        parts += [", ", *remedy] if parts else remedy
+    return tuple(parts)
 
 
 def smaller_questions(region: Region, error: Callable[[Region], float]) -> list[tuple[str, Space, float]]:
-    """Of each smaller question that a space knows the largest space in which the 95% error is below the size of the region, a
-    ball of the same radius; and that error."""
-    found = []
+    """Return, for each smaller question that a space knows, the largest space in which the 95% error is below the size of the
+    region, a ball of the same radius; and that error."""
+    answers = []
     for words, spaces in region.space.smaller().items():
         for space in spaces:
             then = error(Ball(space, space.present(space.origin()), region.radius))
             if then < region.radius:
-                found.append((words, space, then))
+                answers.append((words, space, then))
                 break
-    return found
+    return answers
 
 
 def _two_digits(number: float) -> int:
-    """Rounded up to two digits, for a person to read."""
+    """Return the number rounded up to two digits, for a person to read."""
     unit = 10 ** max(0, int(np.log10(number)) - 1)
     return int(-(-number // unit) * unit)

@@ -7,13 +7,16 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
 from ..regions import Ball, Region
 from ..regions.look import SHARE
 from .choice import Forecast, forecast, plans
 from .plan import Problem, smaller_questions
-from .tangent import TangentKNorm, TangentPlan
+from .tangent import TangentKNorm
+
+TOLERANCE = 3e-3  # of powers of ten: 0.7%
+MOST_RECORDS = 9.0  # as a power of ten
 
 
 def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
@@ -24,10 +27,10 @@ def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, use
 
 def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool, **how: Any) -> float:
     """The same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at once."""
-    if any_useful and isinstance(region, Ball) and not any(how.values()):
+    if any_useful and region.is_ball and not any(how.values()):
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
-            if not chart.useless and not (isinstance(chart, TangentPlan) and chart.is_far_from_the_mean):
+            if not chart.useless and not chart.is_far_from_the_mean:
                 return chart.likely_error
         except Refusal:
             pass
@@ -64,7 +67,7 @@ def needed_epsilon(
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0, 3e-3)
+    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0)
     return None if found is None else 10.0**found
 
 
@@ -95,21 +98,25 @@ def needed_n(
     True
     """
     found = _least(
-        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, 9.0, 3e-3
+        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, MOST_RECORDS
     )
     return None if found is None else round(10.0**found)
 
 
-def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> list[dict[str, Any]]:
-    """What else could be asked of the same records, in balls of the same radius: with the error at this n and ε, if it is of
-    use, else with the number of records from which on it is; and what else would make the noise smaller.  Touches no data.
+def instead(
+    region: Region, n: int, epsilon: float, check: float = SHARE, say: Callable[[Fix], str] = str
+) -> list[dict[str, Any]]:
+    """Return what else could be asked of the same records, in balls of the same radius.  Touches no data.
+
+    Each comes with the error at this n and ε, if it is of use, else with the number of records from which on it is; and at the
+    end stands what else would make the noise smaller, with fixes as a front says them.
 
     >>> from sfumato import SPD
     >>> ways = instead(Ball(SPD(size=16), np.eye(16), radius=2.0), n=60, epsilon=1.0)
     >>> [(way["question"], way["n"]) for way in ways[:2]]
     [('the variance of each channel alone', 60), ('the correlations alone', 278)]
-    >>> ways[3]["question"]
-    'only the 21 directions in which a public sample of such records differs most (--public FILE --modes 21)'
+    >>> ways[-1]["question"]
+    'only the 21 directions in which a public sample of such records differs most (Ellipsoid.from_sample, modes=21)'
     """
     useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
     found = {words: (space, n, error) for words, space, error in useful}
@@ -121,27 +128,50 @@ def instead(region: Region, n: int, epsilon: float, check: float = SHARE) -> lis
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
     for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
-        rows += [{"question": words, "space": None, "n": n, "error_95": None} for words in more]
+        for way in more:
+            row: dict[str, Any] = {"question": Refusal(*way).say(say), "space": None, "n": n, "error_95": None}
+            if row not in rows:
+                rows.append(row)
     return rows
 
 
 def aim(
     region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE, **how: Any
 ) -> dict[str, float | None]:
-    """What an error needs: the one that is wanted, or half of the best; where that is of no use, any that is."""
+    """Return what an error needs: the one that is wanted, or half of the best; where that is of no use, any that is.
+
+    Errors depend on n·ε almost alone, and so does which mechanism is the best: so ε is searched for with the best one at this n
+    and ε, one forecast of all says whether another would do with less, and n follows from n·ε.
+    """
     if error is None and best.error_95 is not None and not best.useless:
         error = best.error_95 / 2
-    enough = {
-        "epsilon_at_n": needed_epsilon(region, n, error, check, **how),
-        "n_at_epsilon": needed_n(region, epsilon, error, check, **how),
-    }
-    return {"error_95": error, **enough}
+    alone = how if best.error_95 is None else {**how, "mechanism": best.mechanism}
+    enough = needed_epsilon(region, n, error, check, **alone)
+    less = None if enough is None else best_error(region, n, 0.97 * enough, check, error is None, **how)
+    if less is None or less <= (np.finfo(float).max if error is None else error):
+        alone = how
+        enough = needed_epsilon(region, n, error, check, **how)
+
+    def error_at(x: float) -> float:
+        return _some_error(region, round(10.0**x), epsilon, check, error is None, **alone)
+
+    near = None if enough is None else _near(error_at, error, np.log10(n * enough / epsilon))
+    records = needed_n(region, epsilon, error, check, **alone) if near is None else round(10.0**near)
+    return {"error_95": error, "epsilon_at_n": enough, "n_at_epsilon": records}
 
 
-def _least(
-    function: Callable[[float], float], wanted: float | None, low: float, high: float, tolerance: float
-) -> float | None:
-    """The smallest argument from which on a function stays at ``wanted`` or below, or finite.
+def _near(function: Callable[[float], float], wanted: float | None, start: float) -> float | None:
+    """Return the smallest argument near a start at which a function is at ``wanted`` or below, or finite; None if not there."""
+    wanted = np.finfo(float).max if wanted is None else wanted
+    low = max(start - 0.03, 0.0)
+    high = max(start + 0.03, 0.0)
+    if high > MOST_RECORDS or function(high) > wanted or function(low) <= wanted:
+        return None
+    return _halved(function, wanted, low, high)
+
+
+def _least(function: Callable[[float], float], wanted: float | None, low: float, high: float) -> float | None:
+    """Return the smallest argument from which on a function stays at ``wanted`` or below, or finite.
 
     It falls but for steps up, where more directions of a chart become worth their noise; and a mechanism may be refused again
     at the large end, where rounding matters: that does not count.
@@ -155,10 +185,17 @@ def _least(
     reached = above[-1] + 1 if above else 0
     if reached == len(values):
         return None
-    low, high = float(grid[max(reached - 1, 0)]), float(grid[reached])
-    while high - low > tolerance:
+    return _halved(function, wanted, float(grid[max(reached - 1, 0)]), float(grid[reached]))
+
+
+def _halved(function: Callable[[float], float], wanted: float, low: float, high: float) -> float:
+    """Return where between two arguments a function comes down to ``wanted``, by halving, to within TOLERANCE above."""
+    while high - low > TOLERANCE:
         middle = (low + high) / 2
-        low, high = (low, middle) if function(middle) <= wanted else (middle, high)
+        if function(middle) <= wanted:
+            high = middle
+        else:
+            low = middle
     return high
 
 

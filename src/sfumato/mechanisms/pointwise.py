@@ -17,7 +17,7 @@ from ..laws.sampling import add_exactly, lattice_spacing
 from ..numerics.arrays import Array
 from ..records import Records
 from .base import Mechanism
-from .plan import Drawn, Losses, Plan
+from .plan import Drawn, Losses
 from .statistics import LandmarkMean
 
 
@@ -34,13 +34,16 @@ class PointwiseLaplace(Mechanism):
 
     >>> from sfumato import Ball, PlanarShapes
     >>> triangle = [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]]
-    >>> round(PointwiseLaplace(Ball(PlanarShapes(landmarks=3), triangle, radius=0.2), epsilon=1.0).scale(100), 5)
+    >>> round(PointwiseLaplace(Ball(PlanarShapes(landmarks=3), triangle, radius=0.2), epsilon=1.0).at(100).scale.sigma, 5)
     0.02396
     """
 
     align: bool = True
     bounds: ArrayLike | None = field(default=None, repr=False)
+
     name: ClassVar[str] = "pointwise-laplace"
+    comparable: ClassVar[bool] = False
+    sampler: ClassVar[str] = "exact: independent Laplace noise"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,49 +56,33 @@ class PointwiseLaplace(Mechanism):
         if not (np.isfinite(self.half_widths).all() and (self.half_widths > 0).all()):
             raise ValueError("bounds must be positive numbers: one, or one for each coordinate of each landmark (k, 2)")
 
-    @property
-    def kind(self) -> type[PointwisePlan]:
-        return PointwisePlan
-
-    @property
+    @cached_property
     def half_widths(self) -> Array:
         """The public bounds, (k, 2)."""
         default = 2 * float(np.sin(min(self.ball.radius, np.pi / 2) / 2)) if self.align else 1.0
         shape = self.space.present(self.ball.center).shape
         return np.broadcast_to(np.asarray(default if self.bounds is None else self.bounds, dtype=np.float64), shape)
 
-    @property
+    @cached_property
     def statistic(self) -> LandmarkMean:
         return LandmarkMean(self.ball, self.align, self.half_widths)
 
+    @property
     def options(self) -> dict[str, Any]:
-        return {
-            "align": self.align,
-            "bounds": None if self.bounds is None else np.asarray(self.bounds).tolist(),
-        }
+        bounds = None if self.bounds is None else np.asarray(self.bounds).tolist()
+        return {"align": self.align, "bounds": bounds}
 
     def noise(self, n: int, epsilon: float) -> Scale:
-        """The largest of the coordinates' scales; they are proportional to the half-widths."""
-        widest, count = float(self.half_widths.max()), self.half_widths.size
+        """Return the largest of the coordinates' scales; they are proportional to the half-widths."""
+        widest = float(self.half_widths.max())
+        count = self.half_widths.size
         formula = f"(2·bound/n)/(ε/{self.space.landmark_dim}k) in each coordinate; the widest is given"
         return Scale(2 * widest / n * count / epsilon, formula, {"bound": widest, "coordinates": count})
-
-
-@dataclass(frozen=True, eq=False)
-class PointwisePlan(Plan):
-    comparable: ClassVar[bool] = False
-    sampler: ClassVar[str] = "exact: independent Laplace noise"
-
-    @cached_property
-    def mean(self) -> LandmarkMean:
-        found = self.problem.statistic
-        assert isinstance(found, LandmarkMean)
-        return found
 
     @cached_property
     def scales(self) -> Array:
         """One for each coordinate."""
-        half = self.mean.half_widths
+        half = self.half_widths
         return np.asarray(half / half.max() * self.scale.sigma)
 
     @cached_property
@@ -103,10 +90,11 @@ class PointwisePlan(Plan):
         return np.asarray(np.vectorize(lattice_spacing)(self.scales))
 
     def error_quantile(self, p: float) -> float:
-        """From the law of Σ(Laplace)², each square rounded up to a grid and the sums found by convolution."""
+        """Return a quantile of the law of Σ(Laplace)², each square rounded up to a grid and the sums found by convolution."""
         check_probability(p)
         scales = self.scales.ravel()
-        count, cells = len(scales), 1 << 14
+        count = len(scales)
+        cells = 1 << 14
         # most that a square is allowed to be; the chance that any is larger is added to the failure
         spare = (1 - p) * 1e-3
         top = float(np.max(scales)) ** 2 * np.log(count / spare) ** 2
@@ -131,15 +119,18 @@ class PointwisePlan(Plan):
     def is_on_manifold(self, value: Array) -> bool:
         return not self.space.diagnose(value[None])[1]  # any landmarks that do not all coincide have a shape
 
-    def sample(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        value, scales = self.mean.of(records), self.scales
+    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        value = self.statistic.of(records)
+        scales = self.scales
         if self.calibration == "as run":
-            value, half = self.mean.as_run(records)
-            scales = 2 * half / self.n * half.size / self.epsilon
+            value, half = self.statistic.as_run(records)
+            scales = 2 * half / self.n * half.size / self.ideal
         return np.asarray(value + scales * rng.laplace(size=(size, *scales.shape)))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        value = add_exactly(self.mean.of(records), self.scales * rng.laplace(size=self.scales.shape), self.spacings)
+        value = add_exactly(
+            self.statistic.of(records), self.scales * rng.laplace(size=self.scales.shape), self.spacings
+        )
         return Drawn(value, value)
 
     @cached_property

@@ -14,7 +14,7 @@ from ..laws.calibration.rounding import UNIT
 from ..laws.calibration.scale import Scale, laplace_scale
 from ..laws.radial import RadialLaw, central_range, gauss_legendre, radial_edges
 from ..spaces.base import Space
-from .laplace import LaplacePlan, ManifoldLaplace
+from .laplace import ManifoldLaplace
 
 MOST_STEPS = 256  # beyond them the energy rises evenly, like that of the Laplace
 CANDIDATES = np.geomspace(1e-4, 1.0, 128)  # for γ
@@ -31,17 +31,17 @@ class ManifoldStaircase(ManifoldLaplace):
     Laplace's; in one dimension it is the least that any noise can have (Geng and Viswanath 2016).
 
     >>> from sfumato import Ball, Euclidean
-    >>> scale = ManifoldStaircase(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=4.0).calibrate(100)
+    >>> scale = ManifoldStaircase(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=4.0).at(100).scale
     >>> round(scale.sigma, 6), round(scale.numbers["gamma"], 2)
     (0.005, 0.31)
     """
 
     name: ClassVar[str] = "staircase"
+    paper: ClassVar[str] = (
+        "Q. Geng, P. Kairouz, S. Oh and P. Viswanath (2015). The staircase mechanism in differential privacy. IEEE Journal of "
+        "Selected Topics in Signal Processing 9(7)."
+    )
     worth_from: ClassVar[tuple[float, float]] = (2.0, 4.0)  # below it gains less than a hundredth on the Laplace
-
-    @property
-    def kind(self) -> type[StaircasePlan]:
-        return StaircasePlan
 
     def noise(self, n: int, epsilon: float) -> Scale:
         # wider by what roundings of thresholds, and of the norm that a direction is divided by, can take (Result 5c)
@@ -49,11 +49,6 @@ class ManifoldStaircase(ManifoldLaplace):
         scale = laplace_scale(self.ball, n, epsilon / wider, self.calibration, "staircase")
         numbers = {**scale.numbers, "gamma": best_gamma(self.space, scale.sigma, epsilon), "jump": epsilon}
         return replace(scale, formula=scale.formula + "; steps of Δ, the first γ·Δ (result 5c)", numbers=numbers)
-
-
-@dataclass(frozen=True, eq=False)
-class StaircasePlan(LaplacePlan):
-    """The Laplace's plan with another radial law: steps of width σ·jump, at each of which log density falls by ``jump``."""
 
     @cached_property
     def proposals(self) -> RadialLaw:
@@ -75,8 +70,10 @@ class StaircasePlan(LaplacePlan):
 
 
 def staircase_law(space: Space, sigma: float, jump: float, gamma: float) -> RadialLaw:
-    """E(u) = jump·#{j ≥ 0: (j + γ)·σ·jump ≤ u}.  From the last threshold on E rises evenly with slope 1/σ instead: where an
-    unbounded space has all but e⁻⁴⁰ of the draws before it, and after MOST_STEPS.
+    """Return the law with E(u) = jump·#{j ≥ 0: (j + γ)·σ·jump ≤ u}.
+
+    From the last threshold on E rises evenly with slope 1/σ instead: where an unbounded space has all but e⁻⁴⁰ of the draws
+    before it, and after MOST_STEPS.
 
     >>> from sfumato import Euclidean
     >>> law = staircase_law(Euclidean(dim=2), sigma=0.5, jump=2.0, gamma=0.25)
@@ -95,12 +92,13 @@ def staircase_law(space: Space, sigma: float, jump: float, gamma: float) -> Radi
 
 
 def best_gamma(space: Space, sigma: float, jump: float) -> float:
-    """The candidate for γ with the smallest mean distance from the centre.  Any γ is as private.
+    """Return the candidate for γ with the smallest mean distance from the centre.  Any γ is as private.
 
     The mean and not a quantile: a γ that is best for one quantile puts a step's edge there and can be worse than the Laplace
     at all others.
     """
-    step, bounds = sigma * jump, bounds_of(space)
+    step = sigma * jump
+    bounds = bounds_of(space)
     count = min(MOST_STEPS, int(np.ceil(central_range(space, 1 / sigma) / step)) + 1)
     rows = np.arange(count)[:, None]
     edges = np.minimum(step * (rows + CANDIDATES), bounds.injectivity_radius)
@@ -116,12 +114,13 @@ def best_gamma(space: Space, sigma: float, jump: float) -> float:
 
 
 def roughness(law: RadialLaw) -> float:
-    """A bound on E|∂ log density| over the whole space: areas of the thresholds' spheres times what the density falls there,
-    over its integral; or the most that area over volume can be for balls from the first threshold on (Result 5c)."""
+    """Return a bound on E|∂ log density| over the whole space: areas of the thresholds' spheres times what the density falls
+    there, over its integral; or the most that area over volume can be for balls from the first threshold on (Result 5c)."""
     bounds = bounds_of(law.space)
     below = replace(law, log_volume=lambda u: bounds.log_radial_bounds(u)[0])
     assert law.jumps is not None
-    jumps, total = law.jumps[:-1], np.logaddexp.reduce(below.log_masses())
+    jumps = law.jumps[:-1]
+    total = np.logaddexp.reduce(below.log_masses())
     with np.errstate(divide="ignore"):
         falls = law.volume(law.edges[:-1]) + jumps - law.edge_energy[:-1] + np.log(-np.expm1(-jumps))
         rises = law.log_masses() + np.log(law.slopes)

@@ -31,7 +31,7 @@ def compiled(name: str = "kernels") -> ModuleType | None:
 
 
 def as_numbers(points: ArrayLike) -> NDArray[Any]:
-    """An array of numbers, or an error in words."""
+    """Return an array of numbers, or raise an error in words."""
     try:
         array = np.asarray(points)
     except ValueError:
@@ -71,19 +71,19 @@ def in_pairs(combine: Callable[[T, T], T], values: Iterable[T]) -> T:
 
 
 def add_each(a: tuple[Any, ...], b: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Sums of what stands in the same place."""
+    """Return sums of what stands in the same place."""
     return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def runs(count: int, numbers_each: int, most: int | None = None) -> list[slice]:
-    """The same, with at most RUN records each: how sums over records are made."""
+    """Return such slices with at most RUN records each: how sums over records are made."""
     return blocks(count, max(numbers_each, -(-(BLOCK if most is None else most) // RUN)), most)
 
 
 def in_runs(
     of_run: Callable[[slice], tuple[Any, ...]], count: int, numbers_each: int, most: int | None = None
 ) -> tuple[Any, ...]:
-    """Sums of what a function gives for each run of records."""
+    """Return sums of what a function gives for each run of records."""
     if count <= RUN and count * numbers_each <= CACHE:
         return of_run(slice(0, count))
     return in_pairs(add_each, map(of_run, runs(count, numbers_each, most)))

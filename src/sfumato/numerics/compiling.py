@@ -36,7 +36,8 @@ def private_folder() -> Path:
     folder = Path(os.environ.get("TMPDIR") or "/tmp", f"sfumato-{os.getuid()}")
     with suppress(FileExistsError):
         folder.mkdir(mode=0o700)
-    found, above = folder.lstat(), folder.parent.stat()
+    found = folder.lstat()
+    above = folder.parent.stat()
     ours = stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not found.st_mode & 0o077
     if not ours or (above.st_mode & 0o022 and not above.st_mode & stat.S_ISVTX):
         raise PermissionError(f"{folder} is not a folder of this user alone")

@@ -33,7 +33,7 @@ def fixed(values: Array | float) -> Fixed:
 
 
 def to_float(numbers: Fixed) -> Array:
-    """The nearest doubles."""
+    """Return the nearest doubles."""
     return np.asarray(_over(numbers), dtype=np.float64)
 
 
@@ -53,7 +53,10 @@ def cos_sin(t: int) -> tuple[int, int]:
     """Taylor's series at t/2^h below 2^−8, then h doublings of the angle."""
     halvings = max(0, t.bit_length() - BITS + 8)
     t >>= halvings
-    cosine, sine, term, j = ONE, 0, ONE, 0
+    cosine = ONE
+    sine = 0
+    term = ONE
+    j = 0
     while term:
         j += 1
         term = (term * t >> BITS) // j
@@ -63,7 +66,9 @@ def cos_sin(t: int) -> tuple[int, int]:
         else:
             cosine += sign * term
     for _ in range(halvings):
-        cosine, sine = ONE - (sine * sine >> (BITS - 1)), sine * cosine >> (BITS - 1)
+        doubled = sine * cosine >> (BITS - 1)
+        cosine = ONE - (sine * sine >> (BITS - 1))
+        sine = doubled
     return cosine, sine
 
 
@@ -84,7 +89,7 @@ def arc_end(x: Fixed, v: Fixed) -> Fixed:
 
 
 def arc_velocity(p: Fixed, y: Fixed) -> Fixed:
-    """The velocity at p of the great circle to y."""
+    """Return the velocity at p of the great circle to y."""
     cosine = dot(p, y)
     u = y - (cosine * p >> BITS)
     sine = norm(u)
@@ -92,7 +97,7 @@ def arc_velocity(p: Fixed, y: Fixed) -> Fixed:
 
 
 def mirror_of(x: Fixed) -> Fixed:
-    """The mirror whose reflection takes the unit vector x to ∓e₀."""
+    """Return the mirror whose reflection takes the unit vector x to ∓e₀."""
     mirror = x.copy()
     mirror[0] += ONE if x[0] >= 0 else -ONE
     return unit(mirror)
@@ -107,14 +112,18 @@ def cosh_sinh(t: int) -> tuple[int, int]:
     """Taylor's series at t/2^h below 2^−8, then h doublings, for t ≥ 0."""
     halvings = max(0, t.bit_length() - BITS + 8)
     t >>= halvings
-    sums, term, j = [ONE, 0], ONE, 0
+    sums = [ONE, 0]
+    term = ONE
+    j = 0
     while term:
         j += 1
         term = (term * t >> BITS) // j
         sums[j % 2] += term
     cosh, sinh = sums
     for _ in range(halvings):
-        cosh, sinh = ONE + (sinh * sinh >> (BITS - 1)), sinh * cosh >> (BITS - 1)
+        doubled = sinh * cosh >> (BITS - 1)
+        cosh = ONE + (sinh * sinh >> (BITS - 1))
+        sinh = doubled
     return cosh, sinh
 
 
@@ -127,8 +136,9 @@ def arsinh(size: int) -> int:
 
 
 def boost(p: Fixed, x: Fixed) -> Fixed:
-    """The boost that takes the origin to the point with the space-like part p, applied to (x₀, x₁, …)."""
-    p0, along = isqrt(ONE * ONE + int(np.sum(p * p))), dot(p, x[1:])
+    """Return the boost that takes the origin to the point with the space-like part p, applied to (x₀, x₁, …)."""
+    p0 = isqrt(ONE * ONE + int(np.sum(p * p)))
+    along = dot(p, x[1:])
     moved = x[1:] + ((x[0] + (along << BITS) // (ONE + p0)) * p >> BITS)
     return np.append((p0 * x[0] >> BITS) + along, moved)
 
@@ -173,7 +183,8 @@ def matrix_exp(m: Fixed) -> Fixed:
     halvings = max(0, norm(m).bit_length() - BITS + 8)
     small = m >> halvings
     term = np.diag([ONE] * len(m)).astype(object)
-    total, j = term, 0
+    total = term
+    j = 0
     while np.any(np.abs(term) > 1):
         j += 1
         term = (term @ small >> BITS) // j

@@ -1,4 +1,4 @@
-"""Compiled loops for data that are many and small: directions and shapes; those for matrices are in ``_spd_kernels.py``.
+"""Compiled loops for data that are many and small: directions and shapes; those for matrices are in ``spd_kernels.py``.
 
 Each is one pass over the records.  Numba compiles a loop when it is first called and keeps it on disk, where it can;
 the spaces come here only for so many records that this pays, and do the same in NumPy where Numba does not load.  Sums are kept
@@ -44,7 +44,7 @@ def _instructions(function: Any) -> Any:
 
 @_compile
 def _sum(series: Any, z: float) -> Any:
-    """The polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
+    """Return the polynomial Σ seriesₖ·zᵏ with twelve terms, in few steps that wait for each other."""
     s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11 = series
     z2 = z * z
     z4 = z2 * z2
@@ -83,8 +83,10 @@ def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
     is asked for rows ``AHEAD`` of them, of which there may be none: asking for too much does no harm."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
-        whole, index = ir.IntType(32), ir.IntType(64)
-        four, twelve = ir.VectorType(ir.DoubleType(), 4), ir.VectorType(ir.DoubleType(), 12)
+        whole = ir.IntType(32)
+        index = ir.IntType(64)
+        four = ir.VectorType(ir.DoubleType(), 4)
+        twelve = ir.VectorType(ir.DoubleType(), 12)
         rows, lanes = (context.make_array(signature.args[k])(context, builder, values[k]) for k in (0, 2))
         start = builder.gep(rows.data, [builder.mul(values[1], index(3))])
         width = builder.extract_value(lanes.shape, 1)
@@ -117,7 +119,9 @@ def _apart(points: Array, first: int, y: Array) -> Any:
             _eight(points, first + i, y, i)
     else:
         for i in range(count):
-            y[0, i], y[1, i], y[2, i] = points[first + i, 0], points[first + i, 1], points[first + i, 2]
+            y[0, i] = points[first + i, 0]
+            y[1, i] = points[first + i, 1]
+            y[2, i] = points[first + i, 2]
     return count
 
 
@@ -130,10 +134,12 @@ def _four(points: Array, i: int) -> Any:
 
 @_compile
 def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
-    """Which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
-    bad, y = np.zeros(len(points), dtype=np.bool_), np.empty((3, SOME))
+    """Return which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    bad = np.zeros(len(points), dtype=np.bool_)
+    y = np.empty((3, SOME))
     for first in range(0, len(points), SOME):
-        count, some = _apart(points, first, y), 0.0
+        count = _apart(points, first, y)
+        some = 0.0
         for i in range(count):
             square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
             some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
@@ -147,7 +153,8 @@ def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
 @_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
     """The sum of rows of R³, and whether :func:`sphere_faults` finds none of them; it ends soon after one that it finds."""
-    total, y = np.zeros(3), np.empty((3, MORE))
+    total = np.zeros(3)
+    y = np.empty((3, MORE))
     for first in range(0, len(points), MORE):
         y0 = y1 = y2 = some = 0.0
         for i in range(_apart(points, first, y)):
@@ -166,7 +173,7 @@ def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
 
 @_compile
 def direction_faults(points: Array, norm2: float, exact: float) -> Any:
-    """Which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
+    """Return which rows of any R^p have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
     bad = np.empty(len(points), dtype=np.bool_)
     for i in range(len(points)):
         square = 0.0
@@ -178,9 +185,12 @@ def direction_faults(points: Array, norm2: float, exact: float) -> Any:
 
 @_compile
 def sphere_below(points: Array, x: Array, least: float) -> Any:
-    """Which rows of R³ have ⟨x, y⟩ below ``least``."""
-    x0, x1, x2 = x[0], x[1], x[2]
-    found, y = np.empty(len(points), dtype=np.bool_), np.empty((3, SOME))
+    """Return which rows of R³ have ⟨x, y⟩ below ``least``."""
+    x0 = x[0]
+    x1 = x[1]
+    x2 = x[2]
+    found = np.empty(len(points), dtype=np.bool_)
+    y = np.empty((3, SOME))
     for first in range(0, len(points), SOME):
         for i in range(_apart(points, first, y)):
             found[first + i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i] < least
@@ -192,12 +202,20 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of the
     logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of e₀
     to ∓x takes from e₁, e₂."""
-    x0, x1, x2 = x[0], x[1], x[2]
+    x0 = x[0]
+    x1 = x[1]
+    x2 = x[2]
     m0 = x0 + (1.0 if x0 >= 0.0 else -1.0)
     scale = 2.0 / (m0 * m0 + x1 * x1 + x2 * x2)
-    a0, a1, a2 = -scale * x1 * m0, 1.0 - scale * x1 * x1, -scale * x1 * x2
-    b0, b1, b2 = -scale * x2 * m0, -scale * x1 * x2, 1.0 - scale * x2 * x2
-    y, cosines, f = np.empty((3, SOME)), np.empty(SOME), np.empty(SOME)
+    a0 = -scale * x1 * m0
+    a1 = 1.0 - scale * x1 * x1
+    a2 = -scale * x1 * x2
+    b0 = -scale * x2 * m0
+    b1 = -scale * x1 * x2
+    b2 = 1.0 - scale * x2 * x2
+    y = np.empty((3, SOME))
+    cosines = np.empty(SOME)
+    f = np.empty(SOME)
     total = np.zeros(6)
     for start in range(0, len(points), RUN):
         ga = gb = square = cosine = haa = hab = 0.0
@@ -233,8 +251,11 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
     sums, as records that coincide are all rounded the same way.
     """
     n, p = points.shape
-    toward, block, part = np.zeros(p), np.empty(p), np.empty(p)
-    c, f = np.empty(FEW), np.empty(FEW)
+    toward = np.zeros(p)
+    block = np.empty(p)
+    part = np.empty(p)
+    c = np.empty(FEW)
+    f = np.empty(FEW)
     along = square = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0
@@ -249,14 +270,20 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
                     c1 += x[j] * y1[j]
                     c2 += x[j] * y2[j]
                     c3 += x[j] * y3[j]
-                c[i], c[i + 1], c[i + 2], c[i + 3] = c0, c1, c2, c3
+                c[i] = c0
+                c[i + 1] = c1
+                c[i + 2] = c2
+                c[i + 3] = c3
             _stretches(series, least, c, f, count)
             for i in range(count):
                 along += f[i] * c[i]
                 square += f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
             for i in range(0, count, 4):
                 y0, y1, y2, y3 = _four(points, first + i)
-                f0, f1, f2, f3 = f[i], f[i + 1], f[i + 2], f[i + 3]
+                f0 = f[i]
+                f1 = f[i + 1]
+                f2 = f[i + 2]
+                f3 = f[i + 3]
                 for j in range(p):
                     part[j] += (f0 * y0[j] + f1 * y1[j]) + (f2 * y2[j] + f3 * y3[j])
             block += part
@@ -280,11 +307,19 @@ def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any,
     """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.
 
     θ/sin θ is a series in 1 − c; where c = cos θ is below ``least`` it is put right afterwards, record by record."""
-    x0, x1, x2 = q * q * x[0], q * q * x[1], q * q * x[2]
-    (a0, b0), (a1, b1), (a2, b2) = columns[0], columns[1], columns[2]
-    made, y, c, f = np.empty((len(points), 2)), np.empty((3, SOME)), np.empty(SOME), np.empty(SOME)
+    x0 = q * q * x[0]
+    x1 = q * q * x[1]
+    x2 = q * q * x[2]
+    (a0, b0) = columns[0]
+    (a1, b1) = columns[1]
+    (a2, b2) = columns[2]
+    made = np.empty((len(points), 2))
+    y = np.empty((3, SOME))
+    c = np.empty(SOME)
+    f = np.empty(SOME)
     for first in range(0, len(points), SOME):
-        count, far = _apart(points, first, y), 0.0
+        count = _apart(points, first, y)
+        far = 0.0
         for i in range(count):
             c[i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i]
             f[i] = _sum(series, 1.0 - c[i])
@@ -334,8 +369,10 @@ def whole_sums(rows: Array, unit: float) -> Any:
     """Sums of rows, each number rounded towards zero to a multiple of 1/unit, in these: exact, as sums of RUN such numbers are
     whole numbers below 2^53.  Short rows are added several at a time."""
     n, p = rows.shape
-    flat, wide = rows.reshape(-1), p * max(1, SOME // p)
-    total, part = np.zeros(p, dtype=np.int64), np.empty(wide)
+    flat = rows.reshape(-1)
+    wide = p * max(1, SOME // p)
+    total = np.zeros(p, dtype=np.int64)
+    part = np.empty(wide)
     for start in range(0, n * p, RUN * wide):
         part[:] = 0.0
         for first in range(start, min(start + RUN * wide, n * p), wide):
@@ -366,7 +403,7 @@ def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
 
 @_compile
 def shape_canonical(points: Array, some: Array, made: Array) -> Any:
-    """Some shapes, centred and of norm one, into ``made``; which have numbers too large, too small or too alike for that."""
+    """Put some shapes, centred and of norm one, into ``made``; return which have numbers too large, small or alike for it."""
     k = points.shape[1] // 2
     bad = np.zeros(len(points), dtype=np.bool_)
     for i in range(len(points)):
@@ -380,9 +417,11 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
         re /= k
         im /= k
         for j in range(k):
-            a, b = points[i, 2 * j] - re, points[i, 2 * j + 1] - im
+            a = points[i, 2 * j] - re
+            b = points[i, 2 * j + 1] - im
             square += a * a + b * b
-            made[i, 2 * j], made[i, 2 * j + 1] = a, b
+            made[i, 2 * j] = a
+            made[i, 2 * j + 1] = b
         shift = square + k * (re * re + im * im)
         bad[i] = not (square > 1e-200) & (shift < 1e200) & (square > 1e-20 * shift)
         scale = 1.0 / math.sqrt(square)
@@ -395,7 +434,8 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
 def _turned(z: Array) -> Any:
     """i·z, for real and imaginary parts in turn."""
     turned = np.empty_like(z)
-    turned[::2], turned[1::2] = -z[1::2], z[::2]
+    turned[::2] = -z[1::2]
+    turned[1::2] = z[::2]
     return turned
 
 
@@ -415,14 +455,23 @@ def _inner(points: Array, first: int, count: int, x: Array, ix: Array, re: Array
             b1 += ix[j] * y1[j]
             b2 += ix[j] * y2[j]
             b3 += ix[j] * y3[j]
-        re[i], re[i + 1], re[i + 2], re[i + 3] = a0, a1, a2, a3
-        im[i], im[i + 1], im[i + 2], im[i + 3] = b0, b1, b2, b3
+        re[i] = a0
+        re[i + 1] = a1
+        re[i + 2] = a2
+        re[i + 3] = a3
+        im[i] = b0
+        im[i + 1] = b1
+        im[i + 2] = b2
+        im[i + 3] = b3
 
 
 @_compile
 def shape_below(points: Array, x: Array, least: float) -> Any:
-    """Which shapes z have |⟨x, z⟩| below ``least``."""
-    found, ix, re, im = np.empty(len(points), dtype=np.bool_), _turned(x), np.empty(FEW), np.empty(FEW)
+    """Return which shapes z have |⟨x, z⟩| below ``least``."""
+    found = np.empty(len(points), dtype=np.bool_)
+    ix = _turned(x)
+    re = np.empty(FEW)
+    im = np.empty(FEW)
     for first in range(0, len(points), FEW):
         count = min(FEW, len(points) - first)
         _inner(points, first, count, x, ix, re, im)
@@ -433,16 +482,23 @@ def shape_below(points: Array, x: Array, least: float) -> Any:
 
 @_compile
 def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
+    """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
     logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
 
     As for directions, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z.
     """
     n, p = points.shape
     ix = _turned(x)
-    plain, quarter, block, across = np.zeros(p), np.zeros(p), np.empty(p), np.empty(p)
-    part, other = np.empty(p), np.empty(p)
-    re, im, c, f = np.empty(FEW), np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    plain = np.zeros(p)
+    quarter = np.zeros(p)
+    block = np.empty(p)
+    across = np.empty(p)
+    part = np.empty(p)
+    other = np.empty(p)
+    re = np.empty(FEW)
+    im = np.empty(FEW)
+    c = np.empty(FEW)
+    f = np.empty(FEW)
     along = square = turning = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0
@@ -463,9 +519,18 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
                 f[i] /= max(c[i], TINY)
             for i in range(0, count, 4):
                 y0, y1, y2, y3 = _four(points, first + i)
-                w0, w1, w2, w3 = f[i], f[i + 1], f[i + 2], f[i + 3]
-                a0, a1, a2, a3 = w0 * re[i], w1 * re[i + 1], w2 * re[i + 2], w3 * re[i + 3]
-                b0, b1, b2, b3 = w0 * im[i], w1 * im[i + 1], w2 * im[i + 2], w3 * im[i + 3]
+                w0 = f[i]
+                w1 = f[i + 1]
+                w2 = f[i + 2]
+                w3 = f[i + 3]
+                a0 = w0 * re[i]
+                a1 = w1 * re[i + 1]
+                a2 = w2 * re[i + 2]
+                a3 = w3 * re[i + 3]
+                b0 = w0 * im[i]
+                b1 = w1 * im[i + 1]
+                b2 = w2 * im[i + 2]
+                b3 = w3 * im[i + 3]
                 for j in range(p):
                     part[j] += (a0 * y0[j] + a1 * y1[j]) + (a2 * y2[j] + a3 * y3[j])
                     other[j] -= (b0 * y0[j] + b1 * y1[j]) + (b2 * y2[j] + b3 * y3[j])
@@ -484,7 +549,8 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 @_compile
 def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
     """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
-    total, part = np.zeros_like(bases), np.empty_like(bases)
+    total = np.zeros_like(bases)
+    part = np.empty_like(bases)
     for run in range(0, len(points), 32 * RUN):
         part[:] = 0.0
         for start in range(run, min(run + 32 * RUN, len(points)), 256):
@@ -498,7 +564,11 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
     """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
     n, p = points.shape
-    ix, re, im, c, f = _turned(x), np.empty(FEW), np.empty(FEW), np.empty(FEW), np.empty(FEW)
+    ix = _turned(x)
+    re = np.empty(FEW)
+    im = np.empty(FEW)
+    c = np.empty(FEW)
+    f = np.empty(FEW)
     for first in range(0, n, FEW):
         count = min(FEW, n - first)
         _inner(points, first, count, x, ix, re, im)
@@ -507,7 +577,10 @@ def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array
         _stretches(series, least, c, f, count)
         for i in range(count):
             scale = f[i] / c[i] if c[i] > 0.0 else c[i]
-            a, b, y, row = scale * re[i], scale * im[i], points[first + i], made[first + i]
+            a = scale * re[i]
+            b = scale * im[i]
+            y = points[first + i]
+            row = made[first + i]
             for j in range(p // 2):
                 row[2 * j] = a * y[2 * j] + b * y[2 * j + 1]
                 row[2 * j + 1] = a * y[2 * j + 1] - b * y[2 * j]
@@ -518,12 +591,17 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
     """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
     whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
-    ix, back, res, ims = _turned(x), np.empty(p), np.empty(FEW), np.empty(FEW)
+    ix = _turned(x)
+    back = np.empty(p)
+    res = np.empty(FEW)
+    ims = np.empty(FEW)
     along = 0.0
     for start in range(0, n, FEW):
         _inner(points, start, min(FEW, n - start), x, ix, res, ims)
         for i in range(start, min(start + FEW, n)):
-            y, re, im = points[i], res[i - start], ims[i - start]
+            y = points[i]
+            re = res[i - start]
+            im = ims[i - start]
             c = math.sqrt(re * re + im * im)
             z = 1.0 - c
             f = _sum(series, z) if c >= least else _angle_over_sine(series, c)

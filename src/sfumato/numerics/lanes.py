@@ -35,10 +35,12 @@ class Made:
     """A vector while Python makes code: what is computed of it becomes code, but for products with zero."""
 
     def __init__(self, builder: Any, value: Any) -> None:
-        self.builder, self.value = builder, value
+        self.builder = builder
+        self.value = value
 
 
-EIGHT, PLACE = Eight("eight"), Place("place")
+EIGHT = Eight("eight")
+PLACE = Place("place")
 
 
 def _lowered(result: Any, *kinds: Any, of: Any = None) -> Callable[[Any], Any]:
@@ -70,7 +72,7 @@ def _lowered(result: Any, *kinds: Any, of: Any = None) -> Callable[[Any], Any]:
 
 @_lowered(EIGHT, types.float64)
 def all_of(builder: Any, number: Any) -> Any:
-    """A number eight times."""
+    """Return a number eight times."""
     one = builder.insert_element(ir.Constant(VECTOR, ir.Undefined), number, ir.IntType(32)(0))
     return builder.shuffle_vector(one, one, ir.Constant(ir.VectorType(ir.IntType(32), LANES), [0] * LANES))
 
@@ -114,13 +116,13 @@ def root(builder: Any, value: Any) -> Any:
 
 @_lowered(EIGHT, EIGHT, EIGHT)
 def where_positive(builder: Any, which: Any, value: Any) -> Any:
-    """A value where another is above zero; elsewhere, also where that is not a number, zero."""
+    """Return a value where another is above zero; elsewhere, also where that is not a number, zero."""
     return builder.select(builder.fcmp_ordered(">", which, VECTOR(None)), value, VECTOR(None))
 
 
 @_lowered(EIGHT, EIGHT)
 def half_exponent(builder: Any, value: Any) -> Any:
-    """The whole number e for which √value/2ᵉ is from √½ to √2; of what is not a positive normal number, any."""
+    """Return the whole number e for which √value/2ᵉ is from √½ to √2; of what is not a positive normal number, any."""
     bits = builder.sub(builder.bitcast(value, WHOLE), WHOLE([1022 << 52] * LANES))
     return builder.sitofp(builder.ashr(bits, WHOLE([53] * LANES)), VECTOR)
 

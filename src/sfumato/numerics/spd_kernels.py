@@ -1,4 +1,4 @@
-"""Compiled loops for covariance matrices; see ``_kernels.py``.
+"""Compiled loops for covariance matrices; see ``kernels.py``.
 
 Eight matrices at a time, each of their entries being one vector of eight numbers: code reads as if it were for one matrix.
 Lower triangles are kept by rows, with one more row than the matrix has.
@@ -57,14 +57,24 @@ def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
 
 @register_jitable
 def _cofactors(w: Any, x: Any, m: Any) -> Any:
-    """The same of 3×3 matrices, with one division."""
-    a, b, c = x * w[0] + (1.0 - x), x * w[1], x * w[2] + (1.0 - x)
-    d, e, f = x * w[3], x * w[4], x * w[5] + (1.0 - x)
-    p, q, r = d * d - a * f, a * e - b * d, b * b - a * c
+    """Return the same as :func:`_sweep` for 3×3 matrices, with one division."""
+    a = x * w[0] + (1.0 - x)
+    b = x * w[1]
+    c = x * w[2] + (1.0 - x)
+    d = x * w[3]
+    e = x * w[4]
+    f = x * w[5] + (1.0 - x)
+    p = d * d - a * f
+    q = a * e - b * d
+    r = b * b - a * c
     t = p * r - q * q  # a times the determinant: summed along a row, that would square the condition number
     one = a / t
-    m[0], m[1], m[2] = one * (e * e - c * f), one * (b * f - d * e), one * p
-    m[3], m[4], m[5] = one * (c * d - b * e), one * q, one * r
+    m[0] = one * (e * e - c * f)
+    m[1] = one * (b * f - d * e)
+    m[2] = one * p
+    m[3] = one * (c * d - b * e)
+    m[4] = one * q
+    m[5] = one * r
     return (a > 0.0) * (0.0 - r > 0.0) * (t > 1e-290) * (one > 1e-290)
 
 
@@ -80,18 +90,22 @@ def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
         m[_at(k, i)] = 0.0
     m[_at(k, k)] = 1.0
     for p in range(0, k, 2):
-        a, b, c = m[_at(p, p)], m[_at(p + 1, p)], m[_at(p + 1, p + 1)]
+        a = m[_at(p, p)]
+        b = m[_at(p + 1, p)]
+        c = m[_at(p + 1, p + 1)]
         both = a * c - b * b
         one = 1.0 / (a * both)  # for both pivots, as divisions are dear
         fine = fine * (a > 0.0) * (a * both > 1e-290) * (one > 1e-290)  # beyond, digits are lost, or all
-        q, r = both * one, a * a * one
+        q = both * one
+        r = a * a * one
         b = b * q
         for n in range(k):
             u[2 * n] = m[_at(n, p)]
             u[2 * n + 1] = m[_at(n, p + 1)] - b * m[_at(n, p)]
         for n in range(k):
             if n != p and n != p + 1:
-                first, second = q * u[2 * n], r * u[2 * n + 1]
+                first = q * u[2 * n]
+                second = r * u[2 * n + 1]
                 for j in range(n + 1):
                     m[_at(n, 0) + j] = m[_at(n, 0) + j] - (first * u[2 * j] + second * u[2 * j + 1])
                 m[_at(n, p)] = first - b * second
@@ -117,7 +131,8 @@ def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         if not isinstance(numbers, types.UniTuple):
             return context.compile_internal(builder, _inverted, signature, args)
-        count, (x, factor) = numbers.count, (Made(builder, all_of(builder, args[i])) for i in (2, 3))
+        count = numbers.count
+        (x, factor) = (Made(builder, all_of(builder, args[i])) for i in (2, 3))
         old, new = ([builder.gep(args[i], [ir.IntType(64)(at)]) for at in range(_at(count, 0))] for i in (1, 4))
         w, sums = ([Made(builder, builder.load(place, align=8)) for place in places] for places in (old, new))
         fine = _inverted(range(count), w, x, factor, sums, {}, {})
@@ -132,7 +147,8 @@ def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m
 def _largest(sign: float, a: Any, k: int) -> Any:
     """A bound on the largest |eigenvalue| of matrices of one sign: the mean of all, and √(k − 1) times their root mean square
     distance from it (Samuelson 1968); a millionth more for rounding."""
-    mean, square = all_of(0.0), all_of(0.0)
+    mean = all_of(0.0)
+    square = all_of(0.0)
     for i in range(k):
         mean = mean + (1.0 / k) * a[_at(i, i)]
     for i in range(k):
@@ -140,6 +156,34 @@ def _largest(sign: float, a: Any, k: int) -> Any:
         for j in range(i):
             square = square + 2.0 * a[_at(i, j)] * a[_at(i, j)]
     return (1 + 1e-6) * (sign * mean + root(((k - 1) / k) * square))
+
+
+@_inside
+def _rule(widths: Array, row: int, widest: float) -> Any:
+    """Return the first rule that is wide enough, from the last one on, as records are much alike."""
+    while row > 0 and widths[row - 1] >= widest:
+        row -= 1
+    while widths[row] < widest:
+        row += 1
+    return row
+
+
+@_inside
+def _scaled(w: Any, inverse: Any, k: int) -> Any:
+    """Return the power of two that lies in the middle of the bounds on eigenvalues, one over it, and the width about it."""
+    high = _largest(1.0, w, k)
+    low = _largest(-1.0, inverse, k)
+    power = half_exponent(high / low)
+    scale = power_of_two(0.0 - power)
+    width = low * power_of_two(power)
+    return power, scale, width + where_positive(high * scale - width, high * scale - width)
+
+
+@_inside
+def _places(w: Any, k: int) -> Any:
+    """Return where the four triangles and the two rows begin."""
+    step = _at(k + 1, 0)
+    return w, w + step, w + 2 * step, w + 3 * step, w + 4 * step
 
 
 @_compile
@@ -152,11 +196,16 @@ def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, ro
     power of two near √(λ₁λₖ).
     """
     widths, counts, nodes = rules
-    n, k, numbers = len(points), len(room[1]), room[0]
-    flat, two, size = points.reshape(n, k * k), place_of(numbers), _at(k, 0)
-    w = two + 2 + k * k
-    m, logs, sums, u = w + _at(k + 1, 0), w + 2 * _at(k + 1, 0), w + 3 * _at(k + 1, 0), w + 4 * _at(k + 1, 0)
-    total, wide, row = np.zeros(size + 3), np.zeros(n, dtype=np.bool_), 0
+    n = len(points)
+    k = len(room[1])
+    numbers = room[0]
+    flat = points.reshape(n, k * k)
+    two = place_of(numbers)
+    size = _at(k, 0)
+    w, m, logs, sums, u = _places(two + 2 + k * k, k)
+    total = np.zeros(size + 3)
+    wide = np.zeros(n, dtype=np.bool_)
+    row = 0
     for start in range(0, n, RUN):
         for at in range(size + 3):
             sums[at] = 0.0
@@ -167,37 +216,40 @@ def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, ro
                     numbers[2 + at, z] = flat[first + min(z, last), at]
             fine = _whiten(two + 2, inverse, k, m, w)
             fine = fine * _add_inverse(room[1], w, 1.0, 1.0, logs, m, u)
-            high, low = _largest(1.0, w, k), _largest(-1.0, logs, k)
-            power = half_exponent(high / low)
-            scale, width = power_of_two(0.0 - power), low * power_of_two(power)
-            width = width + where_positive(high * scale - width, high * scale - width)
+            power, scale, width = _scaled(w, logs, k)
             fine = fine * (widths[-1] > width)
-            two[0], two[1] = where_positive(fine, width), fine
+            two[0] = where_positive(fine, width)
+            two[1] = fine
             widest = count = 0.0
             for z in range(LANES):
-                widest, count = max(widest, numbers[0, z]), count + numbers[1, z]
+                widest = max(widest, numbers[0, z])
+                count = count + numbers[1, z]
             if count < LANES:
                 for z in range(LANES):
                     wide[min(first + z, n - 1)] |= numbers[1, z] == 0.0
-            while row > 0 and widths[row - 1] >= widest:  # records are much alike
-                row -= 1
-            while widths[row] < widest:
-                row += 1
+            row = _rule(widths, row, widest)
             for at in range(size):
-                w[at], logs[at] = where_positive(fine, w[at] * scale), 0.0
-            level, length, trace = where_positive(fine, np.log(2.0) * power), all_of(0.0), all_of(0.0)
+                w[at] = where_positive(fine, w[at] * scale)
+                logs[at] = 0.0
+            level = where_positive(fine, np.log(2.0) * power)
             for j in range(counts[row]):
                 _add_inverse(room[1], w, nodes[row, 0, j], nodes[row, 1, j], logs, m, u)
                 level = level + nodes[row, 1, j]
+            length = all_of(0.0)
+            trace = all_of(0.0)
             for i in range(k):
                 logs[_at(i, i)] = logs[_at(i, i)] + level
-                trace, length = trace + logs[_at(i, i)], length - logs[_at(i, i)] * logs[_at(i, i)]
+                trace = trace + logs[_at(i, i)]
+                length = length - logs[_at(i, i)] * logs[_at(i, i)]
             for at in range(size):
                 length = length + 2.0 * logs[at] * logs[at]
-            logs[size], logs[size + 1], logs[size + 2] = length, trace * trace, 1.0
+            logs[size] = length
+            logs[size + 1] = trace * trace
+            logs[size + 2] = 1.0
             share = where_positive(fine, place_of(weights)[first // LANES])
             for at in range(size + 3):
-                sums[at], logs[at] = sums[at] + share * logs[at], 0.0
+                sums[at] = sums[at] + share * logs[at]
+                logs[at] = 0.0
         for at in range(size + 3):
             total[at] += numbers[2 + k * k + 3 * _at(k + 1, 0) + at].sum()
     return total, wide

@@ -16,7 +16,8 @@ from .arrays import Array, compiled
 
 _numba = compiled("compiling")
 _compile: Callable[[Any], Any] = _numba.compiling() if _numba else lambda function: function
-FIRST, LAST = 3, 7  # slopes a/b of a path are those of whole numbers up to these: where to start, and how to end
+FIRST = 3  # slopes a/b of a path are those of whole numbers up to these: where to start, and how to end
+LAST = 7
 ROUNDS = 3  # of turning and warping by turns, after the best start
 SHIFTS = 3 * (0, 1, -1, 2, -2)  # of the start of a closed curve, tried before the best start is settled
 # a steps of the base over b of the curve; the diagonal comes first, so that it wins where others are no better
@@ -41,7 +42,8 @@ def _table(q: Array, count: int, slopes: Any, places: Any, table: Array) -> None
     m = len(q)
     for j in range(count):
         for line in range(len(slopes)):
-            a, b = slopes[line, 0], slopes[line, 1]
+            a = slopes[line, 0]
+            b = slopes[line, 1]
             for k in range(a):
                 x = y = 0.0
                 for r in range(k * b // a, -(-(k + 1) * b // a)):  # the steps that this part has a share of
@@ -60,26 +62,35 @@ def _best_path(
     u: Array, table: Array, start: int, slopes: Any, places: Any, score: Array, back: Any, made: Array
 ) -> None:
     """Into ``made`` the warped velocities w with the largest Σ⟨uᵢ, wᵢ⟩ over all paths from (0, 0) to (m, m)."""
-    m, most = len(u), slopes[-1, 0]
+    m = len(u)
+    most = slopes[-1, 0]
     score[:] = -math.inf
     score[0, 0] = 0.0
     for i in range(1, m + 1):
-        low, high = max(-(-i // most), m - most * (m - i)), min(most * i, m + (i - m) // most)
+        low = max(-(-i // most), m - most * (m - i))
+        high = min(most * i, m + (i - m) // most)
         for j in range(max(low, 1), min(high, m) + 1):
-            best, by = -math.inf, 0
+            best = -math.inf
+            by = 0
             for line in range(len(slopes)):
-                a, b = slopes[line, 0], slopes[line, 1]
+                a = slopes[line, 0]
+                b = slopes[line, 1]
                 if a > i or b > j or score[i - a, j - b] == -math.inf:
                     continue
-                total, row, place = score[i - a, j - b], start + j - b, places[line]
+                total = score[i - a, j - b]
+                row = start + j - b
+                place = places[line]
                 for k in range(a):
                     total += u[i - a + k, 0] * table[row, place + k, 0] + u[i - a + k, 1] * table[row, place + k, 1]
                 if total > best:
-                    best, by = total, line
-            score[i, j], back[i, j] = best, by
+                    best = total
+                    by = line
+            score[i, j] = best
+            back[i, j] = by
     i = j = m
     while i > 0:
-        a, b = slopes[back[i, j], 0], slopes[back[i, j], 1]
+        a = slopes[back[i, j], 0]
+        b = slopes[back[i, j], 1]
         for k in range(a):
             made[i - a + k] = table[start + j - b, places[back[i, j]] + k]
         i -= a
@@ -90,9 +101,11 @@ def _best_path(
 def _turned(x: Array, c: float, s: float, made: Array) -> None:
     """x·(c + is)/|c + is| into ``made``; x where that is nothing."""
     size = math.sqrt(c * c + s * s)
-    c, s = (c / size, s / size) if size > 0.0 else (1.0, 0.0)
+    cosine = c / size if size > 0.0 else 1.0
+    sine = s / size if size > 0.0 else 0.0
     for i in range(len(x)):
-        made[i, 0], made[i, 1] = c * x[i, 0] - s * x[i, 1], c * x[i, 1] + s * x[i, 0]
+        made[i, 0] = cosine * x[i, 0] - sine * x[i, 1]
+        made[i, 1] = cosine * x[i, 1] + sine * x[i, 0]
 
 
 @_compile
@@ -108,7 +121,7 @@ def _inner(x: Array, y: Array, start: int) -> Any:
 
 @_compile
 def _chord(q: Array) -> Any:
-    """The way from the first point of a curve to the last."""
+    """Return the way from the first point of a curve to the last."""
     x = y = 0.0
     for i in range(len(q)):
         size = math.sqrt(q[i, 0] * q[i, 0] + q[i, 1] * q[i, 1])
@@ -119,36 +132,52 @@ def _chord(q: Array) -> Any:
 
 @_compile
 def _warp_all(bases: Array, curves: Array, closed: bool, slopes: Any, few: int, places: Any, found: Array) -> None:
-    n, m = curves.shape[0], curves.shape[1]
+    n = curves.shape[0]
+    m = curves.shape[1]
     around = 2 * m if closed else m
-    table, score = np.zeros((around, places[-1], 2)), np.empty((m + 1, m + 1))
-    back, turned, made = np.zeros((m + 1, m + 1), dtype=np.int64), np.empty((m, 2)), np.empty((m, 2))
+    table = np.zeros((around, places[-1], 2))
+    score = np.empty((m + 1, m + 1))
+    back = np.zeros((m + 1, m + 1), dtype=np.int64)
+    turned = np.empty((m, 2))
+    made = np.empty((m, 2))
     for record in range(n):
-        x, q = bases[record % len(bases)], curves[record]
+        x = bases[record % len(bases)]
+        q = curves[record]
         _table(q, around, slopes, places, table)
-        best, at, best_c, best_s = -1.0, 0, 1.0, 0.0
+        best = -1.0
+        at = 0
+        best_c = 1.0
+        best_s = 0.0
         starts = m if closed else 2
         last = starts + (len(SHIFTS) if closed else 0)
         for attempt in range(last + ROUNDS):
             start = attempt if closed else 0
             if attempt >= starts:  # about the best so far
-                start, c, s = at, best_c, best_s
+                start = at
+                c = best_c
+                s = best_s
                 if attempt < last:
                     start = (at + SHIFTS[attempt - starts]) % m
             elif closed or attempt == 0:
                 c, s = _inner(x, q, start)
             else:
-                (c, s), (px, py) = _chord(q), _chord(x)
-                c, s = c * px + s * py, s * px - c * py
+                qx, qy = _chord(q)
+                px, py = _chord(x)
+                c = qx * px + qy * py
+                s = qy * px - qx * py
             _turned(x, c, s, turned)
             _best_path(turned, table, start, slopes if attempt >= last else slopes[:few], places, score, back, made)
             c, s = _inner(x, made, 0)
             size = _inner(made, made, 0)[0]
             if size > 0.0 and (c * c + s * s) / size > best:
-                best, at, best_c, best_s = (c * c + s * s) / size, start, c, s
+                best = (c * c + s * s) / size
+                at = start
+                best_c = c
+                best_s = s
                 root = math.sqrt(size)
                 for i in range(m):
-                    found[record, i, 0], found[record, i, 1] = made[i, 0] / root, made[i, 1] / root
+                    found[record, i, 0] = made[i, 0] / root
+                    found[record, i, 1] = made[i, 1] / root
 
 
 def warped(bases: Array, curves: Array, closed: bool) -> Array:

@@ -21,7 +21,7 @@ from ..numerics.arrays import MANY, Array, Points, in_pairs
 from ..spaces.base import Moments, Space
 from .memory import SAMPLE, Records, one_thread
 from .on_dask import check_workers, on_dask
-from .sources import COPIES, MEMORY, Part, chunk_rows, parts_of, told
+from .sources import COPIES, MEMORY, Part, chunk_rows, errors_in_words, parts_of
 
 T = TypeVar("T")
 Progress = Callable[[int, int, int], None]  # the pass, parts done, parts in all
@@ -35,7 +35,7 @@ class LazyRecords(Records):
     """Parts of the data, read anew in every pass.
 
     ``prepare`` makes canonical points of what is read.  A first pass counts the records and finds those that are not
-    points, unless they are to be replaced.  ``progress(pass, done, parts)`` is told of every part that is done.
+    points, unless they are to be replaced.  ``progress(pass, done, parts)`` is called after every part.
     """
 
     def __init__(
@@ -48,21 +48,29 @@ class LazyRecords(Records):
         check: bool = True,
         progress: Progress | None = None,
     ) -> None:
-        self.space, self.parts, self.prepare, self.weights, self.workers = space, parts, prepare, None, workers
-        self.memory, self.progress, self.passes, self.surveyed = memory, progress, 0, False
+        self.space = space
+        self.parts = parts
+        self.prepare = prepare
+        self.weights = None
+        self.workers = workers
+        self.memory = memory
+        self.progress = progress
+        self.passes = 0
+        self.surveyed = False
         self.rows = chunk_rows(space, memory, workers)
         self.on_dask = bool(parts) and not isinstance(parts[0], Part)
         if self.on_dask:
             check_workers(parts)
-        with told():
-            found = self._pass(_as_read, partial(_survey, space, check), _join)
+        with errors_in_words():
+            sums = self._pass(_as_read, partial(_survey, space, check), _join)
         self.surveyed = True
-        self.counts = [0 if one is None else one.value.n for one in found]
-        survey = reduce(_join, (one.value for one in found if one is not None), _Survey(0, 0, {}))
+        self.counts = [0 if one is None else one.value.n for one in sums]
+        survey = reduce(_join, (one.value for one in sums if one is not None), _Survey(0, 0, {}))
         self.n = survey.n
         if survey.reasons:
             error = InvalidPointError(survey.reasons)
-            error.args = (f"{error}; {survey.bad} in all",) if survey.bad > len(survey.reasons) else error.args
+            if survey.bad > len(survey.reasons):
+                error.parts = (*error.parts, f"; {survey.bad} in all")
             raise error
 
     @property
@@ -70,14 +78,13 @@ class LazyRecords(Records):
         raise ValueError("this needs all records in memory at once, not data that are read in parts: give an array")
 
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
-        found = [one for one in self._pass(self.prepare, function, combine) if one is not None]
-        n = sum(one.n for one in found)
-        if n != self.n:
+        sums = [one for one in self._pass(self.prepare, function, combine) if one is not None]
+        if sum(one.n for one in sums) != self.n:
             raise RuntimeError(f"the data changed while they were read: there were {self.n} records. {LOST}")
-        return in_pairs(combine, (one.value for one in found))  # type: ignore[no-any-return]
+        return in_pairs(combine, (one.value for one in sums))  # type: ignore[no-any-return]
 
     def start(self) -> Points:
-        """From the first records, as many whatever the parts are."""
+        """Return a point near the mean of the first records, as many whatever the parts are."""
         most = min(SAMPLE, self.n, max(1, self.memory // (COPIES * self.space.origin().nbytes)))
         enough = int(np.searchsorted(np.cumsum(self.counts), most)) + 1
         job = partial(_start, self.space, self.prepare, self.rows, most)
@@ -85,50 +92,48 @@ class LazyRecords(Records):
 
     @staticmethod
     def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
-        """Also of few points the whole Hessian, where the many others tell it: a trace would be all that is left of both."""
-        found = space.moments(base, points, weights, accuracy)
-        if found.hessian.ndim == 0 and space.dim <= FEW and points.size < MANY:
+        """Return moments with the whole Hessian also of few points: added to others, a trace would leave a trace of both."""
+        moments = space.moments(base, points, weights, accuracy)
+        if moments.hessian.ndim == 0 and space.dim <= FEW and points.size < MANY:
             hessian = space.hessian(base, points)
-            return found if hessian is None else replace(found, hessian=hessian)
-        return found
+            return moments if hessian is None else replace(moments, hessian=hessian)
+        return moments
 
     def _pass(self, prepare: Callable[[Any], Any], function: Callable[..., T], combine: Any) -> list[_Sum | None]:
         self.passes += 1
-        number, count, progress = self.passes, len(self.parts), self.progress
 
         def tick(done: int) -> None:
-            if progress is not None:
-                progress(number, done, count)
+            if self.progress is not None:
+                self.progress(self.passes, done, len(self.parts))
 
         return self._run(partial(_total, self.rows, prepare, function, combine), self.parts, tick)
 
     def _run(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
-        """The job for each part, in the order of the parts.
+        """Return what the job gives for each part, in the order of the parts.
 
-        Whoever reads the data raises errors of its own: after the first pass, and so after the charge, they are not told.
+        Other packages, which read the data, raise errors of their own: after the first pass, and so after the charge, their
+        words are withheld.
         """
         try:
-            return self._each(job, parts, tick)
+            if self.on_dask:
+                return on_dask(job, parts, tick)
+            results = []
+            with one_thread(), ThreadPoolExecutor(self.workers) as pool:
+                for result in pool.map(job, parts) if self.workers > 1 else map(job, parts):
+                    results.append(result)
+                    tick(len(results))
+            return results
         except Exception:
             if not self.surveyed:
                 raise
         raise RuntimeError(f"the data could be read once, but not again: see whether they are still there. {LOST}")
 
-    def _each(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
-        if self.on_dask:
-            return on_dask(job, parts, tick)
-        found = []
-        with one_thread(), ThreadPoolExecutor(self.workers) as pool:
-            for result in pool.map(job, parts) if self.workers > 1 else map(job, parts):
-                found.append(result)
-                tick(len(found))
-        return found
-
 
 def stream(
     space: Space, points: Any, prepare: Callable[[Any], Points], workers: int = 1, memory: int = MEMORY, **options: Any
 ) -> LazyRecords | None:
-    """Records of data that are not in memory; None for data that are, or that fit well.  Options are of :class:`LazyRecords`.
+    """Return records of data that are not in memory; None for data that are, or that fit well.  Options are those of
+    :class:`LazyRecords`.
 
     Known are ``numpy.memmap``, HDF5 and Zarr arrays; Arrow tables, datasets and Parquet files; Dask arrays, bags and lists
     of delayed partitions.
@@ -140,7 +145,7 @@ def stream(
 
 
 def is_lazy(space: Space, points: Any, memory: int = MEMORY) -> bool:
-    """Whether :func:`stream` would read the points in parts."""
+    """Tell whether :func:`stream` would read the points in parts."""
     return parts_of(points, space, chunk_rows(space, memory, 1), memory) is not None
 
 
@@ -156,19 +161,20 @@ class _Survey(NamedTuple):
 
 
 def _pieces(part: Any, rows: int) -> Iterator[Any]:
-    """What a part holds, at most so many records at a time."""
+    """Return what a part holds, at most so many records at a time."""
+    pieces: Iterator[Any]
     if isinstance(part, Part):
-        found: Iterator[Any] = iter(part)
+        pieces = iter(part)
     elif hasattr(part, "shape"):
-        found = (part[a : a + rows] for a in range(0, len(part), rows))
+        pieces = (part[a : a + rows] for a in range(0, len(part), rows))
     else:
         records = iter(part)
-        found = iter(lambda: list(islice(records, rows)), [])
-    return (one for one in found if len(one))
+        pieces = iter(lambda: list(islice(records, rows)), [])
+    return (piece for piece in pieces if len(piece))
 
 
 def _total(rows: int, prepare: Any, function: Any, combine: Any, part: Any) -> _Sum | None:
-    """The function summed over the chunks of a part; None for a part without records."""
+    """Return the function summed over the chunks of a part; None for a part without records."""
     n = 0
 
     def of_piece(piece: Any) -> Any:
@@ -176,20 +182,22 @@ def _total(rows: int, prepare: Any, function: Any, combine: Any, part: Any) -> _
         n += len(piece)
         return function(prepare(piece), None)
 
-    pieces = iter(_pieces(part, rows))
-    if (first := next(pieces, None)) is None:
+    pieces = _pieces(part, rows)
+    first = next(pieces, None)
+    if first is None:
         return None
     return _Sum(in_pairs(combine, map(of_piece, chain([first], pieces))), n)
 
 
 def _start(space: Space, prepare: Any, rows: int, most: int, parts: list[Any]) -> Points:
-    few, held = [], 0
+    first: list[Points] = []
+    left = most
     for piece in chain.from_iterable(_pieces(part, min(rows, most)) for part in parts):
-        few.append(prepare(piece[: most - held]))
-        held += len(few[-1])
-        if held >= most:
+        first.append(prepare(piece[:left]))
+        left -= len(first[-1])
+        if left <= 0:
             break
-    return space.mean_start(np.concatenate(few))
+    return space.mean_start(np.concatenate(first))
 
 
 def _survey(space: Space, check: bool, raw: Any, _: None) -> _Survey:

@@ -29,12 +29,15 @@ class Records:
     """
 
     def __init__(self, space: Space, points: Points, weights: Array | None = None, workers: int = 1) -> None:
-        self.space, self.points, self.weights, self.workers = space, points, weights, workers
+        self.space = space
+        self.points = points
+        self.weights = weights
+        self.workers = workers
         self.n = len(points)
         self.passes = 0
 
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
-        """``function(points, weights)`` over all records: over parts of them, combined in a fixed order."""
+        """Return ``function(points, weights)`` of all records: of parts of them, combined in a fixed order."""
         self.passes += 1
         count = max(-(-self.n // PART), 4 * self.workers if self.workers > 1 else 1)
         if count == 1:
@@ -51,32 +54,33 @@ class Records:
             return in_pairs(combine, pool.map(of_part, parts))
 
     def start(self) -> Points:
-        """A point near the mean, from some of the records."""
+        """Return a point near the mean, from some of the records."""
         some = slice(None, None, max(1, self.n // SAMPLE))
         weights = None if self.weights is None or not self.weights[some].any() else self.weights[some]
         return self.space.mean_start(self.points[some], weights)
 
     def moments(self, base: Points, accuracy: float = 0.0) -> Moments:
-        """Mean logarithm, mean Hessian and mean square at a point."""
+        """Return the mean logarithm, mean Hessian and mean square at a point."""
         total = self.reduce(partial(self._moments, self.space, base, accuracy), add_moments)
-        return total * (1 / total.weight)
+        share = 1 / total.weight
+        return Moments(1.0, total.logs * share, total.hessian * share, total.square * share, total.error)
 
     @staticmethod
     def _moments(space: Space, base: Points, accuracy: float, points: Points, weights: Array | None) -> Moments:
         return space.moments(base, points, weights, accuracy)
 
     def mean_log(self, bases: Points) -> Points:
-        """The mean of log at each base."""
+        """Return the mean of log at each base."""
         total, weight = self.reduce(partial(_log_sums, self.space, bases), add_each)
         return np.asarray(total / weight)
 
     def hessian(self, base: Points) -> Array | None:
-        """The mean Hessian in the coordinates at a point, where the space offers it; without weights."""
+        """Return the mean Hessian in the coordinates at a point, None where the space does not offer it; without weights."""
         total = self.reduce(partial(_hessian, self.space, base), _add_known)
         return None if total is None else total / self.n
 
     def mean(self, function: Callable[[Points], Array]) -> Array:
-        """The mean over records of a function's rows; without weights."""
+        """Return the mean over records of a function's rows; without weights."""
         return self.reduce(partial(_row_sums, function)) / self.n
 
 
@@ -97,10 +101,15 @@ def _row_sums(function: Callable[[Points], Array], points: Points, _: Array | No
 
 
 def add_moments(a: Moments, b: Moments) -> Moments:
-    """Their sum, with the Hessian's trace where one of them knows no more than that."""
-    if a.hessian.ndim != b.hessian.ndim:
-        a, b = (replace(m, hessian=np.asarray(np.trace(m.hessian))) if m.hessian.ndim else m for m in (a, b))
-    return a + b
+    """Return the sum, with the Hessian's trace where one of the two knows no more than that."""
+    if a.hessian.ndim == b.hessian.ndim:
+        return a + b
+    return _with_trace(a) + _with_trace(b)
+
+
+def _with_trace(moments: Moments) -> Moments:
+    trace = np.asarray(np.trace(moments.hessian)) if moments.hessian.ndim else moments.hessian
+    return replace(moments, hessian=trace)
 
 
 def _add_known(a: Array | None, b: Array | None) -> Array | None:
@@ -115,7 +124,7 @@ def _libraries() -> Any:
 
 
 def one_thread() -> AbstractContextManager[Any]:
-    """BLAS with one thread: loops over many small products only get slower with more, a hundred times on a busy machine."""
+    """Limit BLAS to one thread: with more, loops over small products get slower, a hundred times on a busy machine."""
     libraries = _libraries()
     if all(one.num_threads == 1 for one in libraries.lib_controllers):  # asking is quick, setting is not
         return nullcontext()
@@ -123,10 +132,13 @@ def one_thread() -> AbstractContextManager[Any]:
 
 
 class Mapped(Records):
-    """What a function makes of the records of another space, each by itself."""
+    """Points that a function makes of the records of another space, each by itself."""
 
     def __init__(self, records: Records, space: Space, function: Callable[[Points], Points]) -> None:
-        self.records, self.space, self.function, self.n = records, space, function, records.n
+        self.records = records
+        self.space = space
+        self.function = function
+        self.n = records.n
 
     def reduce(self, function: Callable[..., T], combine: Callable[[Any, Any], Any] = operator.add) -> T:
         row = int(np.prod(self.space.point_shape))
@@ -141,7 +153,7 @@ def _mapped(
     points: Points,
     weights: Array | None,
 ) -> T:
-    """So many records at a time as have rows that fit into memory."""
+    """Return the combined results of blocks of records, each as large as memory allows."""
     parts = blocks(len(points), row, BLOCK) or [slice(0, 0)]
-    found = (function(first(points[part]), None if weights is None else weights[part]) for part in parts)
-    return in_pairs(combine, found)
+    results = (function(first(points[part]), None if weights is None else weights[part]) for part in parts)
+    return in_pairs(combine, results)

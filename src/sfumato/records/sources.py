@@ -15,14 +15,14 @@ from ..numerics.arrays import Array
 from ..spaces.base import Space
 from .on_dask import dask_parts
 
-MEMORY = 1 << 28  # bytes, unless told
+MEMORY = 1 << 28  # bytes, unless another number is given
 COPIES = 6  # of a chunk of records that may be in memory while it is worked on
 MOST_ROWS = 1 << 18  # a larger chunk is no faster
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Make a FileError of what other packages raise while they read; only before the charge, as it may tell of records."""
+def errors_in_words() -> Iterator[None]:
+    """Make a FileError of what other packages raise while they read; only before the charge, as it may reveal records."""
     try:
         yield
     except Exception as error:
@@ -70,7 +70,7 @@ Part = Rows | Batches
 
 
 def chunk_rows(space: Space, memory: int, workers: int) -> int:
-    """How many records are read at once, so that all chunks at work and their copies stay within ``memory`` bytes."""
+    """Return how many records are read at once, so that all chunks at work and their copies stay within ``memory`` bytes."""
     if isinstance(workers, bool) or not isinstance(workers, int) or workers < 1:
         raise ValueError(f"workers must be a whole number of at least 1, not {workers!r}")
     each = COPIES * workers * int(space.origin().nbytes)
@@ -83,10 +83,15 @@ def chunk_rows(space: Space, memory: int, workers: int) -> int:
 
 
 def parts_of(points: Any, space: Space, rows: int, memory: int = MEMORY) -> list[Any] | None:
-    """The parts of data that are not in memory; None for data that are."""
+    """Return the parts of data that are not in memory; None for data that are."""
     package = type(points).__module__.split(".")[0]
     if isinstance(points, np.memmap) or (package in ("h5py", "zarr") and hasattr(points, "shape")):
-        return None if COPIES * points.size * points.dtype.itemsize <= memory else _array_parts(points, rows)
+        if COPIES * points.size * points.dtype.itemsize <= memory:
+            return None
+        stored = (getattr(points, "chunks", None) or (1,))[0]
+        step = rows - rows % stored if stored <= rows else rows  # whole chunks of the file, if they are not too large
+        n = points.shape[0]
+        return [Rows(points, slice(a, min(a + step, n))) for a in range(0, n, step)]
     if package == "pyarrow":
         return table_parts(points, space, rows)
     if package == "dask":
@@ -96,22 +101,16 @@ def parts_of(points: Any, space: Space, rows: int, memory: int = MEMORY) -> list
     return None
 
 
-def _array_parts(array: Any, rows: int) -> list[Any]:
-    """Rows together, whole chunks of the file where they are not too large."""
-    n, stored = array.shape[0], (getattr(array, "chunks", None) or (1,))[0]
-    step = rows - rows % stored if stored <= rows else rows
-    return [Rows(array, slice(a, min(a + step, n))) for a in range(0, n, step)]
-
-
 def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
-    """The parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk."""
+    """Return the parts of a table, a Parquet file or a dataset of Arrow: row groups together until they make a chunk."""
     from ..files.parquet import read_head
 
-    with told():
-        head = table_head(source, rows)
+    schema = getattr(source, "schema_arrow", source.schema)
+    with errors_in_words():
+        batches = _batches(source, source.schema, schema.names, rows)
+        head = next((batch for batch in batches if batch.num_rows), None)
     if head is None:
         return []
-    schema = getattr(source, "schema_arrow", source.schema)
     part = Batches(source, schema, read_head(head, space)[1], space, rows)
     if hasattr(source, "slice"):
         return [replace(part, source=source.slice(a, rows)) for a in range(0, source.num_rows, rows)]
@@ -125,14 +124,8 @@ def table_parts(source: Any, space: Space, rows: int) -> list[Any]:
     return [replace(part, source=some, rows=even) for some, even in groups]
 
 
-def table_head(source: Any, rows: int) -> Any:
-    """The first rows, or None if there are none."""
-    names = getattr(source, "schema_arrow", source.schema).names
-    return next((batch for batch in _batches(source, source.schema, names, rows) if batch.num_rows), None)
-
-
 def _row_groups(fragment: Any, rows: int) -> Iterator[tuple[Any, int]]:
-    """Row groups of a fragment that together make a chunk, and how many rows to read at once: even parts of a group."""
+    """Yield row groups of a fragment that together make a chunk, and how many rows to read at once: even parts of a group."""
     if not hasattr(fragment, "row_groups"):
         yield fragment, rows
         return
@@ -146,7 +139,7 @@ def _row_groups(fragment: Any, rows: int) -> Iterator[tuple[Any, int]]:
 
 
 def _batches(source: Any, schema: Any, columns: list[str], rows: int) -> Iterable[Any]:
-    """Record batches of at most so many rows, read no further ahead than one."""
+    """Return record batches of at most so many rows, read no further ahead than one."""
     if hasattr(source, "iter_batches"):  # a Parquet file
         return source.iter_batches(batch_size=rows, columns=columns, use_threads=False)  # type: ignore[no-any-return]
     if hasattr(source, "slice"):  # a table or a record batch
@@ -167,7 +160,7 @@ def _batches(source: Any, schema: Any, columns: list[str], rows: int) -> Iterabl
 
 
 def delayed_parts(source: Any, space: Space, rows: int) -> list[Any]:
-    """The parts of a dataset as delayed partitions, to be read by the workers of Dask."""
+    """Return the parts of a dataset as delayed partitions, to be read by the workers of Dask."""
     from dask.delayed import delayed
 
     return [delayed(part, traverse=False) for part in table_parts(source, space, rows)]

@@ -9,11 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..errors import InvalidPointError
-from ..numerics.arrays import CACHE, Array, Points, as_numbers
+from ..numerics.arrays import CACHE, Array, Points
 from ..spaces.base import Space
 from .base import INSIDE, Region, Settled, admit
-from .ellipsoid import Ellipsoid
+from .ellipsoid import Ellipsoid, public_point
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,14 +51,7 @@ class Ball(Settled):
     is_ball: ClassVar[bool] = True
 
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
-        if not isinstance(space, Space):
-            raise TypeError(f"the first argument of Ball is a space such as sfumato.Sphere(dim=2), not {space!r}")
-        try:
-            point = space.validate(as_numbers(center)[None])[0]
-        except InvalidPointError as error:
-            raise ValueError(f"the centre of the ball {error.reason}") from None
-        except ValueError as error:
-            raise ValueError(f"the centre of the ball is not a single point: {error}") from None
+        point = public_point(space, center, "centre of the ball")
         if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
             raise ValueError(
                 f"the radius of the ball must be a positive number, between 1e-100 and 1e100, not {radius!r}"
@@ -75,7 +67,7 @@ class Ball(Settled):
         return hash(self._key)
 
     @property
-    def _key(self) -> tuple[Space, bytes, float]:
+    def _key(self) -> tuple[object, ...]:
         return self.space, self.center.tobytes(), self.radius
 
     def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:
@@ -104,7 +96,7 @@ class Ball(Settled):
         clipped = canonical.copy() if len(rows) else canonical
         # Row i is moved in place i mod ``size`` of a batch of ``size`` points, the others being the centre: the last bits of a
         # product may depend on a row's place and on the number of rows, and must not depend on other records.
-        size = max(1, min(len(canonical), CACHE // 8 // int(np.prod(self.space.point_shape))))
+        size = max(1, min(len(canonical), CACHE // 8 // self.center.size))
         turns = _turns(rows % size)
         for turn in range(int(turns.max(initial=0)) + 1):  # one batch even if no row lies outside, for the running time
             some = rows[turns == turn]
@@ -119,7 +111,7 @@ class Ball(Settled):
         """Return the points on the geodesics to the centre at most ``radius`` away; the centre for those too far to tell."""
         with np.errstate(over="ignore", invalid="ignore"):
             shrink = INSIDE * self.radius / np.maximum(self.distances(points), INSIDE * self.radius)
-            vectors = self.space.log(self.center, points) * shrink.reshape(-1, *(1,) * len(self.space.point_shape))
+            vectors = self.space.log(self.center, points) * shrink.reshape(-1, *(1,) * self.center.ndim)
         lost = ~np.isfinite(vectors).all(axis=tuple(range(1, vectors.ndim))) | ~np.isfinite(shrink)
         vectors[lost] = 0.0
         return self.space.exp(self.center, vectors)
@@ -153,6 +145,10 @@ class Ball(Settled):
         source = self.found or "a ball given by hand"
         return Ellipsoid(self.space, self.space.present(self.center), axes, source=source, spread=self.radius)
 
+    def unclipped(self) -> Ellipsoid:
+        """Return the ball as a chart, which clips records itself."""
+        return self.as_chart()
+
     def moved(self, center: Points) -> Ball:
         """Return the ball of the same radius about another centre."""
         return Ball(self.space, self.space.present(center), self.radius)
@@ -180,7 +176,8 @@ def check_ball(region: Any, what: str, instead: str = "") -> Ball:
 
 
 def widest_ball(space: Space, low: float | None = None, high: float | None = None) -> Ball:
-    """A ball that surely holds the records, where nothing is known of them but this: a prior for ``private_mean(prior=…)``.
+    """Return a ball that surely holds the records, where nothing is known of them but this: a prior for
+    ``private_mean(prior=…)``.
 
     Parameters
     ----------

@@ -49,6 +49,15 @@ class Region(ABC):
         """Return the whole error of a release by chart that is foreseen: here that of the noise alone."""
         return noise_error(self.settle(n, epsilon).as_chart().axes, n, epsilon)
 
+    def unclipped(self) -> Region:
+        """Return the region with records as they are before they are clipped: for charts that are moved to them first."""
+        return self
+
+    @property
+    def called(self) -> str:
+        """The region by its kind and by who knew it before."""
+        return "public ellipsoid"
+
     @property
     def found(self) -> str:
         """How the region was found privately, in words; empty for a public one."""
@@ -66,11 +75,6 @@ class Settled(Region):
         """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""
         return self
 
-    @property
-    @abstractmethod
-    def called(self) -> str:
-        """The region by its kind and by who knew it before, as in "public ball"."""
-
     @abstractmethod
     def as_chart(self) -> Ellipsoid:
         """Return the region as a chart; a ball is one of p = d equal axes."""
@@ -87,7 +91,7 @@ class Settled(Region):
 def check_region(region: Any, what: str) -> Region:
     """Return the region, or raise a TypeError that names the argument which is none."""
     if not isinstance(region, Region):
-        raise TypeError(f"{what} is a region such as a sfumato.Ball, not {region!r}")
+        raise TypeError(f"{what} a region such as a sfumato.Ball, not {region!r}")
     return region
 
 

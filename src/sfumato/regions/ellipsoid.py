@@ -83,7 +83,8 @@ class Ellipsoid(Settled):
         spread: float | None = None,
         reach: float | None = None,
     ) -> None:
-        point, lengths = public_point(space, center, "centre of the ellipsoid"), _axes(space, axes)
+        point = public_point(space, center, "centre of the ellipsoid")
+        lengths = _axes(space, axes)
         rows = np.eye(len(lengths), space.dim) if basis is None else _basis(space, basis, len(lengths))
         for name, length in {"spread": spread, "reach": reach}.items():
             if length is not None and not (isinstance(length, Real) and 0 < float(length) < 1e100):
@@ -125,7 +126,7 @@ class Ellipsoid(Settled):
         weight: float | Literal["auto"] = "auto",
         prior: Prior | Literal["auto"] = "auto",
     ) -> SampleSketch:
-        """Centre, axes and size from a public sample: another study, an atlas, an earlier wave that was released.
+        """Return centre, axes and size from a public sample: another study, an atlas, an earlier wave that was released.
 
         Parameters
         ----------
@@ -173,8 +174,9 @@ class Ellipsoid(Settled):
 
     @staticmethod
     def smooth(space: Space, center: ArrayLike, radius: float, order: float = 1.0, closed: bool = True) -> ModelSketch:
-        """From smoothness alone, for landmarks along an outline: Fourier modes with variance (1 + f)^(−2·order) for f waves, or
-        cosines if the curve is not closed.  The centre is one public shape, and records lie within the radius.
+        """Return a sketch from smoothness alone, for landmarks along an outline: Fourier modes with variance (1 +
+        f)^(−2·order) for f waves, or cosines if the curve is not closed.  The centre is one public shape, and records lie
+        within the radius.
 
         >>> from sfumato import PlanarShapes
         >>> space = PlanarShapes(landmarks=40)
@@ -188,14 +190,15 @@ class Ellipsoid(Settled):
 
     @staticmethod
     def bending(space: Space, center: ArrayLike, radius: float) -> ModelSketch:
-        """From the bending energy of the thin-plate spline at one public shape (principal warps, Bookstein 1989)."""
+        """Return a sketch from the bending energy of the thin-plate spline at one public shape (principal warps, Bookstein
+        1989)."""
         from .sketch import from_landmarks
 
         return from_landmarks(space, center, radius, "bending")
 
     # -- the chart -------------------------------------------------------------------------------------------------
     def chart(self, points: Points) -> Array:
-        """w = A⁻¹·B·coord_c(log_c y), clipped to ‖w‖ ≤ 1, for canonical points y: (n, p).
+        """Return w = A⁻¹·B·coord_c(log_c y), clipped to ‖w‖ ≤ 1, for canonical points y: (n, p).
 
         Each row depends on its own record alone, so replacing one record moves their mean by at most 2/n (proofs, Result 5).
         A record whose logarithm fails, is not a number or overflows becomes 0, and the others do not notice.
@@ -203,25 +206,26 @@ class Ellipsoid(Settled):
         return np.concatenate([np.empty((0, len(self.axes))), *self.chart_blocks(points)])
 
     def chart_blocks(self, points: Points) -> Iterator[Array]:
-        """The same for so many points at a time as stay in the processor's cache, for sums."""
-        for found in tangent_blocks(self.space, self.center, points, self.basis / self.axes[:, None]):
-            yield shorten(found, in_place=True)
+        """Yield the same for so many points at a time as stay in the processor's cache, for sums."""
+        for block in tangent_blocks(self.space, self.center, points, self.basis / self.axes[:, None]):
+            yield shorten(block, in_place=True)
 
     def of_tangents(self, tangents: Array) -> Array:
-        """The chart's coordinates of tangent coordinates at the centre, (n, d), clipped."""
+        """Return the chart's coordinates of tangent coordinates at the centre, (n, d), clipped."""
         with np.errstate(over="ignore", invalid="ignore"):
             return shorten(tangents @ (self.basis / self.axes[:, None]).T, in_place=True)
 
     def clip(self, points: Points) -> Points:
-        """The points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and clipped."""
+        """Return the points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and
+        clipped."""
         return self.point(self.chart(points))
 
     def tangent(self, w: Array) -> Array:
-        """W⁺w = Bᵀ·A·w: tangent coordinates (…, d) at the centre."""
+        """Return W⁺w = Bᵀ·A·w: tangent coordinates (…, d) at the centre."""
         return np.asarray((w * self.axes) @ self.basis)
 
     def point(self, w: Array) -> Points:
-        """exp_c(W⁺w): the canonical point that chart coordinates (…, p) stand for."""
+        """Return exp_c(W⁺w): the canonical point that chart coordinates (…, p) stand for."""
         return self.space.exp(self.center, self.space.from_coordinates(self.center, self.tangent(w)))
 
     def nearest(self, w: Array) -> Array:
@@ -253,7 +257,8 @@ class Ellipsoid(Settled):
 
     def moved(self, center: Points) -> Ellipsoid:
         """Return the ellipsoid about another centre, its axes carried along; any public directions would do."""
-        space, p = self.space, len(self.axes)
+        space = self.space
+        p = len(self.axes)
         ends = np.concatenate([np.eye(p), -np.eye(p)])
         seen = space.coordinates(center, space.log(center, self.point(ends)))
         along = (seen[:p] - seen[p:]) / self.axes[:, None] / 2
@@ -270,11 +275,6 @@ class Ellipsoid(Settled):
 
     # -- words and records -----------------------------------------------------------------------------------------
     @property
-    def called(self) -> str:
-        """The ellipsoid by who knew it before."""
-        return "public ellipsoid"
-
-    @property
     def radius(self) -> float:
         """The longest semi-axis: no point of the ellipsoid is farther from the centre."""
         return float(self.axes.max())
@@ -285,13 +285,13 @@ class Ellipsoid(Settled):
         return self.space.dim - len(self.axes)
 
     def describe(self) -> str:
-        """What it is and where it comes from, in a line."""
+        """Return what it is and where it comes from, in a line."""
         directions = f"{len(self.axes)} of {self.space.dim}" if self.frozen else f"all {self.space.dim}"
         lengths = f"semi-axes from {self.axes.min():.3g} to {self.axes.max():.3g}"
         return f"an ellipsoid with {directions} directions, {lengths}, {self.source}"
 
     def parameters(self) -> dict[str, Any]:
-        """All numbers of it, as JSON can hold them; :meth:`from_parameters` is the way back."""
+        """Return its arguments but for the space, as JSON can hold them."""
         return {
             "center": self.space.present(self.center).tolist(),
             "axes": self.axes.tolist(),
@@ -301,30 +301,25 @@ class Ellipsoid(Settled):
             "reach": self.reach,
         }
 
-    @classmethod
-    def from_parameters(cls, space: Space, parameters: dict[str, Any]) -> Ellipsoid:
-        """The ellipsoid that :meth:`parameters` describes."""
-        return cls(space, **parameters)
-
 
 def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Array:
-    """Rows shortened to at most ``radius``; 0 in place of a row that has no finite length.
+    """Return rows shortened to at most ``radius``; 0 in place of a row that has no finite length.
 
     >>> shorten(np.array([[3.0, 4.0], [0.1, 0.0], [1e300, 1e300], [np.nan, 0.0]])).round(6).tolist()
     [[0.6, 0.8], [0.1, 0.0], [0.0, 0.0], [0.0, 0.0]]
     """
-    made = np.ascontiguousarray(vectors) if in_place else vectors.copy()
+    rows = np.ascontiguousarray(vectors) if in_place else vectors.copy()
     # rows of up to 16,000 numbers may be added in any order; NumPy adds longer ones in pairs, else they lose more than INSIDE
-    if made.size >= MANY and made.ndim == 2 and made.shape[1] <= 16_000 and (kernels := compiled()):
-        kernels.shorten(made, INSIDE * radius)
-        return made
+    if rows.size >= MANY and rows.ndim == 2 and rows.shape[1] <= 16_000 and (kernels := compiled()):
+        kernels.shorten(rows, INSIDE * radius)
+        return rows
     with np.errstate(over="ignore", invalid="ignore"):
-        lengths = np.sqrt(np.sum(made * made, axis=-1, keepdims=True))
+        lengths = np.sqrt(np.sum(rows * rows, axis=-1, keepdims=True))
         known = np.isfinite(lengths)
         shrink = INSIDE * radius / np.maximum(np.where(known, lengths, 1.0), INSIDE * radius)
-        made *= shrink
-    made[~known[..., 0]] = 0.0
-    return made
+        rows *= shrink
+    rows[~known[..., 0]] = 0.0
+    return rows
 
 
 def point_or_center(space: Space, center: Points, tangent: Array) -> Array:
@@ -335,26 +330,26 @@ def point_or_center(space: Space, center: Points, tangent: Array) -> Array:
     shown = space.present(center)
     try:
         with np.errstate(all="ignore"):  # noise can lead so far that numbers overflow
-            found = space.present(space.exp(center, space.from_coordinates(center, tangent)))
+            point = space.present(space.exp(center, space.from_coordinates(center, tangent)))
     except Exception:  # whatever a user's exp raises
         return shown
-    return found if found.shape == shown.shape and np.isfinite(found).all() else shown
+    return point if point.shape == shown.shape and np.isfinite(point).all() else shown
 
 
 def tangent_coordinates(space: Space, center: Points, points: Points) -> Array:
-    """coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are."""
+    """Return coord_c(log_c y) of canonical points, (n, d): NaN where a record has none, whatever the other records are."""
     return np.concatenate([np.empty((0, space.dim)), *tangent_blocks(space, center, points)])
 
 
 def tangent_blocks(space: Space, center: Points, points: Points, rows: Array | None = None) -> Iterator[Array]:
-    """rows·coord_c(log_c y) of canonical points, as many at a time as stay in the processor's cache: (…, p)."""
+    """Yield rows·coord_c(log_c y) of canonical points, as many at a time as stay in the processor's cache: (…, p)."""
     log_map = space.log_map(center, rows)
     for part in blocks(len(points), int(np.prod(space.point_shape)), CACHE // 8):
         yield for_each(log_map, center, points[part])
 
 
 def for_each(log_map: Callable[[Points], Array], center: Points, points: Points) -> Array:
-    """What a function makes of each record: NaN where it fails for one.
+    """Return what a function makes of each record: NaN where it fails for one.
 
     A logarithm that raises does so for all its rows at once.  Those at fault are then found by halving and replaced by the
     centre, and all rows are computed again: in the same place of an array of the same shape, so to the same bits as if
@@ -378,15 +373,16 @@ def for_each(log_map: Callable[[Points], Array], center: Points, points: Points)
     try:
         return of(points)
     except Exception:  # whatever a user's logarithm raises: nothing may fail because of a record
-        bad, points = at_fault(points, 0), points.copy()
+        bad = at_fault(points, 0)
+        points = points.copy()
     points[bad] = center
-    found = of(points)
-    found[bad] = np.nan
-    return found
+    values = of(points)
+    values[bad] = np.nan
+    return values
 
 
 def public_point(space: Space, point: ArrayLike, what: str) -> Points:
-    """One canonical point, or an error that names what it was to be."""
+    """Return one canonical point, or raise an error that names what it was to be."""
     if not isinstance(space, Space):
         raise TypeError(f"the first argument is a space such as sfumato.Sphere(dim=2), not {space!r}")
     try:

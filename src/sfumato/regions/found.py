@@ -39,6 +39,10 @@ class FoundBall(Ball):
         object.__setattr__(self, "source", source)
 
     @property
+    def _key(self) -> tuple[object, ...]:
+        return *super()._key, self.epsilon, self.source
+
+    @property
     def found(self) -> str:
         """How it was found, in words."""
         return self.source

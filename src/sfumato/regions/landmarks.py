@@ -12,8 +12,8 @@ STIFFNESS = 4.0  # of the median principal warp against an affine change
 
 
 def smooth_moment(space: Space, center: Points, order: float, closed: bool) -> Array:
-    """Modes along the landmarks with variance (1 + |f|)^(−2·order), f whole periods of the outline: Fourier modes where it
-    is closed, cosines where it is open.
+    """Return the moment of modes along the landmarks with variance (1 + |f|)^(−2·order), f whole periods of the outline:
+    Fourier modes where it is closed, cosines where it is open.
 
     >>> from sfumato import PlanarShapes
     >>> space = PlanarShapes(landmarks=12)
@@ -23,7 +23,8 @@ def smooth_moment(space: Space, center: Points, order: float, closed: bool) -> A
     basis = _basis(space, center)
     k = basis.shape[1]
     if closed:
-        frequencies, modes = np.fft.fftfreq(k, 1 / k), np.fft.fft(np.eye(k)) / np.sqrt(k)
+        frequencies = np.fft.fftfreq(k, 1 / k)
+        modes = np.fft.fft(np.eye(k)) / np.sqrt(k)
     else:
         steps = np.arange(k)
         frequencies = steps / 2
@@ -33,8 +34,8 @@ def smooth_moment(space: Space, center: Points, order: float, closed: bool) -> A
 
 
 def bending_moment(space: Space, center: Points) -> Array:
-    """Principal warps of the thin-plate spline at the shape (Bookstein 1989): variance 1 for affine changes and
-    1/(1 + 4e/median e) for a warp of bending energy e.
+    """Return the moment of principal warps of the thin-plate spline at the shape (Bookstein 1989): variance 1 for affine
+    changes and 1/(1 + 4e/median e) for a warp of bending energy e.
 
     With kernel matrix K, affine functions P and Q an orthonormal basis of what P misses, the energies are the inverse
     eigenvalues g of ±QᵀKQ; so a variance is g/(g + 4·median g), and landmarks that coincide do no harm.
@@ -53,13 +54,13 @@ def bending_moment(space: Space, center: Points) -> Array:
 
 
 def _restricted(basis: Array, moment: Array) -> Array:
-    """The second moment of the tangent part of displacements with this (k, k) moment in each coordinate."""
-    found = np.einsum("aki,kl,bli->ab", basis, moment, basis, optimize=True)
-    return np.asarray(found + found.T) / 2
+    """Return the second moment of the tangent part of displacements with this (k, k) moment in each coordinate."""
+    restricted = np.einsum("aki,kl,bli->ab", basis, moment, basis, optimize=True)
+    return np.asarray(restricted + restricted.T) / 2
 
 
 def _basis(space: Space, center: Points, bending: bool = False) -> Array:
-    """The tangent basis at the centre as displacements, (d, k, coordinates)."""
+    """Return the tangent basis at the centre as displacements, (d, k, coordinates)."""
     if space.landmark_dim is None:
         raise ValueError(
             f"{space}: its points are not landmarks, so nothing is smooth or bends; give axes or a public sample"

@@ -52,12 +52,12 @@ class Look:
             raise ValueError("a look compares a chart and a ball of the same space and centre")
 
     def lost(self, points: Points) -> Array:
-        """What each canonical record loses: (n, d), rows no longer than the radius of the ball."""
+        """Return what each canonical record loses: (n, d), rows no longer than the radius of the ball."""
         return self.ball.radius * np.concatenate([rows[:, -self.chart.space.dim :] for rows in self.row_blocks(points)])
 
     def row_blocks(self, points: Points) -> Iterator[Array]:
-        """Beside each other for each canonical record, each no longer than 1: its place in the chart, in the ball, and what
-        the chart loses of it, in radii of the ball.  So many at a time as stay in the processor's cache."""
+        """Yield, beside each other for each canonical record, each no longer than 1: its place in the chart, in the ball,
+        and what the chart loses of it, in radii of the ball.  So many at a time as stay in the processor's cache."""
         for tangents in tangent_blocks(self.chart.space, self.chart.center, points):
             kept = self.chart.of_tangents(tangents)
             in_ball = shorten(tangents / self.ball.radius, in_place=True)
@@ -65,13 +65,13 @@ class Look:
             yield np.concatenate([kept, in_ball, lost], axis=1)
 
     def scale(self, n: int, epsilon: float) -> float:
-        """Of the Laplace noise that is added to ‖mean loss‖: 2R/(n·share·ε)."""
+        """Return the scale of the Laplace noise that is added to ‖mean loss‖: 2R/(n·share·ε)."""
         return 2 * self.ball.radius / (n * self.share * epsilon)
 
     def limit(self, n: int, epsilon: float) -> float:
-        """The loss above which the ball is used, from public numbers: where noise² + loss² of the chart exceeds noise² of the
-        ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would be kept too
-        often."""
+        """Return the loss above which the ball is used, from public numbers: where noise² + loss² of the chart exceeds
+        noise² of the ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would
+        be kept too often."""
         rest = (1 - self.share) * epsilon
         ball = self.fallback or rms_noise(self.ball.as_chart().axes, n, rest)
         chart = rms_noise(self.chart.axes, n, rest)
@@ -82,7 +82,7 @@ class Look:
 
 
 def rms_noise(axes: Array, n: int, epsilon: float) -> float:
-    """Root mean square length of the noise of a chart, (2/nε)·√((p + 1)·Σaⱼ²).
+    """Return the root mean square length of the noise of a chart, (2/nε)·√((p + 1)·Σaⱼ²).
 
     >>> round(rms_noise(np.ones(3), n=100, epsilon=1.0), 6)  # a ball: (2r/nε)·√(d(d + 1))
     0.069282

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 import numpy as np
 
 from ..laws.bounds import bounds_of
@@ -15,8 +17,8 @@ CHEAP = 1 << 16  # over data of at most so many numbers
 
 
 def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
-    """The Fréchet mean of clipped records: a point of the ball where the gradient is at most ``tolerance``, which is at least
-    that of the bounds.  In the ball only points near the mean have so small a gradient (proofs, Result 2b).
+    """Return the Fréchet mean of clipped records: a point of the ball where the gradient is at most ``tolerance``, which is
+    at least that of the bounds.  In the ball only points near the mean have so small a gradient (proofs, Result 2b).
 
     A quick search comes first.  Its answer counts only if it lies in the ball with such a gradient; otherwise steps that are
     proven to lead to the mean are taken.  If even these fail, which only rounding beyond the stated bounds could cause, the
@@ -24,21 +26,19 @@ def mean_in_ball(ball: Ball, records: Records, bounds: MeanBounds, tolerance: fl
     time does not reveal that records coincide.
     """
     space = ball.space
-    least = STEADY if records.n * int(np.prod(space.point_shape)) <= CHEAP else 3
-    try:
+    least = STEADY if records.n * ball.center.size <= CHEAP else 3
+    with suppress(ArithmeticError, np.linalg.LinAlgError):  # the quick search may leave the ball
         quick = solve(records, tolerance=tolerance, least=least)
         inside = bool(space.distance(ball.center, quick.point) <= ball.radius)
-        found = quick if inside and quick.gradient_norm <= tolerance else None
-    except (ArithmeticError, np.linalg.LinAlgError):  # the quick search may leave the ball
-        found = None
-    if found is None:
-        found = _certain(ball, records, bounds, tolerance)
-    return found
+        if inside and quick.gradient_norm <= tolerance:
+            return quick
+    return _certain(ball, records, bounds, tolerance)
 
 
 def _certain(ball: Ball, records: Records, bounds: MeanBounds, tolerance: float) -> Solution:
-    """Karcher steps from the centre, each as long as possible without leaving the ball."""
-    space, x = ball.space, ball.center
+    """Return where Karcher steps from the centre lead, each as long as possible without leaving the ball."""
+    space = ball.space
+    x = ball.center
     first = 1.0 if bounds_of(space).curvature[1] > 0 else bounds.step
     best: Solution | None = None
     with one_thread():

@@ -277,25 +277,25 @@ class SampleSketch(_AboutBall):
 
     # -- the choice ----------------------------------------------------------------------------------------------------
     def _settle(self, n: int, epsilon: float) -> Settlement:
-        found = self._candidates
+        charts = self._candidates
         sigma = _sigma(n, epsilon)
         public = self._public(n)
         drift = RELATIONS[self.relation].drift
-        squares = self._kappa(n) * found.lost + drift**2 * self._variance * found.drift + found.clip
+        squares = self._kappa(n) * charts.lost + drift**2 * self._variance * charts.drift + charts.clip
         bias = np.hypot(np.sqrt(squares), self.bend * public)
         some = slice(None) if self.modes is None else slice(self.modes - 1, self.modes)
-        lengths = sigma * found.noise[:, some], found.variation[:, some], bias[:, some]
+        lengths = sigma * charts.noise[:, some], charts.variation[:, some], bias[:, some]
         figures = error_quantile(STATED, *lengths, self._degrees)
         if self.relation == "other" and (wide := self._too_wide[:, some]).any() and not wide.all():
             figures = np.where(wide, np.inf, figures)
         best, column = (int(i) for i in np.unravel_index(np.argmin(figures), figures.shape))
         p = column + 1 if self.modes is None else self.modes
-        roots = found.roots[best, :p]
-        basis = found.bases[best, :p]
-        axes = found.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
+        roots = charts.roots[best, :p]
+        basis = charts.bases[best, :p]
+        axes = charts.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
         noise, variation, left_out = (float(column_of[best, column]) for column_of in lengths)
         shrunk = shrunk_noise(axes, self._offsets(axes, basis, n), sigma)
-        chart = _ellipsoid(self.ball, axes, basis, self._words(*found.sources[best]), public)
+        chart = _ellipsoid(self.ball, axes, basis, self._words(*charts.sources[best]), public)
         return Settlement(chart, WholeError(noise, variation, left_out, self._degrees, shrunk, public), best)
 
     @cached_property
@@ -445,14 +445,14 @@ def _check(space: Space, relation: object, coverage: object, modes: object, weig
 
 def _bend(space: Space, center: Points, points: Points, tangents: Array) -> float:
     """Return |mean logarithm − logarithm of the mean| over its length, as seen from public points halfway to the centre."""
-    found = [0.0]
+    ratios = [0.0]
     for tangent in tangents[:BENT]:
         with np.errstate(all="ignore"):
             away = space.exp(center, space.from_coordinates(center, tangent / 2))
             seen = tangent_coordinates(space, away, np.concatenate([center[None], points]))
             ratio = float(np.linalg.norm(seen[1:].mean(axis=0) - seen[0]) / np.linalg.norm(seen[0]))
-        found.append(ratio if np.isfinite(ratio) else 0.0)
-    return float(np.sqrt(np.sum(np.square(found)) / max(1, len(found) - 1)))
+        ratios.append(ratio if np.isfinite(ratio) else 0.0)
+    return float(np.sqrt(np.sum(np.square(ratios)) / max(1, len(ratios) - 1)))
 
 
 def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Points, Array]:
@@ -485,8 +485,8 @@ def _unit_moment(space: Space, center: Points, prior: str, order: float = 1.0) -
     if prior == "ball":
         return np.eye(space.dim) / space.dim
     bends = prior == "bending"
-    found = bending_moment(space, center) if bends else smooth_moment(space, center, order, prior == "smooth")
-    return np.asarray(found / np.trace(found))
+    moment = bending_moment(space, center) if bends else smooth_moment(space, center, order, prior == "smooth")
+    return np.asarray(moment / np.trace(moment))
 
 
 def _shrunk(tangents: Array, weight: float, target: Array) -> tuple[Array, Array]:

@@ -6,15 +6,16 @@ against that, note the head (the last hash) elsewhere.
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from decimal import Context, Decimal, Inexact, InvalidOperation
+from functools import reduce
 from typing import Any
 
 from ..errors import printable
+from .document import compact, hash_of
 
 GENESIS = "0" * 64  # what the first line holds for the hash of the line before it
 DIGITS = 50  # amounts have at most this many digits on either side of the point, so that sums stay exact in
@@ -48,7 +49,9 @@ class Entry:
         mechanism = record.get("mechanism")
         name = mechanism.get("name") if isinstance(mechanism, dict) else mechanism
         words = str(record.get("statistic", "a release" if self.kind == "charge" else "budget"))
-        return words + (f" by {name}" if name else "") + (f", n = {record['n']}" if "n" in record else "")
+        by = f" by {name}" if name else ""
+        of = f", n = {record['n']}" if "n" in record else ""
+        return f"{words}{by}{of}"
 
     @property
     def is_intact(self) -> bool:
@@ -80,42 +83,49 @@ class Book:
         return self.entries[-1].hash if self.entries else GENESIS
 
     def left(self, dataset: str) -> Decimal:
-        """The part of the budget that is not spent."""
+        """Return the part of the budget that is not spent."""
         return plain(EXACT.subtract(self.budgets[dataset], self.spent[dataset]))
 
     def describe(self, dataset: str) -> str:
-        """How much is left of how much, and what was spent on what."""
+        """Return how much is left of how much, and what was spent on what."""
         groups: dict[str, list[Decimal]] = {}
         for entry in self.entries:
             if entry.kind == "charge" and entry.dataset == dataset:
                 groups.setdefault(entry.purpose, []).append(Decimal(entry.epsilon))
-        spent = [
-            f"{total(amounts)} on {printable(purpose)} ({len(amounts)} charge{'s' * (len(amounts) > 1)})"
-            for purpose, amounts in groups.items()
-        ]
+        spent = []
+        for purpose, amounts in groups.items():
+            charges = "1 charge" if len(amounts) == 1 else f"{len(amounts)} charges"
+            spent.append(f"{total(amounts)} on {printable(purpose)} ({charges})")
         return (
             f"{self.left(dataset)} of {self.budgets[dataset]} is left of the budget of {dataset!r}. "
             f"Spent so far: {'; '.join(spent) or 'nothing'}."
         )
 
     def following(self, kind: str, dataset: str, epsilon: Decimal, record: str) -> Entry:
-        """The line that comes next in the chain."""
+        """Return the line that comes next in the chain."""
         fields = (len(self.entries) + 1, kind, dataset, now(), f"{epsilon:f}", record, hash_of(record), self.head)
         return Entry(*fields, hash=link(vars(Entry(*fields, hash=""))))
 
+    def extended(self, entry: Entry) -> Book:
+        """Return the book with the line that was written next."""
+        budgets = dict(self.budgets)
+        spent = dict(self.spent)
+        _add(entry, budgets, spent)
+        return Book((*self.entries, entry), budgets, spent)
+
 
 def verified(rows: Iterable[Sequence[Any]]) -> Book:
-    """The book of these lines; a ValueError says which is altered, missing, moved, inserted or not one of ours."""
+    """Return the book of these lines; a ValueError says which is altered, missing, moved, inserted or not one of ours."""
     entries: list[Entry] = []
     budgets: dict[str, Decimal] = {}
     spent: dict[str, Decimal] = {}
     head = GENESIS
     for number, row in enumerate(rows, start=1):
         entry = Entry(*row)
-        if entry.sequence != number:
-            raise ValueError(
-                f"line {number} is missing" if entry.sequence > number else f"line {entry.sequence} was inserted"
-            )
+        if entry.sequence > number:
+            raise ValueError(f"line {number} is missing")
+        if entry.sequence < number:
+            raise ValueError(f"line {entry.sequence} was inserted")
         if not entry.is_intact:
             raise ValueError(
                 f"line {number} is not what was written there: it was altered, or moved from another place"
@@ -136,10 +146,12 @@ def verified(rows: Iterable[Sequence[Any]]) -> Book:
 
 
 def _add(entry: Entry, budgets: dict[str, Decimal], spent: dict[str, Decimal]) -> None:
-    """Count a line; a ValueError if sfumato would not have written it."""
-    name, asked = entry.dataset, Decimal(0) if entry.kind == "release" else amount(entry.epsilon)
+    """Count a line, or raise a ValueError if sfumato would not have written it."""
+    name = entry.dataset
+    asked = Decimal(0) if entry.kind == "release" else amount(entry.epsilon)
     if entry.kind == "budget" and name not in budgets:
-        budgets[name], spent[name] = asked, Decimal(0)
+        budgets[name] = asked
+        spent[name] = Decimal(0)
     elif entry.kind in ("charge", "release") and name in budgets:
         spent[name] = total([spent[name], asked])
     else:
@@ -149,24 +161,19 @@ def _add(entry: Entry, budgets: dict[str, Decimal], spent: dict[str, Decimal]) -
 
 
 def now() -> str:
-    """The time in UTC, to the second."""
+    """Return the time in UTC, to the second."""
     return datetime.now(UTC).isoformat(timespec="seconds")
 
 
-def hash_of(text: str) -> str:
-    """The SHA-256 of a text."""
-    return hashlib.sha256(text.encode()).hexdigest()
-
-
 def link(fields: Mapping[str, Any]) -> str:
-    """The hash of a line: of all its fields, the record by its own hash."""
+    """Return the hash of a line: of all its fields, the record by its own hash."""
     return hash_of(canonical({name: field for name, field in fields.items() if name not in ("record", "hash")}))
 
 
 def canonical(record: Mapping[str, Any]) -> str:
-    """JSON with sorted keys and no spaces: equal records have equal text, also after a round trip through a file."""
+    """Return the compact JSON of a record, or raise a ValueError if it has none."""
     try:
-        text = json.dumps(dict(record), sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+        text = compact(dict(record), allow_nan=False)
         text.encode()
     except (TypeError, ValueError) as error:
         raise ValueError(f"the record of a charge must be plain JSON: {error}") from None
@@ -174,7 +181,7 @@ def canonical(record: Mapping[str, Any]) -> str:
 
 
 def amount(epsilon: float | str | Decimal) -> Decimal:
-    """ε as an exact decimal; a float counts as what it prints as, so 0.1 is a tenth."""
+    """Return ε as an exact decimal; a float counts as what it prints as, so 0.1 is a tenth."""
     try:
         text = str(epsilon) if isinstance(epsilon, (int, str, Decimal)) else repr(float(epsilon))
         exact = EXACT.create_decimal(text).normalize(EXACT)
@@ -187,13 +194,10 @@ def amount(epsilon: float | str | Decimal) -> Decimal:
 
 
 def total(amounts: Iterable[Decimal]) -> Decimal:
-    """An exact sum, whatever the precision that is set."""
-    sum_ = Decimal(0)
-    for one in amounts:
-        sum_ = EXACT.add(sum_, one)
-    return plain(sum_)
+    """Return the exact sum, whatever the precision that is set."""
+    return plain(reduce(EXACT.add, amounts, Decimal(0)))
 
 
 def plain(exact: Decimal) -> Decimal:
-    """The same number without exponent or trailing zeros."""
+    """Return the same number without exponent or trailing zeros."""
     return Decimal(format(exact.normalize(EXACT), "f"))

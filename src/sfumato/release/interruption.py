@@ -29,7 +29,9 @@ class Interruption:
     """
 
     def __init__(self) -> None:
-        self.asked, self.waits, self.words = 0, False, "nothing was released, and nothing was charged"
+        self.asked = 0  # the number of the signal
+        self.waits = False
+        self.words = "nothing was released, and nothing was charged"
 
     def __call__(self, number: int, _: object) -> None:
         self.asked = number

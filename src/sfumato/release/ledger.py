@@ -1,8 +1,9 @@
 """The budget: how much ε each data set may spend, and every charge against it, in one SQLite file.
 
-A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Every reading
-verifies the whole chain of hashes (:mod:`~sfumato.release.chain`) and every writing does so under the write lock, so nothing
-is charged to a ledger that is damaged, and two processes cannot overspend it.
+A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Opening verifies the
+whole chain of hashes (:mod:`~sfumato.release.chain`).  Every later reading or writing, the latter under the write lock, does so
+again unless the file is, byte for byte, what was verified last; so nothing is charged to a ledger that is damaged, and two
+processes cannot overspend it.
 
 The journal is SQLite's rollback journal with ``synchronous=EXTRA``: a commit returns once the file, and the removal of the
 journal from its directory, have been flushed.  (With FULL, a power cut could bring a removed journal back and undo a
@@ -12,13 +13,15 @@ need a file system that has them: keep a ledger on a local disk.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import sqlite3
 import unicodedata
 import warnings
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -29,6 +32,7 @@ from .chain import GENESIS, Book, Entry, amount, canonical, verified
 __all__ = ["Book", "Entry", "Ledger"]
 
 FORMAT = "sfumato ledger 1"
+EMPTY = Book((), {}, {})
 LOCK_SECONDS = 30.0  # seconds to wait while another process writes
 RESTORE = (
     "Charge nothing to it: restore its last good copy and charge again what was released since, or treat it as spent."
@@ -51,22 +55,9 @@ class Ledger:
     """A data set's budget in a ledger file.  Opening verifies the file and never creates one: :meth:`create` does.
 
     Nothing stays open between calls, so a ledger can be shared by threads and processes; two copies of the file, however,
-    are two budgets.
+    are two budgets.  ``dataset`` is the one to charge; it may be left out if the file has only one.  A LedgerError says what
+    to do if there is no ledger, it is damaged, or it has no such data set.
 
-    Parameters
-    ----------
-    path : str or path
-        The ledger file.
-    dataset : str, optional
-        The data set to charge; may be left out if the file has only one.
-
-    Raises
-    ------
-    LedgerError
-        If there is no ledger, it is damaged, or it has no such data set.  The message says what to do.
-
-    Examples
-    --------
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = f"{folder.name}/study.ledger"
@@ -84,7 +75,8 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str], dataset: str | None = None) -> None:
         self.path = Path(path).absolute()
-        self._seen = GENESIS  # the last head that this object saw: an older copy put in the file's place is refused
+        # What was verified last, and the SHA-256 of the file then: an older copy put in the file's place is refused.
+        self._last = EMPTY, ""
         budgets = self.verify().budgets
         if dataset is None and len(budgets) == 1:
             dataset = next(iter(budgets))
@@ -109,16 +101,14 @@ class Ledger:
         (Decimal('3'), Decimal('0.5'))
         """
         budget = amount(epsilon)
-        if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
-            raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
-        dataset = _one_spelling(dataset)
+        dataset = _checked_name(dataset)
         path = Path(path).absolute()
         new = _make_empty(path)
         try:
             with _transaction(path, "IMMEDIATE") as connection:
                 if new:
                     connection.execute(SCHEMA)
-                book = Book((), {}, {}) if new else _read(path, connection)
+                book = EMPTY if new else _read(path, connection)
                 if dataset in book.budgets:
                     raise LedgerError(
                         f"{path} already holds a budget of {book.budgets[dataset]} for {dataset!r}, which is never "
@@ -138,54 +128,45 @@ class Ledger:
 
         ``record`` says what for and must be public: everything in a release's record but its value.  A float counts as the
         decimal that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
-        ...     charges = [budget.charge(0.1, {"statistic": "Fréchet mean"}) for _ in range(10)]
-        ...     budget.left
-        Decimal('0')
         """
-        asked, text, dataset = amount(epsilon), canonical(record), self._named()
+        asked = amount(epsilon)
+        text = canonical(record)
+        dataset = self._named()
         if "value" in record:
             raise ValueError("a ledger keeps public information only: charge with the record without its value")
-        with self._writing() as (connection, book):
+
+        def charged(book: Book) -> Entry:
             if asked > book.left(dataset):
                 raise BudgetExceeded(f"epsilon {asked} was asked, but only {book.describe(dataset)}")
-            entry = _append(connection, book.following("charge", dataset, asked, text))
-        self._seen = entry.hash
-        return entry
+            return book.following("charge", dataset, asked, text)
+
+        return self._write(charged)
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``.  A charge without such a note still counts.
+        """Note which release a charge paid for, by its ``sha256``, as every release does once it is made.
 
-        :func:`sfumato.private_mean` and every mechanism do this once the release is made.
-
-        >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
-        ...     paid = budget.charge(1, {"statistic": "Fréchet mean"})
-        ...     budget.complete(paid, "c8dc5a975228" + 52 * "0").purpose
-        'release c8dc5a975228… paid by line 2'
+        A charge without such a note still counts.
         """
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
         text = canonical({"charge": entry.sequence, "release": release_hash})
-        with self._writing() as (connection, book):
+
+        def noted(book: Book) -> Entry:
             if entry.kind != "charge" or entry not in book.entries:
                 raise ValueError(f"line {entry.sequence} is not a charge of {self.path}")
             paid = [json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"]
             if entry.sequence in paid:
                 raise ValueError(f"line {entry.sequence} has already paid for a release")
-            note = _append(connection, book.following("release", entry.dataset, Decimal(0), text))
-        self._seen = note.hash
-        return note
+            return book.following("release", entry.dataset, Decimal(0), text)
+
+        return self._write(noted)
 
     def verify(self, head: str | None = None) -> Book:
         """Read every line and check it; a :class:`LedgerError` says which is altered, missing, moved or inserted.
 
-        A chain of hashes cannot show by itself that someone who can write the file computed all hashes anew from some line
-        on, removed the last lines together with SQLite's count of them, or put an older copy in its place.  So note
-        ``verify().head`` elsewhere (in a report, with a colleague) and pass it later as ``head``: all of that is then
-        found, up to the noted line.
+        A chain of hashes cannot show by itself that all hashes from some line on were computed anew, that the last lines were
+        removed together with SQLite's count of them, or that this is an older copy.  So note ``verify().head`` elsewhere (in a
+        report, with a colleague) and pass it later as ``head``: all of that is then found, up to the noted line.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
@@ -195,30 +176,48 @@ class Ledger:
         [(1, 'budget', '1'), (2, 'charge', '0.25')]
         """
         with _transaction(self.path, "DEFERRED") as connection:
-            book = _read(self.path, connection, self._seen, head or GENESIS)
-        self._seen = book.head
-        return book
+            book = _read(self.path, connection, self._last[0].head, head or GENESIS)
+            self._last = book, _fingerprint(connection)
+        return replace(
+            book, budgets=dict(book.budgets), spent=dict(book.spent)
+        )  # what the ledger keeps, nobody may change
 
     @property
     def left(self) -> Decimal:
         """The part of the budget that is not spent, as of now."""
-        return self.verify().left(self._named())
+        return self._read().left(self._named())
 
     def describe(self) -> str:
-        """How much is left of how much, and what was spent on what."""
-        return self.verify().describe(self._named())
+        """Return how much is left of how much, and what was spent on what."""
+        return self._read().describe(self._named())
 
     def _named(self) -> str:
         if self.dataset is None:
-            names = _names(self.verify().budgets)
+            names = _names(self._read().budgets)
             raise LedgerError(f"{self.path} has several data sets, {names}: name the one to charge")
         return self.dataset
 
-    @contextmanager
-    def _writing(self) -> Iterator[tuple[sqlite3.Connection, Book]]:
-        """A transaction under the write lock, and what the ledger says in it."""
+    def _read(self) -> Book:
+        with _transaction(self.path, "DEFERRED") as connection:
+            return self._verified(connection)
+
+    def _verified(self, connection: sqlite3.Connection) -> Book:
+        """Return what the ledger says in a transaction: verified anew, unless the file is what was verified last."""
+        book, seen = self._last
+        mark = _fingerprint(connection)
+        if mark != seen or not mark:
+            book = _read(self.path, connection, book.head)
+            self._last = book, mark
+        return book
+
+    def _write(self, following: Callable[[Book], Entry]) -> Entry:
+        """Write the line that follows what the ledger says, under the write lock."""
         with _transaction(self.path, "IMMEDIATE") as connection:
-            yield connection, _read(self.path, connection, self._seen)
+            book = self._verified(connection)
+            entry = _append(connection, following(book))
+            mark = _fingerprint(connection)  # as the file will be
+        self._last = book.extended(entry), mark
+        return entry
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, dataset={self.dataset!r})"
@@ -227,11 +226,11 @@ class Ledger:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Nothing to do: every charge is already on disk, and nothing is open."""
+        """Do nothing: every charge is already on disk, and nothing is open."""
 
 
 def _make_empty(path: Path) -> bool:
-    """Make an empty file; False if there is a file already."""
+    """Make an empty file, and return whether that was done: not if there is a file already."""
     try:
         path.touch(exist_ok=False)
     except FileExistsError:
@@ -243,7 +242,7 @@ def _make_empty(path: Path) -> bool:
 
 @contextmanager
 def _transaction(path: Path, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator[sqlite3.Connection]:
-    """A connection in a transaction, committed at the end unless something was raised; SQLite's errors in plain words."""
+    """Connect and begin a transaction, committed at the end unless something was raised; say SQLite's errors in plain words."""
     try:
         with closing(
             sqlite3.connect(f"{path.as_uri()}?mode=rw", uri=True, timeout=LOCK_SECONDS, isolation_level=None)
@@ -258,6 +257,7 @@ def _transaction(path: Path, kind: Literal["DEFERRED", "IMMEDIATE"]) -> Iterator
 
 
 def _explanation(path: Path, error: Exception) -> str:
+    """Return what an error of SQLite's means and what to do."""
     if path.exists() and not path.is_file():
         return f"{path} is not a regular file, so it cannot be a ledger: check the name. Nothing was charged"
     match getattr(error, "sqlite_errorcode", sqlite3.SQLITE_CORRUPT) & 0xFF:
@@ -284,7 +284,7 @@ def _explanation(path: Path, error: Exception) -> str:
 
 
 def _was_a_ledger(path: Path) -> bool:
-    """Whether a file that SQLite does not know holds what a ledger holds, so that it is a damaged one and no other file."""
+    """Return whether a file that SQLite does not know holds what a ledger holds, and so is a damaged one."""
     try:
         with path.open("rb") as file:
             content = file.read(1 << 20)
@@ -294,7 +294,7 @@ def _was_a_ledger(path: Path) -> bool:
 
 
 def _read(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
-    """The lines of a ledger, if SQLite finds the file sound, the chain holds and it contains the heads noted before."""
+    """Return the lines of a ledger, if SQLite finds the file sound, the chain holds and has the heads noted before."""
     try:
         _check_database(path, connection)
         book = verified(connection.execute("SELECT * FROM entries ORDER BY sequence").fetchall())
@@ -309,8 +309,19 @@ def _read(path: Path, connection: sqlite3.Connection, *heads: str) -> Book:
     return book
 
 
+def _fingerprint(connection: sqlite3.Connection) -> str:
+    """Return the SHA-256 of the file as a transaction sees it, but for SQLite's count of changes; empty if it cannot be had."""
+    try:
+        content = bytearray(connection.serialize())
+    except (sqlite3.Error, MemoryError, AttributeError):  # damage, which verifying names; or an SQLite built without it
+        return ""
+    content[24:28] = bytes(4)  # how many changes there were, which a commit still counts up
+    content[92:100] = bytes(8)  # the same, and the version of SQLite that counted
+    return hashlib.sha256(content).hexdigest()
+
+
 def _check_database(path: Path, connection: sqlite3.Connection) -> None:
-    """A ValueError if SQLite finds the file damaged, or its table is not ours; a LedgerError if it never was a ledger."""
+    """Raise a ValueError if SQLite finds the file damaged, or its table is not ours; a LedgerError if it never was a ledger."""
     fault = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if fault != "ok":
         raise ValueError(f"SQLite finds the file damaged ({' '.join(fault.split())})")
@@ -326,7 +337,7 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
-    """Write the next line, in the transaction in which the book was read."""
+    """Write the next line, in the transaction in which the book was read, and return it."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(vars(entry).values()))
     return entry
 
@@ -335,12 +346,19 @@ def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
 _ALIKE = str.maketrans("аеорсухіѕјһԁԛԝвкмнтгαορνικτυχεηω01", "aeopcyxisjhdqwbkmhtraopviktuxenwol")
 
 
+def _checked_name(name: Any) -> str:
+    """Return the one spelling of a new data set's name, or raise a ValueError if it cannot be one."""
+    if not isinstance(name, str) or not name.isprintable() or name != name.strip() or not name:
+        raise ValueError(f"a data set's name must be printable text without spaces around it, not {name!r}")
+    return _one_spelling(name)
+
+
 def _one_spelling(name: str) -> str:
     return unicodedata.normalize("NFKC", name).strip()
 
 
 def _skeleton(name: str) -> str:
-    """What is left of a name to a hasty eye: no case, accents, spaces or signs, and one script."""
+    """Return what a hasty eye sees of a name: no case, accents, spaces or signs, and one script."""
     letters = unicodedata.normalize("NFKD", name.casefold())
     return "".join(c for c in letters if c.isalnum()).translate(_ALIKE)
 

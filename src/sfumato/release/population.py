@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..laws.calibration.population import check_level, sum_quantile, variance_bound
-from ..numerics.arrays import Array, Points
-from .scalars import scalar_of
+from ..numerics.arrays import Array
+from ..regions import Ellipsoid
 
 if TYPE_CHECKING:
     from .record import Release
@@ -19,25 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class PopulationRegion:
-    """{‖w − w̃‖ ≤ q} in the chart of a release: it holds the population's mean there with the stated confidence.
-
-    Attributes
-    ----------
-    level : float
-        The confidence, such as 0.95.
-    chart_radius : float
-        q, in the chart's norm, in which the public region has size 1.
-    semi_axes : array
-        q times the semi-axes of the public region: the region's own, as lengths in the space.
-    bias : float or None
-        How far the chart's mean may be from the Fréchet mean of the clipped population, beyond the region; None: not known.
-    """
+    """{‖w − w̃‖ ≤ q} in the chart of a release: it holds the population's mean there with the stated confidence."""
 
     release: Release
-    level: float
-    chart_radius: float
-    semi_axes: Array
-    bias: float | None
+    level: float  # the confidence, such as 0.95
+    chart_radius: float  # q, in the chart's norm, in which the public region has size 1
+    semi_axes: Array  # q times those of the public region: the region's own, as lengths in the space
+    bias: float | None  # how far the chart's mean may be from the clipped population's Fréchet mean; None: not known
 
     @property
     def radius(self) -> float:
@@ -45,60 +33,63 @@ class PopulationRegion:
         return float(self.semi_axes.max())
 
     def contains(self, points: ArrayLike) -> NDArray[np.bool_]:
-        """Which points of the space lie in the region, as they look from the chart's centre."""
+        """Return which points of the space lie in the region, as they look from the chart's centre."""
         distance = chart_coordinates(self.release, points) - released_coordinates(self.release)
         return np.asarray(np.linalg.norm(distance, axis=1) <= self.chart_radius)
 
     @property
+    def is_round(self) -> bool:
+        """Whether all semi-axes are alike."""
+        return bool(np.isclose(self.semi_axes.min(), self.radius))
+
+    @property
     def size(self) -> str:
         """The semi-axes: one, or the shortest and the longest."""
-        low, high = self.semi_axes.min(), self.semi_axes.max()
-        return f"{high:.3g}" if np.isclose(low, high) else f"{low:.3g} to {high:.3g}, depending on direction"
+        if self.is_round:
+            return f"{self.radius:.3g}"
+        return f"{self.semi_axes.min():.3g} to {self.radius:.3g}, depending on direction"
 
     @property
     def words(self) -> str:
         """What it says, in a sentence that a paper can use."""
-        release, scalar = self.release, scalar_of(self.release)
-        what = "the mean of the population" if scalar is None else f"{scalar.mean}, in the population,"
-        value = "released mean" if scalar is None else "released value"
-        region = "region that was found privately" if release.found else "public region"
-        clipped = f"It is the mean of the population as clipped to the {region}."
-        clipped = (
-            clipped if scalar is None else f"In the population too, {scalar.each} count as held to the public limits."
-        )
-        spent = release.spread is not None
-        spread = "" if spent else ", taking the records as spread out as their public region allows"
+        release = self.release
+        if release.scalar is None:
+            what = "the mean of the population"
+            value = "released mean"
+            region = "region that was found privately" if release.found_privately else "public region"
+            clipped = f"It is the mean of the population as clipped to the {region}."
+        else:
+            what = f"{release.scalar.mean}, in the population,"
+            value = "released value"
+            clipped = f"In the population too, {release.scalar.each} count as clipped to the public limits."
+        size = self.size if self.is_round else f"{self.size},"
+        wide = ", taking the records as spread out as their public region allows" if release.spread is None else ""
         return (
-            f"With {self.level:.0%} confidence {what} lies within {self.size}{',' * (', ' in self.size)} of the {value} "
-            f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{spread}). "
+            f"With {self.level:.0%} confidence {what} lies within {size} of the {value} "
+            f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{wide}). "
             f"{clipped}"
         )
 
 
 def chart_coordinates(release: Release, points: ArrayLike) -> Array:
-    """w of points in the chart of a release by chart, not clipped."""
-    from ..regions import Ellipsoid
-
-    space, found = release.space.known, release.chart
-    if space is None or found is None:
-        raise ValueError(
-            f"the space {release.space.name!r} is not known here" if found else "this release has no chart"
-        )
-    chart = Ellipsoid(space, release.ball.center, found.axes, found.basis)
-    canonical: Points = space.validate(points)
-    return np.asarray(space.coordinates(chart.center, space.log(chart.center, canonical)) @ chart.basis.T / chart.axes)
+    """Return w of points in the chart of a release by chart, not clipped."""
+    if release.chart is None:
+        raise ValueError("this release has no chart")
+    space = release.space.required
+    chart = Ellipsoid(space, release.ball.center, release.chart.axes, release.chart.basis)
+    vectors = space.log(chart.center, space.validate(points))
+    return np.asarray(space.coordinates(chart.center, vectors) @ chart.basis.T / chart.axes)
 
 
 def released_coordinates(release: Release) -> Array:
-    """w̃, as it was drawn: beyond the cut locus of the centre the chart's coordinates of the released point are others."""
-    found = release.chart
-    if found is not None and found.point is not None:
-        return np.array(found.point)
+    """Return w̃ as it was drawn: beyond the cut locus of the centre the released point has other coordinates."""
+    if release.chart is not None and release.chart.point is not None:
+        return np.array(release.chart.point)
     return np.asarray(chart_coordinates(release, release.raw[None])[0])
 
 
 def chart_variance(release: Release, level: float) -> float:
-    """V of Result 6 by what was released of the spread; 1 without it, the most that the public region allows."""
+    """Return V of Result 6 by what was released of the spread; 1 without it, the most that the public region allows."""
     spread = release.spread
     if spread is None or spread.second_moment is None:
         return 1.0
@@ -108,18 +99,19 @@ def chart_variance(release: Release, level: float) -> float:
 
 
 def population_region(release: Release, level: float) -> PopulationRegion:
-    """The region of a release; see :meth:`Release.region`."""
+    """Return the region of a release; see :meth:`Release.region`."""
     check_level(level)
-    chart, n = release.chart, release.n
-    if chart is None or release.mechanism.name != "tangent":
+    chart = release.chart
+    if chart is None:
         raise ValueError(
             f"a release by {release.mechanism.name} has no region for the population's mean: release it with "
             "private_mean(…, inference=0.1), which spends a tenth of epsilon on the spread of the records"
         )
-    p, sigma, variance = len(chart.axes), release.calibration.sigma, chart_variance(release, level)
-    cell = release.lattice_spacing / 2 * np.sqrt(p)
-    q = _quantile(level, p, sigma, variance / n) + float(cell)
-    bias = release.bias if release.bias is not None else chart.bias
+    p = len(chart.axes)
+    variance = chart_variance(release, level) / release.n
+    cell = float(release.lattice_spacing / 2 * np.sqrt(p))
+    q = _quantile(level, p, release.calibration.sigma, variance) + cell
+    bias = chart.bias if release.bias is None else release.bias
     return PopulationRegion(release, level, q, q * np.asarray(chart.axes), bias)
 
 

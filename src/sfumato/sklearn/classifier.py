@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -13,7 +14,6 @@ from sklearn.utils.validation import assert_all_finite, check_is_fitted, column_
 
 from ..findings.classes import ClassMeans, private_class_means
 from ..mechanisms.base import PERSON
-from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Region
 from ..spaces import Space
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from sklearn.utils import Tags
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
     """Minimum distance to private class means: a replacement for pyRiemann's ``MDM``.
 
@@ -71,34 +72,12 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     ((2, 2, 2), True, 2.0)
     """
 
-    classes_: Array
-    covmeans_: Array
-    release_: ClassMeans
-
-    def __init__(
-        self,
-        *,
-        space: Space | None = None,
-        center: ArrayLike | None = None,
-        radius: float | None = None,
-        metric: str | None = None,
-        region: Region | None = None,
-        epsilon: float | None = None,
-        invalid: str = "raise",
-        budget: Budget | None = None,
-        charge_clones: bool = False,
-        allow_useless: bool = False,
-    ) -> None:
-        self.space = space
-        self.center = center
-        self.radius = radius
-        self.metric = metric
-        self.region = region
-        self.epsilon = epsilon
-        self.invalid = invalid
-        self.budget = budget
-        self.charge_clones = charge_clones
-        self.allow_useless = allow_useless
+    space: Space | None = None
+    region: Region | None = None
+    invalid: str = "raise"
+    classes_: Array = field(init=False)
+    covmeans_: Array = field(init=False)
+    release_: ClassMeans = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -125,30 +104,29 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         if len(classes) < 2:
             raise ValueError(f"a classifier needs two classes or more; y has one class: {classes.tolist()}")
         words = unit if isinstance(unit, str) else PERSON
-        options: dict[str, Any] = {
-            "invalid": self.invalid,
-            "budget": self.budget,
-            "allow_useless": self.allow_useless,
-        }
+        options: dict[str, Any] = {"invalid": self.invalid, "budget": self.budget, "allow_useless": self.allow_useless}
         names = classes.tolist()
         self.release_ = private_class_means(records, kind, names, region, epsilon, unit, words, **options)
-        self.classes_, self.covmeans_, self._space = classes, self.release_.means_in(region.space), region.space
+        self.classes_ = classes
+        self.covmeans_ = self.release_.means_in(region.space)
+        self._space = region.space
         return self
 
     def transform(self, X: Any) -> Array:
-        """Distances of records to the class means, (n, K).  Unlike the means they are as private as the records."""
+        """Return distances of records to the class means, (n, K).  Unlike the means they are as sensitive as the records."""
         check_is_fitted(self)
         space = self._space
-        points, means = space.validate(self._records(X, space, reset=False)), space.validate(self.covmeans_)
+        points = space.validate(self._records(X, space, reset=False))
+        means = space.validate(self.covmeans_)
         return np.stack([space.distance(mean, points) for mean in means], axis=1)
 
     def predict(self, X: Any) -> Any:
-        """The class whose mean is nearest to each record."""
+        """Return the class whose mean is nearest to each record."""
         check_is_fitted(self)
         return self.classes_[self.transform(X).argmin(axis=1)]
 
     def predict_proba(self, X: Any) -> Array:
-        """Softmax of the squared distances, with a minus, as in pyRiemann."""
+        """Return the softmax of minus the squared distances, as in pyRiemann."""
         return np.asarray(softmax(-(self.transform(X) ** 2), axis=1))
 
     @property

@@ -5,8 +5,8 @@ put each record into k − 1 training sets, so together they cost (k − 1)·ε.
 charged by every fit, k·ε for k folds, as it does not know who is in them; so clones of an estimator that has one fit only
 with ``charge_clones=True``.
 
-Whom a row belongs to is told to ``fit``, as ``unit``, and so can be split into folds.  With scikit-learn's metadata routing it
-is requested unless told otherwise; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a
+``fit`` takes ``unit``, whom each row belongs to, so that it can be split into folds.  With scikit-learn's metadata routing it
+is requested by default; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a
 splitter alone are no unit**: without ``unit`` the promise is for one record, and each release says so.  Nor is a bootstrap
 (bagging) private by record: it repeats records, and ε counts each time.
 """
@@ -14,6 +14,7 @@ splitter alone are no unit**: without ``unit`` the promise is for one record, an
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
@@ -52,20 +53,28 @@ METRICS = {
 }
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
-    """What the estimators share: required parameters, data in several layouts, and the release."""
+    """What the estimators share: parameters, their checks, data in several layouts, and the release.
+
+    A field of an estimator is a parameter of its constructor.  Those with ``init=False`` are not: attributes of a fitted
+    estimator, and parameters that only some estimators have.
+    """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"unit": True}
-    release_: Any
-    n_features_in_: int
-    space: Space | None = None
-    region: Region | None = None
-    metric: str | None
-    mechanism: str
-    budget: Budget | None
-    charge_clones: bool
     _is_clone = False
-    _space: Space
+    space: Space | None = field(init=False, default=None)
+    region: Region | None = field(init=False, default=None)
+    center: ArrayLike | None = None
+    radius: float | None = None
+    metric: str | None = None
+    epsilon: float | None = None
+    budget: Budget | None = None
+    charge_clones: bool = False
+    allow_useless: bool = False
+    release_: Any = field(init=False)
+    n_features_in_: int = field(init=False)
+    _space: Space = field(init=False)
 
     def __sklearn_clone__(self) -> Self:
         copy: Self = super().__sklearn_clone__()
@@ -82,7 +91,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return {"non_deterministic": True, "X_types": ["2darray", "3darray"]}
 
     def _require(self, *names: str) -> list[Any]:
-        """The values of required parameters.  scikit-learn constructs estimators without any, so ``fit`` checks for them."""
+        """Return required parameters.  scikit-learn constructs estimators without any, so ``fit`` checks for them."""
         values = [getattr(self, name) for name in names]
         missing = [name for name, value in zip(names, values, strict=True) if value is None]
         if missing:
@@ -102,7 +111,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 "was spent"
             )
         if self.region is not None:
-            region = check_region(self.region, "region")
+            region = check_region(self.region, "region must be")
             self._leave_out("space", "metric", "center", "radius")
             return region, self._require("epsilon")[0]
         center, radius, epsilon = self._require("center", "radius", "epsilon")
@@ -131,6 +140,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return region, epsilon, self._records(X, region.space, reset=True), unit
 
     def _release(self, X: Any, unit: str | ArrayLike | None, **options: Any) -> Array:
+        """Release the mean of records, keep its record, and return its value."""
         region, epsilon, records, unit = self._take(X, unit)
         options |= {"unit": unit, "budget": self.budget, "allow_useless": self.allow_useless}
         self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
@@ -138,17 +148,18 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.release_.value)
 
     def _records(self, X: Any, space: Space, *, reset: bool) -> Array:
-        """Records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
+        """Return records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
 
-        NaN is let through here: the space then names the row.
+        NaN passes: the space then names the row.
         """
         shape = space.present(space.origin()).shape
         X = _array(X)
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
             X = np.stack([np.real(X), np.imag(X)], axis=-1)
-        given, width = np.shape(X), math.prod(shape)
-        usual = [(), shape, (width,)]  # scikit-learn reports empty and one-dimensional input below
-        if 0 not in given and given[1:] not in usual and (reset or len(given) != 2):  # else scikit-learn says it
+        given = np.shape(X)
+        width = math.prod(shape)
+        usual = [(), shape, (width,)]  # scikit-learn refuses empty and one-dimensional input below
+        if 0 not in given and given[1:] not in usual and (reset or len(given) != 2):  # otherwise scikit-learn raises
             layouts = dict.fromkeys(f"(n, {', '.join(map(str, s))})" for s in (shape, (width,)))
             raise ValueError(f"{type(self).__name__}: X has shape {given}, expected {' or '.join(layouts)}")
         if len(given) > 2:
@@ -157,6 +168,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return np.asarray(flat.reshape(-1, *shape))
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateFrechetMean(_PrivateEstimator):
     """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
 
@@ -205,35 +217,12 @@ class PrivateFrechetMean(_PrivateEstimator):
     True
     """
 
-    mean_: Array
-    release_: Release
-
-    def __init__(
-        self,
-        *,
-        space: Space | None = None,
-        center: ArrayLike | None = None,
-        radius: float | None = None,
-        metric: str | None = None,
-        region: Region | None = None,
-        epsilon: float | None = None,
-        mechanism: str = "auto",
-        invalid: str = "raise",
-        budget: Budget | None = None,
-        charge_clones: bool = False,
-        allow_useless: bool = False,
-    ) -> None:
-        self.space = space
-        self.center = center
-        self.radius = radius
-        self.metric = metric
-        self.region = region
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.invalid = invalid
-        self.budget = budget
-        self.charge_clones = charge_clones
-        self.allow_useless = allow_useless
+    space: Space | None = None
+    region: Region | None = None
+    mechanism: str = "auto"
+    invalid: str = "raise"
+    mean_: Array = field(init=False)
+    release_: Release = field(init=False)
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the mean of records; y is ignored.
@@ -255,6 +244,7 @@ class PrivateFrechetMean(_PrivateEstimator):
         return self
 
 
+@dataclass(kw_only=True, eq=False, repr=False)
 class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
     """Positive definite matrices as vectors, in the tangent space at a private mean M.
 
@@ -288,29 +278,9 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     ((100, 3), True)
     """
 
-    reference_: Array
-    release_: Release
-
-    def __init__(
-        self,
-        *,
-        center: ArrayLike | None = None,
-        radius: float | None = None,
-        metric: str | None = None,
-        epsilon: float | None = None,
-        mechanism: str = "auto",
-        budget: Budget | None = None,
-        charge_clones: bool = False,
-        allow_useless: bool = False,
-    ) -> None:
-        self.center = center
-        self.radius = radius
-        self.metric = metric
-        self.epsilon = epsilon
-        self.mechanism = mechanism
-        self.budget = budget
-        self.charge_clones = charge_clones
-        self.allow_useless = allow_useless
+    mechanism: str = "auto"
+    reference_: Array = field(init=False)
+    release_: Release = field(init=False)
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the reference of matrices, (n, k, k) or flattened to (n, k·k), or of MNE's epochs or covariances.
@@ -324,7 +294,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     def transform(self, X: Any) -> Array:
         """Map matrices, in any form that ``fit`` takes, to tangent vectors, (n, k(k+1)/2).  The result is not private."""
         check_is_fitted(self)
-        space, at = self._space, self._reference
+        space = self._space
+        at = self._reference
         vectors = space.log(at, space.validate(self._records(X, space, reset=False)))
         if not self._affine:
             return space.coordinates(at, vectors)
@@ -335,7 +306,9 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     def inverse_transform(self, X: ArrayLike) -> Array:
         """Map tangent vectors, (n, k(k+1)/2), back to matrices, (n, k, k)."""
         check_is_fitted(self)
-        vectors, space, at = check_array(X, dtype=np.float64), self._space, self._reference
+        vectors = check_array(X, dtype=np.float64)
+        space = self._space
+        at = self._reference
         if vectors.shape[1] != space.dim:
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
         if not self._affine:
@@ -363,12 +336,12 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 
 
 def _array(X: Any) -> Any:
-    """Return what has a shape: records as they are, or MNE's as matrices."""
+    """Return records as an array, or as they are if they have a shape; MNE's as matrices."""
     X = from_mne(X)
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
 def _power(matrix: Array, exponent: float) -> Array:
-    """A power of a positive definite matrix, symmetric."""
+    """Return a power of a positive definite matrix, symmetric."""
     eigenvalues, vectors = np.linalg.eigh(matrix)
     return np.asarray((vectors * eigenvalues**exponent) @ vectors.T)

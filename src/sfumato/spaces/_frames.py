@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
@@ -16,12 +16,12 @@ TIE = 1e-6  # rows whose lengths differ by less than this share count as equally
 
 
 def swap(matrices: Array) -> Array:
-    """Transposes, (…, p, n)."""
+    """Return the transposes, (…, p, n)."""
     return np.swapaxes(matrices, -1, -2)
 
 
 def in_gauge(frames: Array) -> Array:
-    """The frame X·Q, Q orthogonal, of the same subspace that depends on the subspace alone, for orthonormal X, (…, n, p).
+    """Return the frame X·Q, Q orthogonal, that depends on the subspace alone, for orthonormal X, (…, n, p).
 
     p of its rows, in their order, form a lower triangle with a positive diagonal: those with the largest pivots when the
     projector XXᵀ is divided into L·Lᵀ by Cholesky's method; each has the longest part that those before it do not explain.
@@ -30,7 +30,8 @@ def in_gauge(frames: Array) -> Array:
     >>> in_gauge(turned).round(6).tolist()
     [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
     """
-    rest, chosen = frames, []
+    rest = frames
+    chosen = []
     for _ in range(frames.shape[-1]):
         lengths = np.sum(rest * rest, axis=-1)
         row = np.argmax(lengths >= (1 - TIE) * lengths.max(axis=-1, keepdims=True), axis=-1)[..., None, None]
@@ -46,8 +47,14 @@ def in_gauge(frames: Array) -> Array:
     return found + 0.0
 
 
+def not_orthonormal(frames: Array) -> Array:
+    """Return how far the products of the columns are from 0 and 1."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.abs(swap(frames) @ frames - np.eye(frames.shape[-1])).max(axis=(1, 2)))
+
+
 def complement(frame: Array) -> Array:
-    """An orthonormal frame, (n, n − p), of what is orthogonal to one subspace: a function of the subspace."""
+    """Return an orthonormal frame, (n, n − p), of what is orthogonal to one subspace: a function of the subspace."""
     return in_gauge(np.linalg.qr(frame, mode="complete")[0][:, frame.shape[1] :])
 
 
@@ -60,14 +67,16 @@ class Frames(Space):
     kind: ClassVar[Kind] = "arrays"
     by_name: ClassVar[bool] = True
     size_option: ClassVar[str | None] = "n"
+    least_size: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         name = type(self).__name__
-        n, p = whole_number(name, "n", self.n, 2), whole_number(name, "p", self.p, 1)
-        if p >= n:
-            raise ValueError(f"{name}: p must be less than n, the dimension of the space around: not {p} of {n}")
-        for field, value in {"n": n, "p": p, "dim": self._dim(n, p)}.items():
-            object.__setattr__(self, field, value)
+        object.__setattr__(self, "p", whole_number(name, "p", self.p, 1))
+        if self.p >= self.n:
+            wrong = f"p must be less than n, the dimension of the space around: not {self.p} of {self.n}"
+            raise ValueError(f"{name}: {wrong}")
+        object.__setattr__(self, "dim", self._dim(self.n, self.p))
 
     @staticmethod
     @abstractmethod
@@ -77,37 +86,11 @@ class Frames(Space):
     def point_shape(self) -> tuple[int, int]:
         return (self.n, self.p)
 
-    def parameters(self) -> dict[str, Any]:
-        return {"n": self.n, "p": self.p}
-
     def origin(self) -> Points:
         return np.eye(self.n, self.p)
 
-    @classmethod
-    def sized(cls, **sizes: int | None) -> Space | None:
-        """None: n and p are said in parentheses, or by the shape of the records."""
-        for name, size in sizes.items():
-            if size is not None:
-                raise ValueError(f"--{name} does not go with --space {cls.name}: write '{cls.name}(n=5, p=2)'")
-        return None
-
-    @classmethod
-    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
-        """n and p from the shape of a record, where p < n tells them."""
-        if len(shape) != 2 or (shape[0] == shape[1] and "p" not in given):
-            raise ValueError(
-                f"--space {cls.name}: records of shape {shape} do not say n and p: write '{cls.name}(n=5, p=2)'"
-            )
-        space = cls(**{"n": max(shape), "p": min(shape)} | given)
-        if shape not in space.layouts.values():
-            turned = (
-                "; the vectors stand in columns: transpose each record" if shape[::-1] in space.layouts.values() else ""
-            )
-            raise ValueError(f"--space {cls.name}: {space} has no points of shape {shape}{turned}")
-        return space
-
     def complement(self, base: Points) -> Array:
-        """The orthonormal frame, (n, n − p), in which what is orthogonal to one point has coordinates."""
+        """Return the orthonormal frame, (n, n − p), in which what is orthogonal to one point has coordinates."""
         return _complement(base.tobytes(), self.point_shape)
 
 

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, ClassVar
+from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
 from ..numerics.curvature import angle_over_sine
-from .base import Moments, Space, not_finite, whole_number
+from .base import Moments, Space, blame, not_finite
+from .exact import Exact, by_arcs
 from .sphere import DRIFT, Sphere, degrees_of, norm_error
+
+EITHER = Exact(partial(by_arcs, either=True))
 
 
 class UpToSign(Space):
@@ -25,6 +28,7 @@ class UpToSign(Space):
     """
 
     scale: ClassVar[float]
+    by_name: ClassVar[bool] = True
 
     @cached_property
     def cover(self) -> Sphere:
@@ -36,12 +40,12 @@ class UpToSign(Space):
         return (self.dim + 1,)
 
     def canonical_sign(self, units: Array) -> Array:
-        """The one of ±x whose first number that is not zero is positive."""
+        """Return the one of ±x whose first number that is not zero is positive."""
         first = np.take_along_axis(units, np.argmax(units != 0, axis=-1)[..., None], axis=-1)
         return np.asarray(np.where(first < 0, -units, units))
 
     def towards(self, base: Points, points: Points) -> Points:
-        """The one of ±y that is nearer to the base."""
+        """Return the one of ±y that is nearer to the base."""
         cosine = np.sum(np.asarray(base) * points, axis=-1, keepdims=True)
         return np.asarray(np.where(cosine < 0, -points, points))
 
@@ -57,13 +61,13 @@ class UpToSign(Space):
 
     def distance(self, a: Points, b: Points) -> Array:
         """2·atan2 of the shorter and the longer of ‖x − y‖ and ‖x + y‖."""
-        a, b = np.asarray(a), np.asarray(b)
-        apart, together = np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)
-        short, long = np.minimum(apart, together), np.maximum(apart, together)
+        a = np.asarray(a)
+        b = np.asarray(b)
+        apart = np.linalg.norm(a - b, axis=-1)
+        together = np.linalg.norm(a + b, axis=-1)
+        short = np.minimum(apart, together)
+        long = np.maximum(apart, together)
         return np.asarray(2 * np.arctan2(short, long) / self.scale)
-
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return self.cover.inner(base, u, v)
 
     def norm(self, base: Points, vectors: Points) -> Array:
         return self.cover.norm(base, vectors)
@@ -92,7 +96,7 @@ class UpToSign(Space):
         return np.asarray((mean - np.sum(mean * bases, axis=1, keepdims=True) * bases) / self.scale)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The axis along which the records spread most: the first eigenvector of Σ yyᵀ."""
+        """Return the axis along which the records spread most: the first eigenvector of Σ yyᵀ."""
         scatter = points.T @ points if weights is None else (points.T * weights) @ points
         return np.asarray(np.linalg.eigh(scatter)[1][:, -1])
 
@@ -131,14 +135,8 @@ class Axes(UpToSign):
     metric: ClassVar[str] = "angle between axes"
     size_option: ClassVar[str | None] = "dim"
     usual_size: ClassVar[int | None] = 2
-    by_name: ClassVar[bool] = True
+    exact_map: ClassVar[Exact | None] = EITHER
     scale: ClassVar[float] = 1.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", whole_number("Axes", "dim", self.dim, 1))
-
-    def parameters(self) -> dict[str, Any]:
-        return {"dim": self.dim}
 
     def origin(self) -> Points:
         return np.append(np.zeros(self.dim), 1.0)
@@ -151,12 +149,11 @@ class Axes(UpToSign):
         return self.cover.corrections(points)
 
     def canonical_sign(self, units: Array) -> Array:
-        """The one of ±x whose largest number is positive."""
+        """Return the one of ±x whose largest number is positive."""
         largest = np.take_along_axis(units, np.argmax(np.abs(units), axis=-1)[..., None], axis=-1)
         return np.asarray(np.where(largest < 0, -units, units))
 
     def present(self, points: Points) -> Array:
-        """The one of the two unit vectors along each axis whose largest number is positive."""
         return self.canonical_sign(np.asarray(points, dtype=np.float64))
 
     @property
@@ -164,19 +161,18 @@ class Axes(UpToSign):
         return self.cover.from_degrees
 
     def to_degrees(self, points: Array) -> Array | None:
-        """Of the end that points up, or lies level."""
+        """Return those of the end that points up, or lies level."""
         up = np.where(np.asarray(points)[..., -1:] < 0, -np.asarray(points), points)
         return degrees_of(up) if self.dim == 2 else None
 
 
 def normalised(array: Array, what: str) -> tuple[Array, dict[int, str]]:
-    """Unit vectors, and for each row that is none the reason; a drift of at most DRIFT is put right."""
+    """Return unit vectors, and for each row that is not one the reason; a drift of at most DRIFT is put right."""
     reasons = not_finite(array)
     with np.errstate(over="ignore", invalid="ignore"):
         norms = np.sqrt(np.sum(array * array, axis=1))
-        for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
-            words = f"is not of unit norm: its norm is {norms[row]:.9g}; if it is {what}, divide it by its length"
-            reasons.setdefault(int(row), words)
+    words = "is not of unit norm: its norm is {:.9g}; if it is {}, divide it by its length"
+    blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row], what))
     norms[list(reasons)] = 1.0
     norms[np.abs(norms * norms - 1) <= norm_error(array.shape[1])] = 1.0  # what is a unit vector stays as it is
     units = array / norms[:, None]

@@ -1,4 +1,4 @@
-"""What a manifold must tell the rest of the package.  Spaces know nothing of privacy."""
+"""The contract of a space: its geometry, and how users write its points.  Spaces know nothing of privacy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from ..numerics.arrays import Array, Points, as_numbers, in_pairs, runs
 
 if TYPE_CHECKING:
     from .embedding import Embedding
+    from .exact import Exact
 
 Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2) or (k, 3), symmetric (k, k), (m,), any other
 
@@ -24,9 +25,7 @@ Kind = Literal["landmarks", "matrices", "vectors", "arrays"]  # (k, 2) or (k, 3)
 @dataclass(frozen=True)
 class Moments:
     """Sums over records yᵢ of weight wᵢ at one point x: Σwᵢ, Σwᵢ·log_x yᵢ, Σwᵢ·Hess ½ρ(·, yᵢ)², as a matrix in the
-    coordinates at x or as its trace alone, and Σwᵢρ(x, yᵢ)², or what is of its size and not above (``second_moment`` of the
-    space must then say so); ``error`` bounds what a
-    series left out of the mean logarithm."""
+    coordinates at x or as its trace alone, and Σwᵢρ(x, yᵢ)²; ``error`` bounds what a series left out of the mean logarithm."""
 
     weight: float
     logs: Points
@@ -41,11 +40,6 @@ class Moments:
             self.hessian + other.hessian,
             self.square + other.square,
             max(self.error, other.error),
-        )
-
-    def __mul__(self, factor: float) -> Moments:
-        return Moments(
-            self.weight * factor, self.logs * factor, self.hessian * factor, self.square * factor, self.error
         )
 
 
@@ -70,24 +64,24 @@ class Space(ABC):
     @property
     @abstractmethod
     def point_shape(self) -> tuple[int, ...]:
-        """Shape of one canonical point."""
-
-    @abstractmethod
-    def parameters(self) -> dict[str, Any]:
-        """The arguments that make this space again, for records."""
+        """The shape of one canonical point."""
 
     @abstractmethod
     def origin(self) -> Points:
-        """A fixed point of the space, for plans and tests."""
+        """Return a fixed point of the space, for plans and tests."""
+
+    def parameters(self) -> dict[str, Any]:
+        """Return the arguments that make this space again, for records: those of a dataclass unless a space says."""
+        return {each.name: getattr(self, each.name) for each in fields(self) if each.init}  # type: ignore[arg-type]
 
     @classmethod
     def from_parameters(cls, parameters: dict[str, Any]) -> Space:
-        """The space that has these :meth:`parameters`, as a record holds them."""
+        """Return the space that has these :meth:`parameters`, as a record holds them."""
         return cls(**parameters)
 
     @property
     def typed(self) -> str:
-        """The space as it is typed after ``--space``.
+        """The space as a user types it.
 
         >>> from sfumato import SPD, Sphere
         >>> SPD(size=3).typed, Sphere(dim=2).typed
@@ -96,64 +90,53 @@ class Space(ABC):
         arguments = ", ".join(f"{name}={value}" for name, value in self.parameters().items() if value is not None)
         return f"{self.name}({arguments})" if arguments else self.name
 
-    # -- by its size, as from a command line, or by a file ----------------------------------------------------------------
-    size_option: ClassVar[str | None] = None  # the parameter that says how large the space is, where one does
+    # -- how large it is, and when records are taken for its points ----------------------------------------------------
+    size_option: ClassVar[str | None] = None  # the argument that says how large the space is, where one does
+    least_size: ClassVar[int] = 1  # the smallest that it may be
     usual_size: ClassVar[int | None] = None  # what it is where nobody says
-    fixed_diagonal: ClassVar[float | None] = (
-        None  # of matrices: what stands there in all, so that files may leave it out
-    )
+    small: ClassVar[dict[str, Any]] = {}  # arguments of the example, where a size of 2 is not enough
+    fixed_diagonal: ClassVar[float | None] = None  # of all its matrices, so that files may leave it out
     by_name: ClassVar[bool] = False  # whether records are taken for points of it only where it is named
 
-    @classmethod
-    def sized(cls, **sizes: int | None) -> Space | None:
-        """The space of the size that is given by the name of its parameter; None if that is not given.
-
-        >>> from sfumato import SPD
-        >>> SPD.sized(size=3, dim=None), SPD.sized(size=None)
-        (SPD(size=3), None)
-        """
-        given = {name: size for name, size in sizes.items() if size is not None}
-        for name in given.keys() - {cls.size_option}:
-            takes = f"--{cls.size_option}" if cls.size_option else "no size"
-            raise ValueError(f"--{name} does not go with --space {cls.name}, which takes {takes}")
-        return cls(**given) if given or cls.size_option is None else None
+    def __post_init__(self) -> None:
+        """Make the size, where it is a field, a plain int, or refuse it."""
+        name = self.size_option
+        if name and hasattr(self, name):
+            size = whole_number(type(self).__name__, name, getattr(self, name), self.least_size)
+            object.__setattr__(self, name, size)
 
     @classmethod
-    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
-        """The space whose points have this shape as users type them, for sizes of as many numbers or one fewer; ``given`` are
-        other arguments of it.
+    def example(cls) -> Space:
+        """Return a small space of this kind, on which tests and attacks try it.
 
-        >>> from sfumato import Sphere
-        >>> Sphere.shaped((3,))
-        Sphere(dim=2, curvature=1.0)
+        >>> from sfumato import SPD, Grassmann
+        >>> SPD.example(), Grassmann.example()
+        (SPD(size=2), Grassmann(n=4, p=2))
         """
-        for size in (shape[0], shape[0] - 1):
-            space = cls(**given | ({cls.size_option: max(1, size)} if cls.size_option else {}))
-            if shape in space.layouts.values():
-                return space
-        raise ValueError(f"--space {cls.name} has no points of shape {shape}")
+        size = {cls.size_option: 2} if cls.size_option else {}
+        return cls(**(cls.small or size))
 
     # -- points in and out ----------------------------------------------------------------------------------------
     @abstractmethod
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        """Canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).
+        """Return canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).
 
         The points may be the array that was given, where that is canonical already: treat them as read-only.
         """
 
     def validate(self, points: ArrayLike) -> Points:
-        """Canonical points, or an :class:`InvalidPointError` that names the first bad row and the reason."""
+        """Return canonical points, or raise an :class:`InvalidPointError` that names the first bad row and the reason."""
         canonical, reasons = self.diagnose(points)
         if reasons:
             raise InvalidPointError(reasons)
         return canonical
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """The same, and what :meth:`mean_start` makes of the points, where the check comes upon it."""
+        """Return canonical points, and what :meth:`mean_start` makes of them where the check comes upon it."""
         return self.validate(points), None
 
     def present(self, points: Points) -> Array:
-        """Canonical points in the layout that users read and write."""
+        """Return canonical points in the layout that users read and write."""
         return np.asarray(points, dtype=np.float64)
 
     @property
@@ -163,66 +146,70 @@ class Space(ABC):
         return {self.kind: self.present(self.origin()).shape}
 
     def corrections(self, points: Array) -> list[str]:
-        """What :meth:`diagnose` will put right in such points, in words for the curator."""
+        """Return what :meth:`diagnose` will put right in such points, in words for the curator."""
         return []
 
     @property
     def from_degrees(self) -> Callable[[Array, Array], Array] | None:
-        """Points from latitudes and longitudes in degrees, where points have these."""
+        """The function that makes points of latitudes and longitudes in degrees, where points have these."""
         return None
 
     def to_degrees(self, points: Array) -> Array | None:
-        """Latitudes and longitudes of points, (n, 2): the inverse."""
+        """Return latitudes and longitudes of points in degrees, (n, 2), where points have these."""
         return None
 
     def _real_batch(self, points: ArrayLike) -> Array:
-        """A batch of real points as float64; not a copy where it is that already."""
+        """Return a batch of real points, in any layout, as float64; not a copy where it is that already."""
         array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
-        array = np.ascontiguousarray(array, dtype=np.float64)
-        if array.shape[1:] != self.point_shape:
-            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {_shape(self.point_shape)})")
-        return array
+        if not array.ndim or not self._takes(array.shape[1:]):
+            ways = {name: f"(n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items()}
+            known = " or ".join(f"{name} {shape}" if len(ways) > 1 else shape for name, shape in ways.items())
+            raise ValueError(f"{self}: points have shape {array.shape}, expected {known}")
+        return np.ascontiguousarray(array, dtype=np.float64)
+
+    def _takes(self, shape: tuple[int, ...]) -> bool:
+        """Return whether users may write one point in this shape."""
+        return shape == self.point_shape or shape in self.layouts.values()
 
     # -- geometry --------------------------------------------------------------------------------------------------
     @abstractmethod
     def exp(self, base: Points, vectors: Points) -> Points:
-        """End points of the geodesics that leave ``base`` with velocities ``vectors``."""
+        """Return the end points of the geodesics that leave ``base`` with velocities ``vectors``."""
 
     def retract(self, base: Points, vectors: Points) -> Points:
-        """Points that differ from :meth:`exp` by the cube of the velocities at most, where they are cheaper: for solvers."""
+        """Return points that differ from :meth:`exp` by the cube of the velocities at most, and are cheaper: for solvers."""
         return self.exp(base, vectors)
 
     @abstractmethod
     def log(self, base: Points, points: Points) -> Points:
-        """Velocities of the shortest geodesics from ``base`` to ``points``; inverse of :meth:`exp`."""
+        """Return the velocities of the shortest geodesics from ``base`` to ``points``; inverse of :meth:`exp`."""
 
-    @abstractmethod
     def distance(self, a: Points, b: Points) -> Array:
-        """Riemannian distance."""
+        """Return the Riemannian distance: the length of :meth:`log`, unless there is a better way."""
+        return self.norm(a, self.log(a, b))
 
-    @abstractmethod
     def inner(self, base: Points, u: Points, v: Points) -> Array:
-        """Riemannian inner product of tangent vectors at ``base``."""
+        """Return the Riemannian inner product of tangent vectors at ``base``: Σuⱼvⱼ, unless the metric is another."""
+        return np.asarray(np.sum(u * v, axis=tuple(range(-len(self.point_shape), 0))))
 
     def norm(self, base: Points, vectors: Points) -> Array:
-        """Riemannian length of tangent vectors."""
+        """Return the Riemannian length of tangent vectors."""
         lengths: Array = np.sqrt(np.maximum(self.inner(base, vectors, vectors), 0.0))
         return lengths
 
     @abstractmethod
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        """Tangent vectors at one base point from coordinates (…, dim) in a fixed orthonormal basis there."""
+        """Return tangent vectors at one base point from coordinates (…, dim) in a fixed orthonormal basis there."""
 
     @abstractmethod
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        """Coordinates of tangent vectors at one base point; inverse of :meth:`from_coordinates`."""
+        """Return coordinates of tangent vectors at one base point; inverse of :meth:`from_coordinates`."""
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
-        """The function that takes points y to rows·coordinates(base, log(base, y)), (n, p), at one base; to all d coordinates
-        unless rows, (p, d), are given.  Charts ask it of every record, a block at a time: a space may have a quicker way.
-        With rows, what it returns is a new array."""
+        """Return the function that takes points y to rows·coordinates(base, log(base, y)), (n, p), at one base; to all d
+        coordinates unless rows, (p, d), are given.  Charts ask it of every record: a space may have a quicker way."""
 
         def of(points: Points) -> Array:
             found = self.coordinates(base, self.log(base, points))
@@ -231,70 +218,70 @@ class Space(ABC):
         return of
 
     def tangent_basis(self, base: Points) -> Points:
-        """That orthonormal basis, (dim, *point_shape)."""
+        """Return the orthonormal basis of the coordinates at one base point, (dim, *point_shape)."""
         return self.from_coordinates(base, np.eye(self.dim))
 
     def random_directions(self, base: Points, size: int, rng: np.random.Generator) -> Points:
-        """Unit tangent vectors at one base point, uniform on the sphere."""
+        """Return unit tangent vectors at one base point, uniform on the sphere."""
         gaussian = rng.standard_normal((size, self.dim))
         return self.from_coordinates(base, gaussian / np.linalg.norm(gaussian, axis=1, keepdims=True))
 
     def random_points(self, center: Points, radius: float, size: int, rng: np.random.Generator) -> Points:
-        """Points uniform in direction and in distance up to ``radius``: data for plans and studies."""
+        """Return points uniform in direction and in distance up to ``radius``: data for plans and studies."""
         lengths = (radius * rng.random(size)).reshape(-1, *(1,) * len(self.point_shape))
         return self.exp(center, lengths * self.random_directions(center, size, rng))
 
     # -- where it lies, for what the paper compares with -----------------------------------------------------------------
     def embedding(self) -> Embedding | None:
-        """The linear space that this one lies in, if it lies in one."""
+        """Return the linear space that this one lies in, or None if it lies in none."""
         return None
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        """Centre and radius of a ball that surely holds the records: all of the space, where it is bounded; or all points whose
-        numbers, as each space understands that, lie between two public ones.  A ValueError says what the space takes."""
-        raise ValueError(
-            f"{self} has no ball that surely holds all records: give a public centre and a generous radius"
-        )
+        """Return centre and radius of a ball that surely holds the records: all of the space, where it is bounded; or all
+        points whose numbers, as each space understands that, lie between two public ones."""
+        wrong = "has no ball that surely holds all records: give a public centre and a generous radius"
+        raise ValueError(f"{self} {wrong}")
 
     landmark_dim: ClassVar[int | None] = None  # coordinates of each landmark, where points are landmarks
 
     def displacements(self, base: Points, bending: bool = False) -> Array:
-        """The tangent basis at a base point as displacements of landmarks, (dim, k, landmark_dim), where points are landmarks:
-        those that may be smooth along an outline, or of little ``bending``."""
+        """Return the tangent basis at a base point as displacements of landmarks, (dim, k, landmark_dim), where points are
+        landmarks: those that may be smooth along an outline, or of little ``bending``."""
         return self.present(self.tangent_basis(base)).reshape(self.dim, -1, self.landmark_dim or 1)
 
     def align(self, base: Points, points: Points) -> Points:
-        """Points as they lie closest to ``base``, where the same point can be written in several ways."""
+        """Return points as they lie closest to ``base``, where the same point can be written in several ways."""
         return points
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        """Weighted mean of log over all points, at each of m bases: the hot kernel (m·n logarithms, in blocks)."""
+        """Return the weighted mean of log over all points, at each of m bases: the hot kernel (m·n logarithms)."""
         return np.stack([(found := self.moments(x, points, weights)).logs / found.weight for x in bases])
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """A point near the Fréchet mean, in closed form where there is one; else any point of the data."""
+        """Return a point near the Fréchet mean, in closed form where there is one; else any point of the data."""
         return np.asarray(points[0 if weights is None else int(np.argmax(weights))])
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
-        """Trace of the Hessian of ½·distance(·, y)² at one base, for each point y; it only sets the solver's steps."""
+        """Return the trace of the Hessian of ½·distance(·, y)² at one base, for each y; it only sets the solver's steps."""
         return np.full(len(points), float(self.dim))
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        """What the solver of the Fréchet mean asks of the records, in one pass; logarithms may be off by ``accuracy``."""
+        """Return the sums for the solver of the Fréchet mean, in one pass; logarithms may be off by ``accuracy``."""
         w = np.ones(len(points)) if weights is None else weights
 
         def of_run(part: slice) -> Moments:
-            y, v = points[part], w[part]
-            trace, square = v @ self.hessian_trace(base, y), float(v @ self.distance(base, y) ** 2)
-            logs = np.tensordot(v, self.log(base, y), 1)
-            return Moments(float(v.sum()), logs, np.asarray(trace), square)
+            y = points[part]
+            v = w[part]
+            trace = np.asarray(v @ self.hessian_trace(base, y))
+            square = float(v @ self.distance(base, y) ** 2)
+            return Moments(float(v.sum()), np.tensordot(v, self.log(base, y), 1), trace, square)
 
         return in_pairs(operator.add, map(of_run, runs(len(points), 8 * int(np.prod(self.point_shape)))))
 
     def newton(self, base: Points, moments: Moments) -> Points:
-        """The tangent vector H⁻¹·(mean log) from mean moments: Newton's step to the mean, with H = trace/dim where no more is
-        known, and nowhere less than ¼, as far from a mean H can be anything."""
+        """Return the tangent vector H⁻¹·(mean log) from mean moments: Newton's step to the mean, with H = trace/dim where no
+        more is known, and nowhere less than ¼, as far from a mean H can be anything."""
         if moments.hessian.ndim == 0:
             return np.asarray(moments.logs * (self.dim / max(float(moments.hessian), 0.25 * self.dim)))
         eigenvalues, vectors = np.linalg.eigh(moments.hessian)
@@ -307,37 +294,43 @@ class Space(ABC):
         return False
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        """Which points are farther than ``radius`` from ``base``, or too far for their distance to be found."""
+        """Return which points are farther than ``radius`` from ``base``, or too far for their distance to be found."""
         return np.asarray(~(self.distance(base, points) <= radius))
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """The sum over points y of the Hessian of ½·distance(·, y)² in the coordinates at ``base``, or None where a space
-        does not offer it; sampling then asks the data for every proposal."""
+        """Return the sum over points y of the Hessian of ½·distance(·, y)² in the coordinates at ``base``, or None where a
+        space does not offer it; sampling then asks the data for every proposal."""
         return None
 
     def smaller(self) -> dict[str, list[Space]]:
-        """What else could be asked of the same records, in words, with spaces of fewer dimensions for it, the largest
+        """Return what else could be asked of the same records, in words, with spaces of fewer dimensions for it, the largest
         first: for plans whose noise is too large to be of use."""
         return {}
 
     # -- rounding --------------------------------------------------------------------------------------------------
     def rounding_error(self, center: Points, reach: float) -> float:
-        """A bound on the double-precision error of one draw in tangent coordinates at ``center``, and of a mean of
+        """Return a bound on the double-precision error of one draw in tangent coordinates at ``center``, and of a mean of
         logarithms, for points within ``reach`` of it.  Here a guess, with room: a space with bounds has its own."""
-        return (
-            256 * 2.0**-53 * math.sqrt(self.dim) * (1 + float(np.abs(center).max())) ** 2 * math.exp(min(reach, 600.0))
-        )
+        largest = 1 + float(np.abs(center).max())
+        return 256 * 2.0**-53 * math.sqrt(self.dim) * largest**2 * math.exp(min(reach, 600.0))
 
     def largest_term(self, reach: float) -> float:
-        """The largest number that is added up for a mean of logarithms of points within ``reach``."""
+        """Return the largest number that is added up for a mean of logarithms of points within ``reach``."""
         return reach
 
-    def __str__(self) -> str:
-        return repr(self)
+    exact_map: ClassVar[Exact | None] = None  # log_p(exp_x(v)) in long arithmetic, for spaces of this very class
+
+    @property
+    def exact(self) -> Exact | None:
+        """The map in long arithmetic, if the class itself has one: a subclass may have another geometry."""
+        return vars(type(self)).get("exact_map")
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
 
 
 def whole_number(space: str, name: str, value: object, least: int) -> int:
-    """A parameter as a plain int, or an error that names it."""
+    """Return a parameter as a plain int, or raise an error that names it."""
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError:
@@ -347,28 +340,34 @@ def whole_number(space: str, name: str, value: object, least: int) -> int:
     return number
 
 
-def _shape(shape: tuple[int, ...]) -> str:
-    return ", ".join(map(str, shape))
-
-
 def not_finite(array: Points, landmarks: bool = False) -> dict[int, str]:
-    """For each record with a number that is none: the first such number, and how many there are.  Complex numbers are always
-    landmarks."""
+    """Return for each record with NaN or an infinite value where the first stands, and how many there are.  Complex numbers
+    are always landmarks."""
     bad = ~np.isfinite(array)
     reasons = {}
     for row in np.flatnonzero(bad.any(axis=tuple(range(1, bad.ndim)))):
         first, *others = np.argwhere(bad[row]).tolist()
         more = f", and {len(others)} more" if others else ""
-        reasons[int(row)] = (
-            f"holds NaN or an infinite value: {named_entry(first, landmarks or np.iscomplexobj(array))}{more}"
-        )
+        where = named_entry(first, landmarks or np.iscomplexobj(array))
+        reasons[int(row)] = f"holds NaN or an infinite value: {where}{more}"
     return reasons
 
 
+def blame(reasons: dict[int, str], which: ArrayLike, words: Callable[[Any], str]) -> None:
+    """Add for each row that is at fault, and has no reason yet, the words about it."""
+    for row in np.flatnonzero(which):
+        reasons.setdefault(int(row), words(row))
+
+
+def put_right(off: Array, most: float, words: str) -> list[str]:
+    """Return what is said of records that are off by a little, which is put right; ``{most}`` in the words is by how much."""
+    moved = off[(off > 1e-6) & (off <= most)]
+    return [f"{len(moved)} of {len(off)} {words.format(most=f'{moved.max():.1g}')}"] if len(moved) else []
+
+
 def named_entry(index: Sequence[int], landmarks: bool) -> str:
-    """A number, or a landmark, of a point in words, counted from 1."""
-    if landmarks:
-        return f"{'xyz'[index[1]]} of landmark {index[0] + 1}" if len(index) == 2 else f"landmark {index[0] + 1}"
-    if len(index) == 2:
-        return f"the entry in row {index[0] + 1}, column {index[1] + 1}"
-    return f"component {index[0] + 1}"
+    """Return the place of a number, or of a landmark, in words, counted from 1."""
+    first = index[0] + 1
+    if len(index) != 2:
+        return f"landmark {first}" if landmarks else f"component {first}"
+    return f"{'xyz'[index[1]]} of landmark {first}" if landmarks else f"the entry in row {first}, column {index[1] + 1}"

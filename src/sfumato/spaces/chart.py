@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from ..errors import InvalidPointError
 from ..numerics.arrays import Array, Points, as_numbers
-from .base import not_finite, whole_number
+from .base import Space, not_finite, whole_number
 from .euclidean import Euclidean
 
 CENTRED = 1e-6  # how far the coordinates of the chart's own centre may be from 0
@@ -63,29 +63,26 @@ class Chart(Euclidean):
     center: Array = field(compare=False)
     name: ClassVar[str] = "chart"
     metric: ClassVar[str] = "Euclidean, between coordinates in the user's own chart"
+    __repr__ = Space.__repr__
 
     def __init__(self, log: Callable[..., Any], exp: Callable[..., Any], dim: int, *, batched: bool = False) -> None:
         if not (callable(log) and callable(exp)):
             raise TypeError(f"Chart: log and exp must be functions, not {log!r} and {exp!r}")
         p = whole_number("Chart", "dim", dim, 1)
-        for name, value in {"dim": p, "to_coordinates": log, "to_point": exp, "batched": bool(batched)}.items():
-            object.__setattr__(self, name, value)
+        vars(self).update(dim=p, to_coordinates=log, to_point=exp, batched=bool(batched))
         center = as_numbers(exp(np.zeros((1, p)))[0] if batched else exp(np.zeros(p)))
         if np.iscomplexobj(center) or not center.ndim or not np.isfinite(center).all():
             raise ValueError(
                 f"{self}: exp must give an array of finite real numbers; at coordinates 0 it gave {center}"
             )
-        object.__setattr__(self, "center", np.array(center, dtype=np.float64))
-        object.__setattr__(self, "kind", "vectors" if center.ndim == 1 else "arrays")
+        kind = "vectors" if center.ndim == 1 else "arrays"
+        vars(self).update(center=np.array(center, dtype=np.float64), kind=kind)
         there = np.asarray(log(self.center[None].copy())[0] if batched else log(self.center.copy()), dtype=np.float64)
         if there.shape != (p,) or not np.abs(there).max() <= CENTRED:
             raise ValueError(f"{self}: log(exp(0)) must be {p} numbers 0, the coordinates of the centre, not {there}")
 
-    def __repr__(self) -> str:
-        return f"Chart({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
-
     def parameters(self) -> dict[str, Any]:
-        """The dimension, and the names of the two functions, which a record cannot hold."""
+        """Return the dimension, and the names of the two functions, which a record cannot hold."""
         log, exp = (getattr(f, "__name__", type(f).__name__) for f in (self.to_coordinates, self.to_point))
         return {"log": log, "exp": exp, "dim": self.dim}
 
@@ -93,24 +90,27 @@ class Chart(Euclidean):
         return None
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        if array.shape[1:] != self.center.shape or not array.ndim or np.iscomplexobj(array):
-            held = f"{'complex' if np.iscomplexobj(array) else 'real'} numbers of shape {array.shape}"
-            raise ValueError(f"{self}: points are {held}, expected real ones of shape (n, *{self.center.shape})")
-        array = array.astype(np.float64)
+        array = self._real_batch(points).copy()
         if reasons := not_finite(array):
             array[list(reasons)] = self.center
         return self._coordinates_of(array), reasons
 
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        return {self.kind: self.center.shape}
+
+    def _takes(self, shape: tuple[int, ...]) -> bool:
+        return shape == self.center.shape
+
     def validate(self, points: ArrayLike) -> Points:
-        """Coordinates.  Here, where points are public or nothing is to be private, a point without any is an error."""
+        """Return coordinates.  Here, where points are public or nothing is to be private, a point without any is an error."""
         found = super().validate(points)
         if lost := {int(row): "has no coordinates: log fails for it" for row in np.flatnonzero(np.isnan(found[:, 0]))}:
             raise InvalidPointError(lost)
         return found
 
     def present(self, points: Points) -> Array:
-        """exp of coordinates, (…, p)."""
+        """Return exp of coordinates, (…, p)."""
         rows = np.array(points, dtype=np.float64).reshape(-1, self.dim)
         if not len(rows):
             return np.empty(np.shape(points)[:-1] + self.center.shape)
@@ -121,8 +121,9 @@ class Chart(Euclidean):
         return found.astype(np.float64).reshape(np.shape(points)[:-1] + self.center.shape)
 
     def _coordinates_of(self, points: Array) -> Array:
-        """(n, p), NaN in the row of a point that has none, whatever the others are."""
-        log, shape = self.to_coordinates, (len(points), self.dim)
+        """Return coordinates, (n, p), NaN in the row of a point that has none, whatever the others are."""
+        log = self.to_coordinates
+        shape = (len(points), self.dim)
         if not self.batched or not len(points):
             found = one_by_one(log, points, shape=shape[1:])
         else:
@@ -141,7 +142,7 @@ class Chart(Euclidean):
 
 @contextmanager
 def same_start() -> Iterator[None]:
-    """NumPy's global generator at a fixed place, and then as it was.  SciPy's logm and others draw from it, and what they make
+    """Set NumPy's global generator to a fixed place, and then back: SciPy's logm and others draw from it, and what they make
     of one record would depend, in the last digits, on the records before it."""
     with _ONE_AT_A_TIME, np.errstate(all="ignore"):
         before = np.random.get_state()  # noqa: NPY002
@@ -153,7 +154,7 @@ def same_start() -> Iterator[None]:
 
 
 def one_by_one(function: Callable[..., Any], *rows: Array, shape: tuple[int, ...]) -> Array:
-    """A function of one record, or of a pair, for each of them by itself: NaN where it fails, in whatever way.
+    """Return a function of one record, or of a pair, for each of them by itself: NaN where it fails, in whatever way.
 
     >>> import math
     >>> one_by_one(math.sqrt, np.array([4.0, -1.0, 9.0]), shape=()).tolist()

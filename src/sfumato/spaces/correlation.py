@@ -8,19 +8,19 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array, Points
-from .base import Kind, Space, whole_number
-from .flat import Flat
+from .base import Space
 from .spd import ASYMMETRY, SPD, _symmetric, _t, fewer_channels
-from .spd_metrics import _log
+from .spd_metrics import FlatMatrices, _log
 
 DIAGONAL = 1e-5  # how far from 1 an entry of the diagonal may be, as in a file with a few digits
 SINGULAR = 1e-12  # smallest eigenvalue of a matrix whose logarithm means something
 STEEPEST = 40.0  # spectral norm of a logarithm; with more, no matrix could be written in doubles
-EVALUATIONS, CLOSE = 300, 1e-13  # of the search for a diagonal, and the logarithm of what may be left to 1
+EVALUATIONS = 300  # of the search for a diagonal
+CLOSE = 1e-13  # logarithm of what the search may leave to 1
 
 
 @dataclass(frozen=True)
-class Correlation(Flat):
+class Correlation(FlatMatrices):
     """Correlation matrices of ``size`` channels, positive definite, with the off-log metric: ρ(A, B) = ‖off(Log A − Log B)‖.
 
     ``off`` leaves out the diagonal, and the norm is Frobenius's.  A symmetric matrix with zeros on its diagonal is off(Log C)
@@ -34,26 +34,18 @@ class Correlation(Flat):
     0.549306144334
     """
 
-    size: int
     name: ClassVar[str] = "correlation"
     metric: ClassVar[str] = "off-log: Euclidean, between logarithms of matrices without their diagonals"
-    kind: ClassVar[Kind] = "matrices"
-    size_option: ClassVar[str | None] = "size"
+    least_size: ClassVar[int] = 2
+    small: ClassVar[dict[str, Any]] = {"size": 3}
     fixed_diagonal: ClassVar[float | None] = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number("Correlation", "size", self.size, 2))
+        super().__post_init__()
         object.__setattr__(self, "dim", self.size * (self.size - 1) // 2)
 
-    def parameters(self) -> dict[str, Any]:
-        return {"size": self.size}
-
-    @property
-    def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {self.kind: (self.size, self.size)}
-
     def smaller(self) -> dict[str, list[Space]]:
-        return fewer_channels(self, self.size)
+        return fewer_channels(self)
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         one = np.eye(self.size)
@@ -64,7 +56,8 @@ class Correlation(Flat):
         reasons = {int(rows[row]): words for row, words in SPD(self.size).diagnose(points[rows])[1].items()}
         diagonal = np.where(fair[:, None], np.diagonal(found, axis1=1, axis2=2), 1.0)
         for row in np.flatnonzero((np.abs(diagonal - 1) > DIAGONAL).any(axis=1)):
-            reasons[int(row)], fair[row] = _not_one(diagonal[row]), False
+            reasons[int(row)] = _not_one(diagonal[row])
+            fair[row] = False
         found = np.where(fair[:, None, None], _symmetric(found), one)
         scale = np.sqrt(np.diagonal(found, axis1=1, axis2=2))
         found = found / scale[:, :, None] / scale[:, None, :]
@@ -100,10 +93,8 @@ def _not_one(diagonal: Array) -> str:
     at = int(np.argmax(np.abs(diagonal - 1)))
     words = f"has {diagonal[at]:.3g} on its diagonal, in channel {at + 1}, where correlations have 1"
     if (diagonal > 0).all():
-        return f"{words}: it is a covariance matrix; divide its rows and columns by the standard deviations, or use --space spd"
-    return (
-        f"{words}; if diagonals were set to 0 when the matrices were saved, put the 1 back; leave out a silent channel"
-    )
+        return f"{words}: it is a covariance matrix; divide by the standard deviations, or take the space spd"
+    return f"{words}; if diagonals were set to 0 in the file, put the 1 back; leave out a silent channel"
 
 
 def _singular(smallest: float) -> str:
@@ -114,14 +105,17 @@ def _singular(smallest: float) -> str:
 
 
 def _diagonal(hollow: Array) -> Array:
-    """The diagonals D, (n, k), for which exp(hollow + D) has ones on its diagonal; each matrix stops for itself.
+    """Return the diagonals D, (n, k), for which exp(hollow + D) has ones on its diagonal; each matrix stops for itself.
 
     The function D − log diag exp is a contraction (Archakov and Hansen 2021); Newton's method for log diag exp = 0 is far
     quicker where it comes closer, and its steps are taken back where it does not.
     """
     n, k, _ = hollow.shape
-    found, safe = np.zeros((n, k)), np.zeros((n, k))
-    before, tried, active = np.full(n, np.inf), np.zeros(n, dtype=bool), np.arange(n)
+    found = np.zeros((n, k))
+    safe = np.zeros((n, k))
+    before = np.full(n, np.inf)
+    tried = np.zeros(n, dtype=bool)
+    active = np.arange(n)
     for _ in range(EVALUATIONS):
         levels, turn = np.linalg.eigh(hollow[active] + found[active][:, :, None] * np.eye(k))
         top = levels[:, -1:]
@@ -129,10 +123,14 @@ def _diagonal(hollow: Array) -> Array:
         left = np.log(sums) + top
         error = np.abs(left).max(axis=1)
         worse = tried[active] & ~(error < before[active])
-        back, go = active[worse & (error > CLOSE)], ~worse & (error > CLOSE)
-        found[back], tried[back] = safe[back], False
+        back = active[worse & (error > CLOSE)]
+        go = ~worse & (error > CLOSE)
+        found[back] = safe[back]
+        tried[back] = False
         on = active[go]
-        safe[on], before[on], tried[on] = found[on] - left[go], error[go], True
+        safe[on] = found[on] - left[go]
+        before[on] = error[go]
+        tried[on] = True
         if len(on):
             slope = _slope(levels[go], turn[go]) / sums[go][:, :, None] + 1e-13 * np.eye(k)
             found[on] -= np.clip(np.linalg.solve(slope, left[go][:, :, None])[:, :, 0], -STEEPEST, STEEPEST)
@@ -143,8 +141,8 @@ def _diagonal(hollow: Array) -> Array:
 
 
 def _slope(levels: Array, turn: Array) -> Array:
-    """The derivative of diag exp by the diagonal, Σ_ab φ_ab·u_ia·u_ib·u_ja·u_jb, φ the divided differences of exp (Daleckii and
-    Krein), over the largest eigenvalue."""
+    """Return the derivative of diag exp by the diagonal, Σ_ab φ_ab·u_ia·u_ib·u_ja·u_jb, φ the divided differences of exp
+    (Daleckii and Krein), over the largest eigenvalue."""
     gap = np.abs(levels[:, :, None] - levels[:, None, :])
     size = np.exp(np.maximum(levels[:, :, None], levels[:, None, :]) - levels[:, -1:, None])
     phi = size * np.where(gap > 0, -np.expm1(-gap) / np.where(gap > 0, gap, 1.0), 1.0)

@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points, as_numbers
-from .base import Kind, not_finite, whole_number
+from .base import Kind, Space, blame, not_finite
+from .exact import Exact, rays
 from .rays import Rays
 
 COINCIDENT = 1e-12  # length over the largest coordinate below which all points of a curve are one
@@ -51,9 +52,12 @@ class ElasticCurves(Rays):
     size_option: ClassVar[str | None] = "points"
     landmark_dim: ClassVar[int | None] = 2
     by_name: ClassVar[bool] = True
+    least_size: ClassVar[int] = 3
+    small: ClassVar[dict[str, Any]] = {"points": 4, "closed": False}
+    exact_map: ClassVar[Exact | None] = Exact(rays)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "points", whole_number("ElasticCurves", "points", self.points, 3))
+        super().__post_init__()
         for name in ("closed", "reparametrize"):
             if not isinstance(value := getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"ElasticCurves: {name} must be True or False, not {value!r}")
@@ -64,29 +68,10 @@ class ElasticCurves(Rays):
     def point_shape(self) -> tuple[int, ...]:
         return (self.points if self.closed else self.points - 1,)
 
-    def parameters(self) -> dict[str, Any]:
-        return {"points": self.points, "closed": self.closed, "reparametrize": self.reparametrize}
-
     def origin(self) -> Points:
-        """A straight line, or a regular polygon."""
+        """Return a straight line, or a regular polygon."""
         m = self.point_shape[0]
         return np.asarray(np.exp(2j * np.pi * np.arange(m) / m * self.closed) / np.sqrt(m))
-
-    @classmethod
-    def sized(cls, **sizes: int | None) -> None:
-        for name in (name for name, size in sizes.items() if size is not None):
-            example = f"--space '{cls.name}(points=50, closed=true)'"
-            raise ValueError(
-                f"--{name} does not go with --space {cls.name}: write {example}, or let a file say the number"
-            )
-
-    @classmethod
-    def shaped(cls, shape: tuple[int, ...], **given: Any) -> ElasticCurves:
-        if "closed" not in given:
-            raise ValueError(f"say whether the curves are closed: --space '{cls.name}(closed=true)' or (closed=false)")
-        if len(shape) != 2 or shape[1] != 2:
-            raise ValueError(f"--space {cls.name} has no points of shape {shape}: a curve is (points, 2)")
-        return cls(points=shape[0], **given)
 
     # -- points in and out ------------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
@@ -103,8 +88,7 @@ class ElasticCurves(Rays):
         steps = (np.roll(xy, -1, axis=1) - xy)[:, : self.point_shape[0]]
         sizes = np.sqrt(steps[..., 0] ** 2 + steps[..., 1] ** 2)
         length = np.add.reduce(sizes, axis=1)
-        for row in np.flatnonzero(length <= COINCIDENT):
-            reasons.setdefault(int(row), f"has no curve: all its {self.points} points coincide")
+        blame(reasons, length <= COINCIDENT, lambda _: f"has no curve: all its {self.points} points coincide")
         roots = np.sqrt(sizes) * np.sqrt(length)[:, None]
         made = steps / np.where(roots > 0, roots, 1.0)[..., None]
         q = made[..., 0] + 1j * made[..., 1]
@@ -112,8 +96,8 @@ class ElasticCurves(Rays):
         return q, reasons
 
     def present(self, points: Points) -> Array:
-        """The curve of length one about its mean point.  The gap of one that should be closed is spread along it, each step s
-        less |s| times the gap: steps that sum to nothing."""
+        """Return the curve of length one about its mean point.  The gap of one that should be closed is spread along it, each
+        step s less |s| times the gap: steps that sum to nothing."""
         q = self._preshape(points)
         steps = q * np.abs(q)
         if self.closed:
@@ -129,19 +113,21 @@ class ElasticCurves(Rays):
         return np.stack([curve.real, curve.imag], axis=-1)
 
     def _complex(self, points: ArrayLike) -> Points:
-        """Canonical points; real numbers are curves as users write them."""
+        """Return canonical points; real numbers are curves as users write them."""
         if np.iscomplexobj(array := np.asarray(points)):
             return array
         return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
 
     # -- geometry: what is not that of rays -------------------------------------------------------------------------
     def _facing(self, base: Points, points: Points) -> Points:
-        """Curves reparametrized to ``base``, where that is asked for."""
+        """Return curves reparametrized to ``base``, where that is asked for."""
         if not self.reparametrize:
             return points
         from ..numerics.warps import warped  # which loads Numba
 
-        m, base, points = self.point_shape[0], self._complex(base), self._complex(points)
+        m = self.point_shape[0]
+        base = self._complex(base)
+        points = self._complex(points)
         shape = np.broadcast_shapes(np.shape(base), np.shape(points))
         bases, curves = (
             np.ascontiguousarray(np.broadcast_to(each, size), dtype=np.complex128).view(np.float64).reshape(-1, m, 2)
@@ -152,10 +138,10 @@ class ElasticCurves(Rays):
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         if not self.reparametrize:
             return super().mean_log(bases, points, weights)
-        return np.stack([(found := self.moments(x, points, weights)).logs / found.weight for x in bases])
+        return Space.mean_log(self, bases, points, weights)
 
     def displacements(self, base: Points, bending: bool = False) -> Array:
-        """Of the velocities, not of the points: those are what may be smooth along a curve."""
+        """Return those of the velocities, not of the points: those are what may be smooth along a curve."""
         if bending:
             raise ValueError(f"{self}: no bending energy is known for its curves; give smoothness or a public sample")
         basis = self.tangent_basis(base)

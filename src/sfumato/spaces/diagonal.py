@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from ..numerics.arrays import Array, Points
-from .base import Space, not_finite, whole_number
+from .base import Space, not_finite
 from .flat import Flat
 from .spd import SPD, fewer_channels
 
-_LEAST, _MOST = -700.0, 700.0  # logarithms whose exponentials are ordinary numbers
+MOST = 700.0  # size of a logarithm whose exponential is an ordinary number
 
 
 @dataclass(frozen=True)
@@ -35,11 +35,8 @@ class DiagonalSPD(Flat):
     size_option: ClassVar[str | None] = "size"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number("DiagonalSPD", "size", self.size, 1))
+        super().__post_init__()
         object.__setattr__(self, "dim", self.size)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"size": self.size}
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
@@ -53,7 +50,7 @@ class DiagonalSPD(Flat):
         return ["only the diagonal of each matrix is used"] if np.ndim(points) == 3 else []
 
     def smaller(self) -> dict[str, list[Space]]:
-        return fewer_channels(self, self.size)
+        return fewer_channels(self)
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         reasons = not_finite(points)
@@ -61,10 +58,8 @@ class DiagonalSPD(Flat):
         found[list(reasons)] = 1.0
         for row in np.flatnonzero((found <= 0).any(axis=1)):
             at = int(np.argmin(found[row]))
-            reasons[int(row)] = (
-                f"has a variance of {found[row, at]:.3g} in channel {at + 1}: variances are above 0; leave out a channel that "
-                "is silent"
-            )
+            wrong = f"has a variance of {found[row, at]:.3g} in channel {at + 1}: variances are above 0"
+            reasons[int(row)] = f"{wrong}; leave out a channel that is silent"
         found[list(reasons)] = 1.0
         return found, reasons
 
@@ -72,4 +67,4 @@ class DiagonalSPD(Flat):
         return np.asarray(np.log(points))
 
     def from_flat(self, vectors: Array) -> Points:
-        return np.asarray(np.exp(np.clip(vectors, _LEAST, _MOST)))
+        return np.asarray(np.exp(np.clip(vectors, -MOST, MOST)))

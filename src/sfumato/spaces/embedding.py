@@ -33,7 +33,7 @@ class Embedding:
         return Euclidean(self.dim)
 
     def embed(self, points: Points) -> Array:
-        """Canonical points as vectors (…, D)."""
+        """Return canonical points as vectors (…, D)."""
         return np.asarray(points)
 
     def unembed(self, y: Array) -> Array:
@@ -49,7 +49,7 @@ class Embedding:
         return 2 * radius
 
     def run_diameter(self, center: Points, radius: float) -> float:
-        """What the paper's run takes in its place."""
+        """Return the diameter that the paper's run takes instead."""
         return self.diameter(center, radius)
 
     def after_projection(self, noise: float, center: Points, radius: float) -> float:
@@ -57,11 +57,11 @@ class Embedding:
         return noise
 
     def on_manifold(self, value: Array) -> bool:
-        """Whether a presented value that was not projected is a point of the space."""
+        """Return whether a presented value that was not projected is a point of the space."""
         return True
 
     def distance_words(self, projected: bool) -> str:
-        """What the error is measured by."""
+        """Return what the error is measured by."""
         return "Euclidean distance from the arithmetic mean"
 
 

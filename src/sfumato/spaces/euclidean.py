@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import operator
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points, in_pairs, runs, uniform_weights
-from .base import Space, not_finite, whole_number
+from .base import Space, not_finite
 from .embedding import Embedding
+from .exact import Exact, flat
 
 
 @dataclass(frozen=True)
@@ -26,16 +27,11 @@ class Euclidean(Space):
     name: ClassVar[str] = "euclidean"
     metric: ClassVar[str] = "Euclidean"
     size_option: ClassVar[str | None] = "dim"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", whole_number("Euclidean", "dim", self.dim, 1))
+    exact_map: ClassVar[Exact | None] = Exact(flat)
 
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.dim,)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"dim": self.dim}
 
     def origin(self) -> Points:
         return np.zeros(self.dim)
@@ -53,9 +49,6 @@ class Euclidean(Space):
     def distance(self, a: Points, b: Points) -> Array:
         return np.asarray(np.linalg.norm(np.asarray(b) - np.asarray(a), axis=-1))
 
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(u * v, axis=-1))
-
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         return coordinates
 
@@ -63,7 +56,7 @@ class Euclidean(Space):
         return vectors
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        """The ball about the cube of all vectors whose coordinates lie between two numbers."""
+        """Return the ball about the cube of all vectors whose coordinates lie between two numbers."""
         if low is None or high is None:
             raise ValueError(f"{self}: give two numbers between which all coordinates surely lie")
         return np.full(self.dim, low / 2 + high / 2), float(np.sqrt(self.dim) * (high / 2 - low / 2))

@@ -2,6 +2,7 @@
 
 A double holds sixteen digits of a point, but the noise of a release may only show in the last few of them.  So these maps
 are computed in long arithmetic, to better than 1e-25, and only the rounding of v itself is left (proofs, Floating point).
+A space names its map as ``exact_map``.
 """
 
 from __future__ import annotations
@@ -18,17 +19,6 @@ import numpy as np
 from ..numerics import fixed as long
 from ..numerics.arrays import Array, Points
 from ..numerics.fixed import ONE, Fixed, fixed, unit
-from .axes import Axes, UpToSign
-from .base import Space
-from .curves import ElasticCurves
-from .euclidean import Euclidean
-from .flat import Flat
-from .hyperbolic import Hyperbolic
-from .rotations import Rotations
-from .shapes import PlanarShapes
-from .simplex import Simplex
-from .spd import SPD
-from .sphere import Sphere
 
 HYPERBOLIC = 15.0  # reach: the last places are lost with e^(2D + reach), D up to 24 from the origin to the centre
 WIDEST = 30.0  # log of the largest condition number for which logarithms of matrices are computed
@@ -41,32 +31,27 @@ class Exact(NamedTuple):
     reach: float = math.inf
 
 
-def flat(space: Euclidean, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """The sums themselves."""
+def flat(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """Return the sums themselves."""
     terms = zip(base.tolist(), coordinates.tolist(), center.tolist(), strict=True)
     return [Fraction(b) + Fraction(c) - Fraction(p) for b, c, p in terms]
 
 
-def sphere(space: Sphere, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """By great circles, in the frames of Householder's reflections."""
-    return _by_arcs(space._q, base, coordinates, center, False)  # √curvature as the space rounds it
-
-
-def up_to_sign(space: UpToSign, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """The same, the end being given the sign that is nearer to the centre."""
-    return _by_arcs(space.scale, base, coordinates, center, True)
-
-
-def _by_arcs(q: float, base: Points, coordinates: Array, center: Points, either: bool) -> list[Fraction]:
-    x, p = unit(fixed(base)), unit(fixed(center))
+def by_arcs(space: Any, base: Points, coordinates: Array, center: Points, either: bool = False) -> list[Fraction]:
+    """By great circles, in the frames of Householder's reflections; to ``either`` of ±y, the one that is nearer."""
+    q = space.scale if either else space._q  # √curvature as the space rounds it
+    x = unit(fixed(base))
+    p = unit(fixed(center))
     moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> long.BITS)
     end = long.arc_end(x, long.reflect(long.mirror_of(x), moved))
-    v = long.arc_velocity(p, -end if either and long.dot(p, end) < 0 else end)
+    if either and long.dot(p, end) < 0:
+        end = -end
+    v = long.arc_velocity(p, end)
     return [Fraction(c, ONE) / Fraction(q) for c in long.reflect(long.mirror_of(p), v)[1:]]
 
 
-def hyperbolic(space: Hyperbolic, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """The boost to the base of what is drawn at the origin, then the boost from the centre back to it."""
+def hyperbolic(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """Return the boost to the base of what is drawn at the origin, then the boost from the centre back to it."""
     c = fixed(coordinates)
     t = long.norm(c)
     cosh, sinh = long.cosh_sinh(t)
@@ -75,73 +60,50 @@ def hyperbolic(space: Hyperbolic, base: Points, coordinates: Array, center: Poin
     return [Fraction(int(a), ONE) for a in long.arsinh(long.norm(z)) * z // max(long.norm(z), 1)]
 
 
-def shapes(space: PlanarShapes, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """By great circles too, of complex vectors, the end being turned to the centre."""
-    x, middle, mirror = _shape_frame(space, base)
-    p, _, public_mirror = _public_shape_frame(space, center.tobytes())
-    v = long.complex_reflect(
-        middle, long.pad(long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1))))
-    )
-    v = long.complex_reflect(middle, _turned_arc(x, v, p))[:, 1:]
+def rays(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+    """By great circles too, of complex vectors, centred if points are, the end being turned to the centre."""
+    x, mirror = _ray_frame(space, base)
+    p, public_mirror = _public_ray_frame(space, center.tobytes())
+    v = long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1)))
+    if space.centred:
+        v = long.complex_reflect(_middle(len(base)), long.pad(v))
+    v = v - long.complex_times(long.complex_dot(x, v), x)  # horizontal to 1e-16 so far: the mirror has a double in it
+    y = long.arc_end(x, v)
+    turn = unit(long.complex_dot(p, y) * np.array([1, -1], dtype=object))
+    v = long.arc_velocity(p, long.complex_times(turn, y))
+    if space.centred:
+        v = long.complex_reflect(_middle(len(base)), v)[:, 1:]
     return [Fraction(c, ONE) for c in long.complex_reflect(public_mirror, v)[:, 1:].ravel()]
 
 
-def _turned_arc(x: Fixed, v: Fixed, p: Fixed) -> Fixed:
-    """The velocity at p of the great circle to the end of the one that leaves x with velocity v, turned to p."""
-    v = v - long.complex_times(long.complex_dot(x, v), x)  # horizontal to 1e-16 so far: the mirror has a double in it
-    y = long.arc_end(x, v)
-    turn = long.complex_dot(p, y)
-    return long.arc_velocity(p, long.complex_times(unit(turn * np.array([1, -1], dtype=object)), y))
-
-
-def curves(space: ElasticCurves, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """As shapes, of vectors that need not be centred."""
-    (x, mirror), (p, public_mirror) = _ray_frame(space, base), _public_ray_frame(space, center.tobytes())
-    v = long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1)))
-    return [Fraction(c, ONE) for c in long.complex_reflect(public_mirror, _turned_arc(x, v, p))[:, 1:].ravel()]
-
-
-def _ray_frame(space: ElasticCurves, point: Points) -> tuple[Fixed, Fixed]:
-    """A point projected to the manifold, and the reflection that the space uses there, with the phase in doubles too."""
-    x = unit(np.stack([fixed(point.real), fixed(point.imag)]))
-    first, mirror = complex(space._mirror(space._preshape(point))[0]), x.copy()
+def _ray_frame(space: Any, point: Points) -> tuple[Fixed, Fixed]:
+    """Return a point projected to the manifold, and the reflection that the space uses there.  Its phase is taken from the
+    space, in doubles: where it hardly matters, it consists of rounding errors only."""
+    pair = np.stack([fixed(point.real), fixed(point.imag)])
+    if space.centred:
+        pair = pair - np.sum(pair, axis=1, keepdims=True) // len(point)
+    x = unit(pair)
+    mirror = long.complex_reflect(_middle(len(point)), x)[:, 1:].copy() if space.centred else x.copy()
+    first = space._mirror(point)[0]
     mirror[:, 0] += unit(fixed(np.array([first.real, first.imag])))
     return x, unit(mirror)
 
 
 @lru_cache(maxsize=16)
-def _public_ray_frame(space: ElasticCurves, center: bytes) -> tuple[Fixed, Fixed]:
+def _public_ray_frame(space: Any, center: bytes) -> tuple[Fixed, Fixed]:
+    """Return the frame at the public centre, which many releases share."""
     return _ray_frame(space, np.frombuffer(center, dtype=np.complex128))
-
-
-def _shape_frame(space: PlanarShapes, point: Points) -> tuple[Fixed, Fixed, Fixed]:
-    """A point projected to the manifold, and the two reflections that the space uses there.  The phase of the second one is
-    taken from the space, in doubles: where it hardly matters, it consists of rounding errors only."""
-    k = space.landmarks
-    pair = np.stack([fixed(point.real), fixed(point.imag)])
-    x = unit(pair - np.sum(pair, axis=1, keepdims=True) // k)
-    middle = _middle(k)
-    first = complex(space._mirrors(space._preshape(point))[1][0])
-    mirror = long.complex_reflect(middle, x)[:, 1:].copy()
-    mirror[:, 0] += unit(fixed(np.array([first.real, first.imag])))
-    return x, middle, unit(mirror)
 
 
 @lru_cache(maxsize=16)
 def _middle(k: int) -> Fixed:
-    """The first reflection, which is the same at every point."""
+    """Return the reflection that takes centred vectors to those without a first number."""
     middle = np.stack([np.full(k, isqrt(ONE * ONE // k), dtype=object), np.zeros(k, dtype=object)])
     middle[0, 0] += ONE
     return unit(middle)
 
 
-@lru_cache(maxsize=16)
-def _public_shape_frame(space: PlanarShapes, center: bytes) -> tuple[Fixed, Fixed, Fixed]:
-    """The frame at the public centre, which many releases share."""
-    return _shape_frame(space, np.frombuffer(center, dtype=np.complex128))
-
-
-def matrices(space: SPD, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
+def matrices(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
     """Log(A·Exp(v)·Aᵀ), A = L⁻¹·F from the Cholesky factors of centre and base."""
     k = space.size
     rows, columns = np.triu_indices(k, 1)
@@ -155,22 +117,3 @@ def matrices(space: SPD, base: Points, coordinates: Array, center: Points) -> li
     side = long.solve(low, factor)
     log = long.matrix_log(((side @ long.matrix_exp(m) >> long.BITS) @ side.T) >> long.BITS)
     return [Fraction(c, ONE) for c in (*np.diagonal(log), *(log[rows, columns] * (2 * half) >> long.BITS))]
-
-
-EXACT: dict[type[Space], Exact] = {  # by the class itself: a subclass may have another geometry
-    Euclidean: Exact(flat),
-    Sphere: Exact(sphere),
-    Simplex: Exact(sphere),
-    PlanarShapes: Exact(shapes),
-    ElasticCurves: Exact(curves),
-    SPD: Exact(matrices, WIDEST / math.sqrt(2)),
-    Rotations: Exact(up_to_sign),
-    Axes: Exact(up_to_sign),
-    Hyperbolic: Exact(hyperbolic, HYPERBOLIC),
-}
-
-
-@lru_cache(maxsize=64)
-def exact_of(space: Space) -> Exact | None:
-    """The exact map of a space, if it has one."""
-    return Exact(flat) if isinstance(space, Flat) else EXACT.get(type(space))

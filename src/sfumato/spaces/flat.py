@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers
+from ..numerics.arrays import Array, Points
 from .euclidean import Euclidean
+from .exact import Exact
 
 
 @dataclass(frozen=True)
@@ -19,7 +20,7 @@ class Flat(Euclidean):
 
     Canonical points are the images φ(y).  Distance, logarithm, exponential and mean are then those of R^d, with all its bounds,
     so every mechanism is proven.  A subclass is a frozen dataclass that sets ``dim`` in ``__post_init__`` and gives
-    :meth:`parameters`, :meth:`look`, :meth:`to_flat` and :meth:`from_flat`; it changes nothing of the geometry.
+    :attr:`layouts`, :meth:`look`, :meth:`to_flat` and :meth:`from_flat`; it changes nothing of the geometry.
     """
 
     dim: int = field(init=False, repr=False, compare=False)
@@ -28,16 +29,16 @@ class Flat(Euclidean):
 
     @abstractmethod
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
-        """Points, for each row as it is written in one of the :attr:`layouts`, and for each that is none the reason; in its
-        place stands any point."""
+        """Return points, for rows in one of the :attr:`layouts`, and for each row that is not a point the reason; in its place
+        stands any point."""
 
     @abstractmethod
     def to_flat(self, points: Points) -> Array:
-        """φ of points, (n, dim); each row from its own record alone."""
+        """Return φ of points, (n, dim); each row from its own record alone."""
 
     @abstractmethod
     def from_flat(self, vectors: Array) -> Points:
-        """The points that have these images, (n, dim): a point for any of them, as noise can lead anywhere."""
+        """Return the points that have these images, (n, dim): a point for any of them, as noise can lead anywhere."""
 
     def embedding(self) -> None:
         return None
@@ -47,15 +48,15 @@ class Flat(Euclidean):
         return self.to_flat(found), reasons
 
     def present(self, points: Points) -> Array:
-        """The points whose images these are, (…, dim)."""
+        """Return the points whose images these are, (…, dim)."""
         rows = np.array(points, dtype=np.float64)
         found = self.from_flat(rows.reshape(-1, self.dim))
         return found.reshape(rows.shape[:-1] + found.shape[1:])
 
-    def _real_batch(self, points: ArrayLike) -> Array:
-        array, shapes = as_numbers(points), self.layouts.values()
-        if np.iscomplexobj(array) or array.shape[1:] not in shapes:
-            held = f"{'complex' if np.iscomplexobj(array) else 'real'} numbers of shape {array.shape}"
-            expected = " or ".join(f"(n, {', '.join(map(str, shape))})" for shape in shapes)
-            raise ValueError(f"{self}: points are {held}, expected real ones of shape {expected}")
-        return np.ascontiguousarray(array, dtype=np.float64)
+    def _takes(self, shape: tuple[int, ...]) -> bool:
+        return shape in self.layouts.values()
+
+    @property
+    def exact(self) -> Exact | None:
+        """That of Euclidean space, for subclasses too: none of them changes the geometry."""
+        return Euclidean.exact_map

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers
-from ._frames import Frames, in_gauge, swap
-from .base import not_finite
+from ..numerics.arrays import Array, Points
+from ._frames import Frames, in_gauge, not_orthonormal, swap
+from .base import blame, not_finite, put_right
 
 SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
 PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, and its entries from symmetry
@@ -47,6 +47,7 @@ class Grassmann(Frames):
     """
 
     name: ClassVar[str] = "grassmann"
+    small: ClassVar[dict[str, Any]] = {"n": 4, "p": 2}
     metric: ClassVar[str] = "root of the sum of squared principal angles"
 
     @staticmethod
@@ -63,23 +64,18 @@ class Grassmann(Frames):
 
     # -- points in and out ----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
+        array = self._real_batch(points)
         if array.shape[1:] == (self.n, self.n):
-            return self._of_projectors(np.array(array, dtype=np.float64))
-        if array.shape[1:] == (self.p, self.n):
-            array = swap(array)
-        frames = self._real_batch(array).copy()
+            return self._of_projectors(array.copy())
+        frames = np.array(swap(array) if array.shape[1:] == (self.p, self.n) else array, order="C")
         reasons = not_finite(frames)
         frames[list(reasons)] = self.origin()
         largest = np.abs(frames).max(axis=1, keepdims=True)
         units = frames / np.where(largest == 0, 1.0, largest)
         units /= np.where(largest == 0, 1.0, np.linalg.norm(units, axis=1, keepdims=True))
         thin = np.linalg.svd(units, compute_uv=False)[:, -1]
-        for row in np.flatnonzero(thin < SPAN):
-            reasons[int(row)] = (
-                f"spans fewer than {self.p} dimensions: its {self.p} vectors are not independent; give {self.p} vectors "
-                "that are, or another p"
-            )
+        wrong = f"spans fewer than {self.p} dimensions: its {self.p} vectors are not independent"
+        blame(reasons, thin < SPAN, lambda _: f"{wrong}; give {self.p} vectors that are, or another p")
         units[list(reasons)] = self.origin()
         return in_gauge(np.linalg.qr(units)[0]), reasons
 
@@ -87,36 +83,31 @@ class Grassmann(Frames):
         reasons = not_finite(array)
         array[list(reasons)] = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            crooked = ~(np.abs(array - swap(array)).max(axis=(1, 2)) <= PROJECTOR) | (
-                np.abs(array).max(axis=(1, 2)) > 2
-            )
+            crooked = ~(np.abs(array - swap(array)).max(axis=(1, 2)) <= PROJECTOR)
+        crooked |= np.abs(array).max(axis=(1, 2)) > 2
         array[crooked] = 0.0
         values, vectors = np.linalg.eigh((array + swap(array)) / 2)
         wanted = (np.arange(self.n) >= self.n - self.p).astype(np.float64)
         off = np.abs(values - wanted).max(axis=1)
-        for row in np.flatnonzero(crooked | (off > PROJECTOR)):
-            reasons.setdefault(
-                int(row),
-                f"is not the projector on a subspace of {self.p} dimensions: that is a symmetric matrix with {self.p} "
-                f"eigenvalues 1 and {self.n - self.p} eigenvalues 0",
-            )
+        words = (
+            f"is not the projector on a subspace of {self.p} dimensions: that is a symmetric matrix with {self.p} "
+            f"eigenvalues 1 and {self.n - self.p} eigenvalues 0"
+        )
+        blame(reasons, crooked | (off > PROJECTOR), lambda _: words)
         frames = vectors[:, :, self.n - self.p :].copy()
         frames[list(reasons)] = self.origin()
         return in_gauge(frames), reasons
 
     def present(self, points: Points) -> Array:
-        """Frames of orthonormal columns: p of their rows form a lower triangle with a positive diagonal."""
+        """Return frames of orthonormal columns: p of their rows form a lower triangle with a positive diagonal."""
         return in_gauge(np.asarray(points, dtype=np.float64))
 
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1:] == (self.n, self.n) or not len(points):
             return []
         frames = swap(points) if points.shape[1:] == (self.p, self.n) else points
-        with np.errstate(over="ignore", invalid="ignore"):
-            off = np.abs(swap(frames) @ frames - np.eye(self.p)).max(axis=(1, 2))
-        count = int(np.sum(off > 1e-6))
-        words = f"{count} of {len(points)} records are not orthonormal frames; each stands for what its vectors span"
-        return [words] if count else []
+        words = "records are not orthonormal frames; each stands for what its vectors span"
+        return put_right(not_orthonormal(frames), np.inf, words)
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
@@ -135,7 +126,7 @@ class Grassmann(Frames):
         return np.asarray(found - base @ (swap(base) @ found))
 
     def _principal(self, base: Points, points: Points) -> tuple[Array, Array, Array, Array]:
-        """W, the principal angles, their sines and Rᵀ."""
+        """Return W, the principal angles, their sines and Rᵀ."""
         q, cosines, rt = np.linalg.svd(swap(points) @ base)
         toward = points @ q - (base @ swap(rt)) * cosines[..., None, :]
         toward = toward - base @ (swap(base) @ toward)
@@ -144,9 +135,6 @@ class Grassmann(Frames):
 
     def distance(self, a: Points, b: Points) -> Array:
         return np.asarray(np.linalg.norm(self._principal(np.asarray(a), np.asarray(b))[1], axis=-1))
-
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(u * v, axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         across = coordinates.reshape(*coordinates.shape[:-1], self.n - self.p, self.p)
@@ -157,7 +145,7 @@ class Grassmann(Frames):
         return np.asarray(across.reshape(*across.shape[:-2], self.dim))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The subspace nearest to the mean projector."""
+        """Return the subspace nearest to the mean projector."""
         w = np.ones(len(points)) if weights is None else weights
         total = np.tensordot(w, points @ swap(points), 1)
         return np.asarray(np.linalg.eigh(total)[1][:, self.n - self.p :])

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers, in_runs, uniform_weights
+from ..numerics.arrays import Array, Points, in_runs, uniform_weights
 from ..numerics.curvature import coth_excess
-from .base import Space, not_finite, whole_number
+from .base import Space, blame, not_finite, put_right
+from .exact import HYPERBOLIC, Exact, hyperbolic
 
 DRIFT = 1e-3  # of the first number, as against the one that the others leave: each is put right
 FARTHEST = 1e10  # the largest sinh of a distance from the origin: doubles are 1e-6 apart there
@@ -37,16 +38,11 @@ class Hyperbolic(Space):
     size_option: ClassVar[str | None] = "dim"
     usual_size: ClassVar[int | None] = 2
     by_name: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", whole_number("Hyperbolic", "dim", self.dim, 1))
+    exact_map: ClassVar[Exact | None] = Exact(hyperbolic, HYPERBOLIC)
 
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.dim + 1,)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"dim": self.dim}
 
     def origin(self) -> Points:
         return np.append(1.0, np.zeros(self.dim))
@@ -55,76 +51,58 @@ class Hyperbolic(Space):
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {"points of the hyperboloid": (self.dim + 1,), "points of the Poincaré ball": (self.dim,)}
 
-    @classmethod
-    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
-        """The space whose points on the hyperboloid have this shape: of dimension m − 1 for m numbers, unless ``dim`` is."""
-        space = cls(**{"dim": max(1, shape[0] - 1)} | given)
-        if shape not in space.layouts.values():
-            raise ValueError(f"--space {cls.name} has no points of shape {shape}")
-        return space
-
     # -- points in and out -----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        if np.iscomplexobj(array) or array.shape[1:] not in self.layouts.values():
-            raise ValueError(
-                f"{self}: points have shape {array.shape}, expected (n, {self.dim + 1}) on the hyperboloid or "
-                f"(n, {self.dim}) in the Poincaré ball"
-            )
-        array = np.ascontiguousarray(array, dtype=np.float64)
+        array = self._real_batch(points)
         reasons = not_finite(array)
         with np.errstate(all="ignore"):
             side = self._in_ball(array, reasons) if array.shape[1] == self.dim else self._on_sheet(array, reasons)
             far = ~(_size(side) <= FARTHEST)
-        for row in np.flatnonzero(far):
-            words = (
-                f"lies too far out to be told from its neighbours: more than {math.asinh(FARTHEST):.3g} from the origin; "
-                "a norm in the Poincaré ball must stay below 1 − 2e-10"
-            )
-            reasons.setdefault(int(row), words)
+        words = (
+            f"lies too far out to be told from its neighbours: more than {math.asinh(FARTHEST):.3g} from the origin; "
+            "a norm in the Poincaré ball must stay below 1 − 2e-10"
+        )
+        blame(reasons, far, lambda _: words)
         side[list(reasons)] = 0.0
         return _lifted(side), reasons
 
     def _in_ball(self, array: Array, reasons: dict[int, str]) -> Array:
         """2x/(1 − ‖x‖²)."""
         norm = _size(array)
-        for row in np.flatnonzero(~(norm < 1)):
-            reasons.setdefault(
-                int(row),
-                f"is not in the Poincaré ball: its norm is {norm[row]:.9g}, and must be below 1; if it was rounded "
-                "outwards, shorten it, as to a norm of 0.99999",
-            )
+        words = (
+            "is not in the Poincaré ball: its norm is {:.9g}, and must be below 1; if it was rounded outwards, shorten it, "
+            "as to a norm of 0.99999"
+        )
+        blame(reasons, ~(norm < 1), lambda row: words.format(norm[row]))
         return np.asarray(2 * array / ((1 - norm) * (1 + norm))[:, None])
 
     def _on_sheet(self, array: Array, reasons: dict[int, str]) -> Array:
-        """The space-like part."""
-        side, first = array[:, 1:].copy(), array[:, 0]
+        """Return the space-like part."""
+        side = array[:, 1:].copy()
+        first = array[:, 0]
         due = _lifted(side)[:, 0]
-        for row in np.flatnonzero(first < 0):
-            reasons.setdefault(int(row), "lies on the other sheet: its first number, x₀, is negative; change all signs")
-        for row in np.flatnonzero(~(np.abs(first - due) <= DRIFT * due)):
-            words = (
-                f"is not on the hyperboloid: x₀ is {first[row]:.6g}, and must be √(1 + x₁² + …) = {due[row]:.6g}; x₀ stands "
-                f"first; for coordinates in the Poincaré ball of dimension {self.dim + 1} say dim={self.dim + 1}"
-            )
-            reasons.setdefault(int(row), words)
+        blame(
+            reasons, first < 0, lambda _: "lies on the other sheet: its first number, x₀, is negative; change all signs"
+        )
+        words = (
+            "is not on the hyperboloid: x₀ is {:.6g}, and must be √(1 + x₁² + …) = {:.6g}; x₀ stands first; for coordinates "
+            f"in the Poincaré ball of dimension {self.dim + 1} say dim={self.dim + 1}"
+        )
+        blame(reasons, ~(np.abs(first - due) <= DRIFT * due), lambda row: words.format(first[row], due[row]))
         return side
 
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1] == self.dim:
             return []
         due = _lifted(points[:, 1:])[:, 0]
-        off = np.abs(points[:, 0] - due) / due
-        moved = off[(off > 1e-6) & (off <= DRIFT)]
-        if not len(moved):
-            return []
-        return [f"{len(moved)} of {len(points)} records are not quite on the hyperboloid; x₀ is taken from the others"]
+        words = "records are not quite on the hyperboloid; x₀ is taken from the others"
+        return put_right(np.abs(points[:, 0] - due) / due, DRIFT, words)
 
     def present(self, points: Points) -> Array:
         return _lifted(np.asarray(points, dtype=np.float64)[..., 1:])
 
     def to_poincare(self, points: ArrayLike) -> Array:
-        """x/(1 + x₀): points of the hyperboloid in the Poincaré ball.
+        """Return x/(1 + x₀): points of the hyperboloid in the Poincaré ball.
 
         >>> Hyperbolic(dim=1).to_poincare([1.25, 0.75]).round(6).tolist()
         [0.333333]
@@ -133,7 +111,7 @@ class Hyperbolic(Space):
         return np.asarray(lifted[..., 1:] / (1 + lifted[..., :1]))
 
     def from_poincare(self, points: ArrayLike) -> Array:
-        """((1 + ‖x‖²), 2x)/(1 − ‖x‖²): the inverse.
+        """Return ((1 + ‖x‖²), 2x)/(1 − ‖x‖²): points of the Poincaré ball on the hyperboloid.
 
         >>> Hyperbolic(dim=1).from_poincare([[1 / 3]]).round(6).tolist()
         [[1.25, 0.75]]
@@ -148,7 +126,8 @@ class Hyperbolic(Space):
         Along the base the boost is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that
         was rounded.
         """
-        p, v = np.asarray(base)[..., 1:], np.asarray(vectors)[..., 1:]
+        p = np.asarray(base)[..., 1:]
+        v = np.asarray(vectors)[..., 1:]
         size = _size(p)[..., None]
         t = _size(v)[..., None]
         length = np.minimum(t, math.asinh(FARTHEST) + np.arcsinh(size))  # any more leads out
@@ -174,9 +153,6 @@ class Hyperbolic(Space):
         z = _boosted_back(np.asarray(a)[..., 1:], np.asarray(b)[..., 1:])
         return np.asarray(np.arcsinh(np.linalg.norm(z, axis=-1)))
 
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(u * v, axis=-1))
-
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         padded = np.zeros((*coordinates.shape[:-1], self.dim + 1))
         padded[..., 1:] = coordinates
@@ -195,8 +171,8 @@ class Hyperbolic(Space):
         return np.asarray(in_runs(of_run, len(points), 12 * bases.size)[0])
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The mean in Minkowski's space, put back onto the sheet."""
-        w = np.full(len(points), 1 / len(points)) if weights is None else weights / weights.sum()
+        """Return the mean in Minkowski's space, put back onto the sheet."""
+        w = uniform_weights(len(points), weights)
         total = w @ _lifted(points[:, 1:])
         length = total[0] ** 2 - total[1:] @ total[1:]
         return _lifted(total[1:] / math.sqrt(length)) if length > 1e-9 * total[0] ** 2 else points[int(np.argmax(w))]
@@ -216,26 +192,26 @@ class Hyperbolic(Space):
 
 
 def _size(x: Array) -> Array:
-    """Euclidean norms, of numbers of any size."""
+    """Return Euclidean norms, of numbers of any size."""
     largest = np.max(np.abs(x), axis=-1, keepdims=True)
     scale = np.where((largest > 0) & np.isfinite(largest), largest, 1.0)
     return np.asarray(np.linalg.norm(x / scale, axis=-1) * scale[..., 0])
 
 
 def _lifted(side: Array) -> Array:
-    """Points of the hyperboloid from their space-like parts."""
+    """Return points of the hyperboloid from their space-like parts."""
     return np.concatenate([np.hypot(1.0, _size(side))[..., None], side], axis=-1)
 
 
 def _light(along: Array, across: Array) -> tuple[Array, Array]:
-    """x₀ + along and x₀ − along of the point with these parts: their product is 1 + across², so that neither cancels."""
+    """Return x₀ + along and x₀ − along of the point with these parts: their product is 1 + across², so neither cancels."""
     square = 1 + across * across
     large = np.sqrt(square + along * along) + np.abs(along)
     return np.where(along >= 0, large, square / large), np.where(along >= 0, square / large, large)
 
 
 def _boosted_back(p: Array, y: Array) -> Array:
-    """The space-like part of y after the boost that takes p to the origin, both given by theirs.
+    """Return the space-like part of y after the boost that takes p to the origin, both given by theirs.
 
     Across p it is that of y.  Along p it is p₀y₁ − ‖p‖y₀, y₁ being y's part along p.  With a = y₁ − ‖p‖ that equals
     (a·(1 + c) − ‖p‖·‖y⊥‖²)/(y₀ + p₀), c = p₀y₀ − ‖p‖y₁ = ½[(y₀ + y₁)/P + P·(y₀ − y₁)], P = p₀ + ‖p‖, which is accurate for
@@ -245,9 +221,8 @@ def _boosted_back(p: Array, y: Array) -> Array:
     along = p / np.where(size > 0, size, 1.0)
     step = y - p
     a, y_along = (np.sum(along * x, axis=-1, keepdims=True) for x in (step, y))
-    near = np.sum(step * step, axis=-1, keepdims=True) < np.sum(
-        y * y, axis=-1, keepdims=True
-    )  # the shorter is rounded less
+    steps, lengths = (np.sum(x * x, axis=-1, keepdims=True) for x in (step, y))
+    near = steps < lengths  # the shorter is rounded less
     across = np.where(near, step - a * along, y - y_along * along)
     width = np.linalg.norm(across, axis=-1, keepdims=True)
     p0 = np.sqrt(1 + size * size)

@@ -17,17 +17,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
-from .base import Kind, Space, not_finite, whole_number
+from .base import Kind, Space, blame, not_finite, whole_number
 from .shapes import COINCIDENT, PlanarShapes
 from .sphere import EXACT, norm_error
 
 THIN = 1e-6  # least width of a centre across its longest axis, of its size: else it hardly says how to turn a record
 TIE = 1e-6  # entries of a normal vector that differ by less, of the largest, may be equal but for rounding
-SMALLEST, LARGEST = 1e-100, 1e100  # sizes whose squares are still numbers
+SMALLEST = 1e-100  # sizes whose squares are still numbers
+LARGEST = 1e100
 
 
 class Landmarks(Space):
-    """What both spaces share."""
+    """Landmarks in the plane or in space, centred and up to rotation, with or without their size."""
 
     landmarks: int
     reflections: bool
@@ -36,7 +37,7 @@ class Landmarks(Space):
     size_option: ClassVar[str | None] = "landmarks"
 
     def _make(self, landmarks: int, dim: int, reflections: bool) -> None:
-        """For k landmarks in R^m: the dimension is m(k − 1), less m(m − 1)/2 for rotations, less one where there is no size."""
+        """Set the fields for k landmarks in R^m: of dimension m(k − 1), less m(m − 1)/2 for rotations, less one for size."""
         name = type(self).__name__
         m = whole_number(name, "dim", dim, 2)
         if m > 3:
@@ -53,15 +54,12 @@ class Landmarks(Space):
     def __hash__(self) -> int:
         return hash((self.name, *vars(self).values()))
 
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({', '.join(f'{name}={value}' for name, value in self.parameters().items())})"
-
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.landmarks, int(self.landmark_dim or 0))
 
     def origin(self) -> Points:
-        """Landmarks along the rim of a saddle; in the plane, a regular polygon.  As long as wide as high, of size one."""
+        """Return landmarks along the rim of a saddle; in the plane, a regular polygon; of size one."""
         turn = 2 * np.pi * np.arange(self.landmarks) / self.landmarks
         along = np.stack([np.cos(turn), np.sin(turn), np.cos(2 * turn)][: self.point_shape[1]], axis=1)
         return np.asarray(along / np.linalg.norm(along))
@@ -74,44 +72,36 @@ class Landmarks(Space):
         unit = np.where(largest < 1e-300, 1.0, largest)[:, None, None]
         made = _centred(array / unit)  # without overflow or underflow
         size = _length(made)
-        for row in np.flatnonzero(size <= COINCIDENT):
-            what = "has no shape" if self.unit else "has no size"
-            reasons.setdefault(int(row), f"{what}: all its {self.landmarks} landmarks coincide")
+        what = "shape" if self.unit else "size"
+        blame(reasons, size <= COINCIDENT, lambda _: f"has no {what}: all its {self.landmarks} landmarks coincide")
         if self.unit:
-            made = _centred(
-                made / np.where(size > 0, size, 1.0)[:, None, None]
-            )  # again, where it was far from the middle
+            made = _centred(made / np.where(size > 0, size, 1.0)[:, None, None])  # again: it may have been far from 0
             made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
         else:
-            for row in np.flatnonzero(~((largest < LARGEST) & (np.minimum(largest, LARGEST) * size > SMALLEST))):
-                far = f"has coordinates of {largest[row]:.3g}: only sizes between {SMALLEST:g} and {LARGEST:g} can be"
-                reasons.setdefault(int(row), f"{far} computed with; measure in another unit")
+            far = ~((largest < LARGEST) & (np.minimum(largest, LARGEST) * size > SMALLEST))
+            words = f"only sizes between {SMALLEST:g} and {LARGEST:g} can be computed with; measure in another unit"
+            blame(reasons, far, lambda row: f"has coordinates of {largest[row]:.3g}: {words}")
             made = _centred(made) * unit
         made = np.where(self._canonical(array, largest)[:, None, None], array, made)
         made[list(reasons)] = self.origin()
         return made, reasons
 
     def _canonical(self, array: Array, largest: Array) -> NDArray[np.bool_]:
-        """Which points are canonical, but for rounding: they stay as they are."""
+        """Return which points are canonical, but for rounding: they stay as they are."""
         with np.errstate(over="ignore"):
             middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
             known = np.asarray(middle <= EXACT * largest)
-            return (
-                known & (np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2]))
-                if self.unit
-                else known
-            )
+            if self.unit:
+                known &= np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2])
+        return known
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
-        """Points turned (where reflections are allowed, turned over too) to lie closest to ``base``."""
+        """Return points turned (where reflections are allowed, turned over too) to lie closest to ``base``."""
         u, _, vt = np.linalg.svd(np.swapaxes(base, -1, -2) @ points)
         if not self.reflections:
             u[..., -1] *= np.sign(np.linalg.det(u @ vt))[..., None]
         return np.asarray(points @ np.swapaxes(u @ vt, -1, -2))
-
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(u * v, axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         w, t, kept = self._mirrors(base)
@@ -157,6 +147,7 @@ class Shapes3D(Landmarks):
     name: ClassVar[str] = "shapes3d"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
     unit: ClassVar[bool] = True
+    small: ClassVar[dict[str, Any]] = {"landmarks": 4}
     landmark_dim: ClassVar[int | None] = 3
 
     def __init__(self, landmarks: int, reflections: bool = False) -> None:
@@ -207,6 +198,7 @@ class SizeAndShape(Landmarks):
     name: ClassVar[str] = "size-and-shape"
     metric: ClassVar[str] = "Procrustes distance between configurations, scale kept"
     unit: ClassVar[bool] = False
+    small: ClassVar[dict[str, Any]] = {"landmarks": 3, "dim": 2}
     by_name: ClassVar[bool] = True
 
     def __init__(self, landmarks: int, dim: int) -> None:
@@ -214,23 +206,6 @@ class SizeAndShape(Landmarks):
 
     def parameters(self) -> dict[str, Any]:
         return {"landmarks": self.landmarks, "dim": self.landmark_dim}
-
-    @classmethod
-    def sized(cls, **sizes: int | None) -> Space | None:
-        given = {name: size for name, size in sizes.items() if size is not None}
-        super().sized(**{name: size for name, size in given.items() if name not in ("landmarks", "dim")})
-        if len(given) == 1:
-            both = "takes --landmarks and --dim together, as --landmarks 24 --dim 3"
-            raise ValueError(f"--space {cls.name} {both}; a file of landmarks says both by itself")
-        return cls(**given) if given else None
-
-    @classmethod
-    def shaped(cls, shape: tuple[int, ...], **given: Any) -> Space:
-        if len(shape) == 2 and shape[1] in (2, 3):
-            space = cls(**{"landmarks": shape[0], "dim": shape[1]} | given)
-            if space.point_shape == shape:
-                return space
-        raise ValueError(f"--space {cls.name} has no points of shape {shape}")
 
     def exp(self, base: Points, vectors: Points) -> Points:
         return base + vectors
@@ -242,12 +217,12 @@ class SizeAndShape(Landmarks):
         return _length(self.align(a, b) - a)
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """In parts of the size, as it has a unit."""
+        """Return the bound in parts of the size, as it has a unit."""
         return 256 * 2.0**-53 * math.sqrt(self.dim) * (float(_length(center)) + reach)
 
 
 def Shapes(landmarks: int, dim: int) -> PlanarShapes | Shapes3D:
-    """The space of shapes of landmarks in the plane (``dim=2``) or in space (``dim=3``).
+    """Return the space of shapes of landmarks in the plane (``dim=2``) or in space (``dim=3``).
 
     >>> Shapes(50, dim=2), Shapes(24, dim=3)
     (PlanarShapes(landmarks=50), Shapes3D(landmarks=24))
@@ -262,13 +237,13 @@ def _centred(array: Array) -> Array:
 
 
 def _length(x: Array) -> Array:
-    """‖x‖ of matrices."""
+    """Return ‖x‖ of matrices."""
     flat = x.reshape(*x.shape[:-2], -1)
     return np.asarray(np.sqrt(np.vecdot(flat, flat)))
 
 
 def _turn(chord: Array, v: Array) -> Array:
-    """θ/‖v‖ for the angle of a chord; one at zero."""
+    """Return θ/‖v‖ for the angle of a chord; one at zero."""
     length = _length(v)[..., None, None]
     angle = 2 * np.arctan2(chord, np.sqrt(np.maximum(4 - chord**2, 0.0)))
     return np.asarray(np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0))
@@ -276,7 +251,7 @@ def _turn(chord: Array, v: Array) -> Array:
 
 @lru_cache(maxsize=64)
 def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Array, NDArray[np.intp]]:
-    """The tangent frame at a point: Q = I − W·T·Wᵀ, a product of Householder's reflections that takes the normal vectors
+    """Return the tangent frame at a point: Q = I − W·T·Wᵀ, a product of Householder's reflections that takes the normal vectors
     (shifts, the point itself where there is no size, turns) to unit vectors; and the other unit vectors, whose images are the
     frame.
 
@@ -289,22 +264,26 @@ def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Ar
     turns = []
     for i, j in zip(*np.triu_indices(m, 1), strict=True):
         turned = np.zeros(shape)
-        turned[:, i], turned[:, j] = x[:, j], -x[:, i]
+        turned[:, i] = x[:, j]
+        turned[:, j] = -x[:, i]
         turns.append(turned)
     shifts = [np.tile(axis, (k, 1)) / np.sqrt(k) for axis in np.eye(m)]
-    w, t, pivots = np.empty((k * m, 0)), np.empty((0, 0)), list[int]()
-    for normal in [*shifts, *([x] * unit), *turns]:
+    w = np.empty((k * m, 0))
+    t = np.empty((0, 0))
+    pivots = list[int]()
+    for normal in [*shifts, x, *turns] if unit else [*shifts, *turns]:
         rest = normal.ravel() - normal.ravel() @ w @ t @ w.T
         rest[pivots] = 0.0
         if not (length := np.linalg.norm(rest)) > THIN:
-            raise ValueError(
-                "landmarks that lie on one line cannot be a centre: such a shape does not say how to turn the records about "
-                "that line; give a public specimen that has a width"
+            wrong = (
+                "landmarks that lie on one line cannot be a centre: they do not say how to turn records about that line"
             )
+            raise ValueError(f"{wrong}; give a public specimen that has a width")
         rest /= length
         p = int(np.argmax(np.abs(rest) >= (1 - TIE) * np.abs(rest).max()))
         rest[p] += np.copysign(1.0, rest[p])
         rest /= np.linalg.norm(rest)
         t = np.block([[t, -2 * (t @ (w.T @ rest))[:, None]], [np.zeros((1, len(pivots))), np.full((1, 1), 2.0)]])
-        w, pivots = np.column_stack([w, rest]), [*pivots, p]
+        w = np.column_stack([w, rest])
+        pivots = [*pivots, p]
     return w, t, np.delete(np.arange(k * m), pivots)

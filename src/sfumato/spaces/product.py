@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points, as_numbers
 from .base import Space
+from .euclidean import Euclidean
+from .sphere import Sphere
 
 
 @dataclass(frozen=True, init=False)
@@ -74,6 +76,11 @@ class Product(Space):
     def __repr__(self) -> str:
         return f"Product({', '.join(map(repr, self.parts))}, weights={list(self.weights)})"
 
+    @classmethod
+    def example(cls) -> Space:
+        """Return the product of a small sphere and a line."""
+        return cls(Sphere(dim=2), Euclidean(dim=1))
+
     def parameters(self) -> dict[str, Any]:
         from . import recorded_name
 
@@ -100,7 +107,7 @@ class Product(Space):
         return self._flat(part.origin() for part in self.parts)
 
     def _flat(self, points: Iterable[Points]) -> Points:
-        """One row of real numbers from canonical points, or vectors, of each part."""
+        """Return one row of real numbers from canonical points, or vectors, of each part."""
         rows = []
         for part, array in zip(self.parts, points, strict=True):
             array = np.ascontiguousarray(array)
@@ -109,7 +116,7 @@ class Product(Space):
         return np.concatenate(rows, axis=-1)
 
     def _parted(self, rows: Points) -> list[Points]:
-        """Canonical points, or vectors, of each part from rows of real numbers."""
+        """Return canonical points, or vectors, of each part from rows of real numbers."""
         origins = [part.origin() for part in self.parts]
         columns = [origin.size * (2 if np.iscomplexobj(origin) else 1) for origin in origins]
         made = []
@@ -119,7 +126,7 @@ class Product(Space):
         return made
 
     def _each(self, function: str, *rows: Points) -> list[Any]:
-        """What each part makes of its share of the rows."""
+        """Return what a method of each part makes of its share of the rows."""
         shares = zip(*map(self._parted, rows), strict=True)
         return [getattr(part, function)(*share) for part, share in zip(self.parts, shares, strict=True)]
 
@@ -129,7 +136,7 @@ class Product(Space):
         return [part.present(part.origin()).shape for part in self.parts]
 
     def join(self, *parts: ArrayLike) -> Array:
-        """Rows of numbers, (n, m), from points of each part, in any way that part takes them.
+        """Return rows of numbers, (n, m), from points of each part, in any way that part takes them.
 
         >>> from sfumato import Euclidean, PlanarShapes
         >>> space = Product(PlanarShapes(landmarks=3), Euclidean(dim=1))
@@ -145,13 +152,12 @@ class Product(Space):
             points = array if plain else space.present(space.validate(array))  # another layout
             rows.append(np.asarray(points, dtype=np.float64).reshape(len(points), int(np.prod(shape))))
         if len(set(map(len, rows))) > 1:
-            raise ValueError(
-                f"{self}: the parts hold {', '.join(str(len(row)) for row in rows)} records; give as many of each"
-            )
+            counts = ", ".join(str(len(row)) for row in rows)
+            raise ValueError(f"{self}: the parts hold {counts} records; give as many of each")
         return np.concatenate(rows, axis=1)
 
     def split(self, points: ArrayLike) -> list[Array]:
-        """The points of each part, as that space writes them, from rows of numbers, (n, m), or from one row.
+        """Return the points of each part, as that space writes them, from rows of numbers, (n, m), or from one row.
 
         >>> from sfumato import Euclidean, SPD
         >>> [part.tolist() for part in Product(SPD(size=2), Euclidean(dim=1)).split([2.0, 0.0, 0.0, 3.0, 0.5])]
@@ -168,12 +174,13 @@ class Product(Space):
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {self.kind: (sum(int(np.prod(shape)) for shape in self._shapes),)}
 
+    def _takes(self, shape: tuple[int, ...]) -> bool:
+        return shape in self.layouts.values()
+
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        if array.ndim != 2 or np.iscomplexobj(array):
-            held = f"{'complex' if np.iscomplexobj(array) else 'real'} numbers of shape {array.shape}"
-            raise ValueError(f"{self}: points are {held}, expected rows of real numbers; see join")
-        found, reasons = [], dict[int, str]()
+        array = self._real_batch(points)
+        found = []
+        reasons = dict[int, str]()
         for i, (part, given) in enumerate(zip(self.parts, self.split(array), strict=True), start=1):
             canonical, wrong = part.diagnose(given)
             found.append(canonical)
@@ -187,8 +194,8 @@ class Product(Space):
         return np.concatenate([np.reshape(array, (*lead, -1)) for array in shown], axis=-1)
 
     def corrections(self, points: Array) -> list[str]:
-        told = enumerate(zip(self.parts, self.split(points), strict=True), start=1)
-        return [f"in part {i}, {part.name}: {words}" for i, (part, rows) in told for words in part.corrections(rows)]
+        shares = enumerate(zip(self.parts, self.split(points), strict=True), start=1)
+        return [f"in part {i}, {part.name}: {words}" for i, (part, rows) in shares for words in part.corrections(rows)]
 
     def align(self, base: Points, points: Points) -> Points:
         return self._flat(self._each("align", base, points))
@@ -220,11 +227,11 @@ class Product(Space):
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         shares = _cut(coordinates, [part.dim for part in self.parts])
-        told = zip(self.parts, self._parted(base), shares, self.weights, strict=True)
-        return self._flat(part.from_coordinates(x, share / w) for part, x, share, w in told)
+        each = zip(self.parts, self._parted(base), shares, self.weights, strict=True)
+        return self._flat(part.from_coordinates(x, share / w) for part, x, share, w in each)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        """Those of the parts one after another, each times its weight."""
+        """Return those of the parts one after another, each times its weight."""
         each = self._each("coordinates", base, vectors)
         return np.concatenate([w * one for w, one in zip(self.weights, each, strict=True)], axis=-1)
 
@@ -232,32 +239,31 @@ class Product(Space):
         maps = [part.log_map(x) for part, x in zip(self.parts, self._parted(base), strict=True)]
 
         def of(points: Points) -> Array:
-            told = zip(self.weights, maps, self._parted(points), strict=True)
-            found = np.concatenate([w * one(share) for w, one, share in told], axis=-1)
+            each = zip(self.weights, maps, self._parted(points), strict=True)
+            found = np.concatenate([w * one(share) for w, one, share in each], axis=-1)
             return found if rows is None else found @ rows.T
 
         return of
 
     # -- means and rounding --------------------------------------------------------------------------------------------
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        return self._flat(
-            part.mean_start(share, weights) for part, share in zip(self.parts, self._parted(points), strict=True)
-        )
+        each = zip(self.parts, self._parted(points), strict=True)
+        return self._flat(part.mean_start(share, weights) for part, share in each)
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return np.asarray(sum(self._each("hessian_trace", base, points)))
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Of each part, times its weight; points of it lie within reach/wⱼ."""
-        told = zip(self.parts, self._parted(center), self.weights, strict=True)
-        return float(self._length([part.rounding_error(x, reach / w) for part, x, w in told]))
+        """Return the length of the bounds of the parts times their weights; points of a part lie within reach/wⱼ."""
+        each = zip(self.parts, self._parted(center), self.weights, strict=True)
+        return float(self._length([part.rounding_error(x, reach / w) for part, x, w in each]))
 
     def largest_term(self, reach: float) -> float:
-        told = zip(self.parts, self.weights, strict=True)
-        return float(self._length([part.largest_term(reach / w) for part, w in told]))
+        each = zip(self.parts, self.weights, strict=True)
+        return float(self._length([part.largest_term(reach / w) for part, w in each]))
 
 
 def _cut(rows: Array, columns: Sequence[int]) -> list[Array]:
-    """Columns of rows, so many at a time."""
+    """Return columns of rows, so many at a time."""
     ends = np.cumsum([0, *columns])
     return [np.ascontiguousarray(rows[..., a:b]) for a, b in pairwise(ends)]

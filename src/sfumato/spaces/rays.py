@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from types import ModuleType
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +18,8 @@ class Rays(Space):
     """The geometry that planar shapes and open curves share.  Canonical points are complex vectors of norm one, and every
     method is blind to a rotation e^{iφ} of all numbers of a point.  What the numbers are, a subclass says."""
 
+    centred: ClassVar[bool] = False  # whether the numbers of a point sum to zero
+
     def _complex(self, points: ArrayLike) -> Points:
         return np.asarray(points, dtype=np.complex128)
 
@@ -24,20 +27,22 @@ class Rays(Space):
         return unit_vector(self._complex(points))
 
     def _facing(self, base: Points, points: Points) -> Points:
-        """Points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
+        """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
         return points
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
         """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
-        x, y = self._preshape(base), self._preshape(self._facing(base, points))
+        x = self._preshape(base)
+        y = self._preshape(self._facing(base, points))
         c = np.sum(np.conj(x) * y, axis=-1, keepdims=True)
         size = np.abs(c)
         return np.asarray(y * np.where(size > 0, np.conj(c) / np.where(size > 0, size, 1.0), 1.0))
 
     def exp(self, base: Points, vectors: Points) -> Points:
         """cos(t)·x + sin(t)·v/‖v‖ for a horizontal v."""
-        x, v = self._preshape(base), self._complex(vectors)
+        x = self._preshape(base)
+        v = self._complex(vectors)
         t = length(v)[..., None]
         y = np.cos(t) * x + (np.sin(t) / np.maximum(t, 1e-300)) * v
         return np.asarray(y / length(y)[..., None])
@@ -48,7 +53,8 @@ class Rays(Space):
 
     def log(self, base: Points, points: Points) -> Points:
         """atan2(‖u‖, |c|)·u/‖u‖ with y aligned to x, c = ⟨x, y⟩ and u = y − |c|·x."""
-        x, y = self._preshape(base), self.align(base, points)
+        x = self._preshape(base)
+        y = self.align(base, points)
         near = y - x
         u = near - np.sum(np.conj(x) * near, axis=-1, keepdims=True) * x
         sine = length(u)[..., None]
@@ -57,7 +63,8 @@ class Rays(Space):
 
     def distance(self, a: Points, b: Points) -> Array:
         """2·atan2(‖x − y‖, ‖x + y‖) after alignment."""
-        x, y = self._preshape(a), self.align(a, b)
+        x = self._preshape(a)
+        y = self.align(a, b)
         return np.asarray(2 * np.arctan2(length(x - y), length(x + y)))
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
@@ -68,17 +75,18 @@ class Rays(Space):
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         half = coordinates[..., : self.dim // 2] + 1j * coordinates[..., self.dim // 2 :]
-        across = np.concatenate([np.zeros((*half.shape[:-1], 1)), half], axis=-1)
-        return householder(self._mirror(self._preshape(base)), across)
+        vectors = householder(self._mirror(base), _padded(half))
+        return householder(_middle(self.point_shape[0]), _padded(vectors)) if self.centred else vectors
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        half = householder(self._mirror(self._preshape(base)), self._complex(vectors))[..., 1:]
+        half = householder(self._mirror(base), self._inside(self._complex(vectors)))[..., 1:]
         return np.concatenate([half.real, half.imag], axis=-1)
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
         """One product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the part of
         the logarithm along the base."""
-        basis, x = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64), np.ascontiguousarray(base)
+        basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
+        x = np.ascontiguousarray(base)
         columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
 
         def of(points: Points) -> Array:
@@ -93,10 +101,13 @@ class Rays(Space):
 
         return of
 
-    @staticmethod
-    def _mirror(x: Points) -> Points:
-        """The reflection that takes x to a multiple of e₀ of size one."""
-        mirror = np.array(x)
+    def _inside(self, vectors: Points) -> Points:
+        """Return centred vectors without the number that a reflection makes zero; others as they are."""
+        return householder(_middle(self.point_shape[0]), vectors)[..., 1:] if self.centred else vectors
+
+    def _mirror(self, base: Points) -> Points:
+        """Return the reflection that takes a point to a multiple of e₀ of size one."""
+        mirror = np.array(self._inside(self._preshape(base)))
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
         return unit_vector(mirror)
 
@@ -138,7 +149,8 @@ class Rays(Space):
         def of_run(part: slice) -> tuple[Points, float, float, float, float]:
             z = points[part]
             turn, size, factor = _turns(z @ np.conj(base))
-            phi, theta2 = factor * size, factor * factor * ((1 - size) * (1 + size))
+            phi = factor * size
+            theta2 = factor * factor * ((1 - size) * (1 + size))
             w = np.ones(len(z)) if weights is None else weights[part]
             turning = float(w @ (theta2 / np.maximum(phi, 1e-3)))  # θ·tan θ = φ₁ − φ₂
             turn *= factor * w
@@ -157,10 +169,11 @@ class Rays(Space):
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
     def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        """The same in one pass; None for few points."""
+        """Return the moments by compiled loops, in one pass; None for few points."""
         if (kernels := self._kernels(points)) is None:
             return None
-        x, n = np.ascontiguousarray(base), float(len(points))
+        x = np.ascontiguousarray(base)
+        n = float(len(points))
         logs, along, square, turning = kernels.shape_moments(
             points.view(np.float64), x.view(np.float64), angle_series(), NEAR
         )
@@ -168,7 +181,8 @@ class Rays(Space):
         return Moments(n, logs.view(np.complex128), trace, max(0.0, square))
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        least, facing = float(np.cos(min(radius, np.pi / 2))) + 1e-12, self._facing(base, points)
+        least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
+        facing = self._facing(base, points)
         if (kernels := self._kernels(facing)) is not None:
             x = np.ascontiguousarray(base)
             found = kernels.shape_below(facing.view(np.float64), x.view(np.float64), least)
@@ -179,7 +193,9 @@ class Rays(Space):
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
-        k, kernels, x = self.point_shape[0], self._kernels(points), np.ascontiguousarray(base)
+        k = self.point_shape[0]
+        kernels = self._kernels(points)
+        x = np.ascontiguousarray(base)
 
         def of_run(part: slice) -> tuple[float, Array, Array]:
             z = points[part]
@@ -222,14 +238,16 @@ def _turns(c: Points) -> tuple[Points, Array, Array]:
 def _quarter_turn(rows: Array) -> Array:
     """i·z for rows of real and imaginary parts in turn."""
     turned = np.empty_like(rows)
-    turned[:, ::2], turned[:, 1::2] = -rows[:, 1::2], rows[:, ::2]
+    turned[:, ::2] = -rows[:, 1::2]
+    turned[:, 1::2] = rows[:, ::2]
     return turned
 
 
 def _turned_rows(z: Points, x: Points, rows: Array) -> float:
     """As shape_rows of the compiled kernels."""
     turn, size, factor = _turns(z @ np.conj(x))
-    phi, sine2 = factor * size, np.maximum((1 - size) * (1 + size), 1e-12)
+    phi = factor * size
+    sine2 = np.maximum((1 - size) * (1 + size), 1e-12)
     across = z * turn[:, None] - size[:, None] * x
     for row, weight in zip(
         rows, (np.maximum(1 - phi, 0.0) / sine2, factor * factor / phi), strict=True
@@ -246,6 +264,17 @@ def length(z: Points) -> Array:
 
 def unit_vector(z: Points) -> Points:
     return np.asarray(z / length(z)[..., None])
+
+
+def _padded(z: Points) -> Points:
+    return np.concatenate([np.zeros((*z.shape[:-1], 1)), z], axis=-1)
+
+
+def _middle(k: int) -> Points:
+    """Return the reflection that takes (1,…,1)/√k to −e₀, and so centred vectors to those without a first number."""
+    middle = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
+    middle[0] += 1.0
+    return unit_vector(middle)
 
 
 def householder(mirror: Points, vectors: Points) -> Points:

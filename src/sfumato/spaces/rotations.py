@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers
-from .axes import UpToSign, normalised
-from .base import Kind, not_finite
+from ..numerics.arrays import Array, Points
+from .axes import EITHER, UpToSign, normalised
+from .base import Kind, blame, not_finite, put_right
+from .exact import Exact
 from .sphere import DRIFT
 
 ROUNDED = 2 * DRIFT  # of a right angle or a length in a matrix: three decimals; each matrix is put right
@@ -39,7 +41,7 @@ class Rotations(UpToSign):
     name: ClassVar[str] = "rotations"
     metric: ClassVar[str] = "angle of the rotation between two"
     kind: ClassVar[Kind] = "matrices"
-    by_name: ClassVar[bool] = True
+    exact_map: ClassVar[Exact | None] = EITHER
     scale: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
@@ -49,9 +51,6 @@ class Rotations(UpToSign):
             )
         object.__setattr__(self, "size", 3)
 
-    def parameters(self) -> dict[str, Any]:
-        return {"size": 3}
-
     def origin(self) -> Points:
         return np.array([1.0, 0.0, 0.0, 0.0])
 
@@ -60,34 +59,30 @@ class Rotations(UpToSign):
         return {"rotation matrices": (3, 3), "unit quaternions": (4,), "rotation vectors": (3,)}
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        if np.iscomplexobj(array) or array.shape[1:] not in self.layouts.values():
-            known = ", ".join(f"{name} (n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items())
-            raise ValueError(f"{self}: points have shape {array.shape}, expected one of: {known}")
-        array = np.ascontiguousarray(array, dtype=np.float64)
-        read = {(3, 3): of_matrices, (4,): of_quaternions, (3,): of_vectors}[array.shape[1:]]
+        array = self._real_batch(points)
+        read: Any = {
+            (3, 3): of_matrices,
+            (4,): partial(normalised, what="the quaternion of a rotation"),
+            (3,): of_vectors,
+        }[array.shape[1:]]
         quaternions, reasons = read(array)
         quaternions[list(reasons)] = self.origin()
         return self.canonical_sign(quaternions), reasons
 
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1:] == (3, 3):
-            off, what, most = _not_orthonormal(points), "rotation matrices are not quite orthonormal", ROUNDED
-        elif points.shape[1:] == (4,):
-            off, what, most = np.abs(np.linalg.norm(points, axis=1) - 1), "quaternions are not quite of length 1", DRIFT
-        else:
-            turns = int((np.linalg.norm(points, axis=1) > 2 * np.pi).sum())
-            words = (
-                "rotation vectors are longer than a turn, 2π = 6.283; whole turns are left out; if they are in degrees,"
-            )
-            return [f"{turns} of {len(points)} {words} multiply them by π/180 first"] if 2 * turns > len(points) else []
-        moved = off[(off > 1e-6) & (off <= most)]
-        if not len(moved):
-            return []
-        return [f"{len(moved)} of {len(points)} {what}, by up to {moved.max():.1g}; each is put right by itself"]
+            words = "rotation matrices are not quite orthonormal, by up to {most}; each is put right by itself"
+            return put_right(_not_orthonormal(points), ROUNDED, words)
+        lengths = np.linalg.norm(points, axis=1)
+        if points.shape[1:] == (4,):
+            words = "quaternions are not quite of length 1, by up to {most}; each is put right by itself"
+            return put_right(np.abs(lengths - 1), DRIFT, words)
+        turns = int((lengths > 2 * np.pi).sum())
+        words = "rotation vectors are longer than a turn, 2π = 6.283; whole turns are left out; if they are in degrees,"
+        return [f"{turns} of {len(points)} {words} multiply them by π/180 first"] if 2 * turns > len(points) else []
 
     def present(self, points: Points) -> Array:
-        """The rotation matrices."""
+        """Return the rotation matrices."""
         w, x, y, z = np.moveaxis(np.asarray(points, dtype=np.float64), -1, 0)
         rows = [
             [w * w + x * x - y * y - z * z, 2 * (x * y - w * z), 2 * (x * z + w * y)],
@@ -97,7 +92,7 @@ class Rotations(UpToSign):
         return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
 
     def to_quaternions(self, points: ArrayLike) -> Array:
-        """Unit quaternions, scalar first and not negative, of rotations in any layout.
+        """Return unit quaternions, scalar first and not negative, of rotations in any layout.
 
         >>> Rotations().to_quaternions([[0.0, 0.0, np.pi]]).round(6).tolist()
         [[0.0, 0.0, 0.0, 1.0]]
@@ -105,7 +100,7 @@ class Rotations(UpToSign):
         return np.asarray(self.validate(points))
 
     def to_vectors(self, points: ArrayLike) -> Array:
-        """Rotation vectors θ·u, 0 ≤ θ ≤ π, of rotations in any layout.
+        """Return rotation vectors θ·u, 0 ≤ θ ≤ π, of rotations in any layout.
 
         >>> Rotations().to_vectors([[0.0, 0.0, 7.0]]).round(6).tolist()
         [[0.0, 0.0, 0.716815]]
@@ -113,51 +108,42 @@ class Rotations(UpToSign):
         return np.asarray(self.log(self.origin(), self.validate(points))[..., 1:])
 
 
-def of_quaternions(array: Array) -> tuple[Array, dict[int, str]]:
-    """Unit quaternions, scalar first."""
-    return normalised(array, "the quaternion of a rotation")
-
-
 def of_vectors(array: Array) -> tuple[Array, dict[int, str]]:
-    """Quaternions (cos θ/2, sin(θ/2)·u) of rotation vectors θ·u."""
+    """Return quaternions (cos θ/2, sin(θ/2)·u) of rotation vectors θ·u."""
     reasons = not_finite(array)
     with np.errstate(over="ignore", invalid="ignore"):
         angle = np.sqrt(np.sum(array * array, axis=1))
-    for row in np.flatnonzero(~(angle <= LONGEST)):
-        words = (
-            f"is too long for a rotation vector: {angle[row]:.3g} radians; take whole turns of 2π off, or use matrices"
-        )
-        reasons.setdefault(int(row), words)
+    words = "is too long for a rotation vector: {:.3g} radians; take whole turns of 2π off, or use matrices"
+    blame(reasons, ~(angle <= LONGEST), lambda row: words.format(angle[row]))
     known = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None], 0.0, array)
     half = np.sqrt(np.sum(known * known, axis=1, keepdims=True)) / 2
     return np.concatenate([np.cos(half), np.sinc(half / np.pi) * known / 2], axis=1), reasons
 
 
 def of_matrices(array: Array) -> tuple[Array, dict[int, str]]:
-    """Quaternions of rotation matrices, each made orthonormal first (the nearest rotation, by Newton's steps towards the
-    orthogonal factor of the polar decomposition, whose error is squared and halved by each)."""
+    """Return quaternions of rotation matrices, each made orthonormal first: the nearest rotation, by Newton's steps towards
+    the orthogonal factor of the polar decomposition, whose error is squared and halved by each."""
     reasons = not_finite(array)
     with np.errstate(over="ignore", invalid="ignore"):
-        off, turned = _not_orthonormal(array), np.sum(array[:, 0] * _cross(array[:, 1], array[:, 2]), axis=1)
-    for row in np.flatnonzero(~(off <= ROUNDED)):
-        words = (
-            f"is not a rotation matrix: its columns are not of length 1 and at right angles, by {off[row]:.3g}; if it was "
-            "rounded, take the nearest rotation (the polar decomposition), if it was scaled, divide by the scale"
-        )
-        reasons.setdefault(int(row), words)
-    for row in np.flatnonzero(turned < 0):
-        words = "is a reflection, not a rotation: its determinant is −1; change the sign of one axis, or exchange two"
-        reasons.setdefault(int(row), words)
+        off = _not_orthonormal(array)
+        turned = np.sum(array[:, 0] * np.cross(array[:, 1], array[:, 2]), axis=1)
+    words = (
+        "is not a rotation matrix: its columns are not of length 1 and at right angles, by {:.3g}; if it was rounded, take "
+        "the nearest rotation (the polar decomposition), if it was scaled, divide by the scale"
+    )
+    mirrored = "is a reflection, not a rotation: its determinant is −1; change the sign of one axis, or exchange two"
+    blame(reasons, ~(off <= ROUNDED), lambda row: words.format(off[row]))
+    blame(reasons, turned < 0, lambda _: mirrored)
     m = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None, None], np.eye(3), array)
     for _ in range(3):
-        first, second, third = m[:, 0], m[:, 1], m[:, 2]
-        cofactors = np.stack([_cross(second, third), _cross(third, first), _cross(first, second)], axis=1)
+        first, second, third = m.transpose(1, 0, 2)
+        cofactors = np.stack([np.cross(second, third), np.cross(third, first), np.cross(first, second)], axis=1)
         m = (m + cofactors / np.sum(first * cofactors[:, 0], axis=1)[:, None, None]) / 2
     return _shepperd(m), reasons
 
 
 def _shepperd(m: Array) -> Array:
-    """Quaternions from orthonormal matrices, by the largest of the four numbers (Shepperd 1978): no division by little."""
+    """Return quaternions from orthonormal matrices, by the largest of the four numbers (Shepperd 1978)."""
     (a, b, c), (d, e, f), (g, h, i) = m.transpose(1, 2, 0)
     doubles = np.stack(  # 4·qqᵀ
         [
@@ -173,14 +159,9 @@ def _shepperd(m: Array) -> Array:
     return np.asarray(row / np.sqrt(np.sum(row * row, axis=1, keepdims=True)))
 
 
-def _cross(u: Array, v: Array) -> Array:
-    (a, b, c), (d, e, f) = u.T, v.T
-    return np.stack([b * f - c * e, c * d - a * f, a * e - b * d], axis=1)
-
-
 def _not_orthonormal(m: Array) -> Array:
-    """How far the lengths of the columns are from 1, or the cosines of their angles from 0, whichever is more."""
-    (a, b, c) = m.transpose(2, 0, 1)
+    """Return how far the lengths of the columns are from 1, or the cosines of their angles from 0, whichever is more."""
+    a, b, c = m.transpose(2, 0, 1)
     lengths = [np.abs(np.sqrt(np.sum(u * u, axis=1)) - 1) for u in (a, b, c)]
     angles = [np.abs(np.sum(u * v, axis=1)) for u, v in ((a, b), (b, c), (c, a))]
     return np.asarray(np.max([*lengths, *angles], axis=0))

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points, as_numbers
-from .base import Kind, not_finite, whole_number
-from .rays import Rays, householder, length, unit_vector
+from .base import Kind, blame, not_finite
+from .exact import Exact, rays
+from .rays import Rays, length, unit_vector
 from .sphere import EXACT, norm_error
 
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
@@ -37,18 +38,19 @@ class PlanarShapes(Rays):
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
     kind: ClassVar[Kind] = "landmarks"
     size_option: ClassVar[str | None] = "landmarks"
+    least_size: ClassVar[int] = 3
+    small: ClassVar[dict[str, Any]] = {"landmarks": 4}
     landmark_dim: ClassVar[int | None] = 2
+    centred: ClassVar[bool] = True
+    exact_map: ClassVar[Exact | None] = Exact(rays)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "landmarks", whole_number("PlanarShapes", "landmarks", self.landmarks, 3))
+        super().__post_init__()
         object.__setattr__(self, "dim", 2 * self.landmarks - 4)
 
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.landmarks,)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"landmarks": self.landmarks}
 
     def origin(self) -> Points:
         return unit_vector(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
@@ -64,9 +66,10 @@ class PlanarShapes(Rays):
         return made, {int(rows[row]): reason for row, reason in found.items()}
 
     def _canonical(self, z: Points) -> tuple[Points, NDArray[np.bool_]]:
-        """Canonical shapes: z itself if all are, else a copy; and which of them need a closer look, as their numbers are very
-        large or small, or they are no shapes."""
-        exact, k = norm_error(2 * self.landmarks), self.landmarks
+        """Return canonical shapes, z itself if all are, else a copy; and which of them need a closer look, as their numbers are
+        very large or small, or they have no shape."""
+        exact = norm_error(2 * self.landmarks)
+        k = self.landmarks
         if (kernels := self._kernels(z)) is not None:
             faults = kernels.shape_faults(z.view(np.float64), exact, (k * EXACT) ** 2)
             if not faults.any():
@@ -86,18 +89,19 @@ class PlanarShapes(Rays):
         return made, faults & ~((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2))
 
     def _look(self, z: Points) -> tuple[Points, dict[int, str]]:
-        """Canonical shapes, and for each that is none the reason.  Each of its steps rounds a row in one way, whichever rows
-        come along."""
-        reasons, k = not_finite(z), self.landmarks
+        """Return canonical shapes, and for each row that has none the reason.  Each step rounds a row in one way, whichever
+        rows come along."""
+        reasons = not_finite(z)
+        k = self.landmarks
         xy = np.stack([z.real, z.imag], axis=1)
         xy = np.where(np.isfinite(xy), xy, 0.0)
         largest = np.abs(xy).max(axis=(1, 2), keepdims=True)
         xy /= np.where(largest < 1e-300, 1.0, largest)  # no overflow, no underflow
         xy -= np.add.reduce(xy, axis=2, keepdims=True) / k
         size = np.sqrt(np.add.reduce((xy * xy).reshape(len(xy), 2 * k), axis=1))
-        for row in np.flatnonzero(size <= COINCIDENT):
-            reasons.setdefault(int(row), f"has no shape: all its {k} landmarks coincide")
-        xy[list(reasons)], size[list(reasons)] = self.present(self.origin()).T, 1.0
+        blame(reasons, size <= COINCIDENT, lambda _: f"has no shape: all its {k} landmarks coincide")
+        xy[list(reasons)] = self.present(self.origin()).T
+        size[list(reasons)] = 1.0
         return self._complex(np.swapaxes(xy / size[:, None, None], 1, 2)), reasons
 
     def present(self, points: Points) -> Array:
@@ -107,9 +111,8 @@ class PlanarShapes(Rays):
         array = points if type(points) is np.ndarray and points.dtype == np.complex128 else as_numbers(points)
         if np.iscomplexobj(array):
             if array.shape[-1:] != (self.landmarks,):
-                raise ValueError(
-                    f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}) complex numbers"
-                )
+                wanted = f"(n, {self.landmarks}) complex numbers"
+                raise ValueError(f"{self}: points have shape {array.shape}, expected {wanted}")
             return array.astype(np.complex128, copy=False)
         if array.shape[-2:] != (self.landmarks, 2):
             raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}, 2)")
@@ -119,24 +122,3 @@ class PlanarShapes(Rays):
         z = self._complex(points)
         z = z - np.add.reduce(z, axis=-1, keepdims=True) / self.landmarks
         return np.asarray(z / length(z)[..., None])
-
-    def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        m = self.landmarks - 2
-        half = coordinates[..., :m] + 1j * coordinates[..., m:]
-        center, mirror = self._mirrors(self._preshape(base))
-        horizontal = np.concatenate([np.zeros((*half.shape[:-1], 1)), half], axis=-1)
-        inside = householder(mirror, horizontal)
-        return householder(center, np.concatenate([np.zeros((*half.shape[:-1], 1)), inside], axis=-1))
-
-    def coordinates(self, base: Points, vectors: Points) -> Array:
-        center, mirror = self._mirrors(self._preshape(base))
-        half = householder(mirror, householder(center, self._complex(vectors))[..., 1:])[..., 1:]
-        return np.concatenate([half.real, half.imag], axis=-1)
-
-    def _mirrors(self, x: Points) -> tuple[Points, Points]:
-        """Two reflections: the first takes (1,…,1)/√k to −e₀ and so centred vectors to C^(k−1), the second x to ∓e₀ there."""
-        k = self.landmarks
-        center = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
-        center[0] += 1.0
-        center /= length(center)
-        return center, self._mirror(householder(center, x)[1:])

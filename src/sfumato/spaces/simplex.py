@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, ClassVar
 
@@ -10,7 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
-from .base import not_finite, whole_number
+from .base import Space, blame, not_finite, whole_number
+from .exact import Exact
 from .flat import Flat
 from .sphere import Sphere
 
@@ -52,8 +53,12 @@ class Simplex(Sphere):
     name: ClassVar[str] = "simplex"
     metric: ClassVar[str] = "Fisher and Rao's: geodesic distance between square roots on a sphere of radius 2"
     size_option: ClassVar[str | None] = "parts"
+    least_size: ClassVar[int] = 2
     usual_size: ClassVar[int | None] = None
+    small: ClassVar[dict[str, Any]] = {"parts": 3}
     by_name: ClassVar[bool] = True
+    directions: ClassVar[bool] = False
+    exact_map: ClassVar[Exact | None] = Sphere.exact_map
 
     def __new__(cls, parts: int = 0, metric: str = "square-root") -> Any:
         if metric not in ("square-root", "aitchison"):
@@ -62,15 +67,14 @@ class Simplex(Sphere):
 
     def __init__(self, parts: int, metric: str = "square-root") -> None:
         count = whole_number("Simplex", "parts", parts, 2)
-        for name, value in {"dim": count - 1, "curvature": 0.25}.items():
-            object.__setattr__(self, name, value)
+        object.__setattr__(self, "dim", count - 1)
+        object.__setattr__(self, "curvature", 0.25)
 
     @property
     def parts(self) -> int:
         return self.dim + 1
 
-    def __repr__(self) -> str:
-        return f"Simplex(parts={self.parts})"
+    __repr__ = Space.__repr__
 
     def parameters(self) -> dict[str, Any]:
         return {"parts": self.parts}
@@ -84,19 +88,12 @@ class Simplex(Sphere):
         return 2 * roots / np.linalg.norm(roots, axis=1, keepdims=True), reasons
 
     def present(self, points: Points) -> Array:
-        """Squares, that sum to 1."""
+        """Return squares, that sum to 1."""
         squares = np.square(points)
         return np.asarray(squares / squares.sum(axis=-1, keepdims=True))
 
     def corrections(self, points: Array) -> list[str]:
         return not_one(points)
-
-    @property
-    def from_degrees(self) -> None:
-        return None
-
-    def to_degrees(self, points: Array) -> None:
-        return None
 
     def embedding(self) -> None:
         return None
@@ -116,30 +113,27 @@ class Aitchison(Flat):
     """
 
     parts: int
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "aitchison"
     metric: ClassVar[str] = "Aitchison's: Euclidean distance between centred logarithms of the parts"
     size_option: ClassVar[str | None] = "parts"
+    least_size: ClassVar[int] = 2
+    small: ClassVar[dict[str, Any]] = {"parts": 3}
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "parts", whole_number("Aitchison", "parts", self.parts, 2))
+        super().__post_init__()
         object.__setattr__(self, "dim", self.parts - 1)
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {"parts": (self.parts,)}
 
-    def parameters(self) -> dict[str, Any]:
-        return {"parts": self.parts}
-
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         shares, reasons = closed(points)
-        for row, part in np.argwhere(shares <= 0).tolist():
-            reasons.setdefault(
-                row,
-                f"has a part that is 0 beside the others: part {part + 1}; ratios need positive parts: put a small public "
-                "value, such as the detection limit, in place of zeros, or use Simplex with its square-root metric",
-            )
+        words = (
+            "has a part that is 0 beside the others: part {}; ratios need positive parts: put a small public value, such as "
+            "the detection limit, in place of zeros, or use Simplex with its square-root metric"
+        )
+        blame(reasons, (shares <= 0).any(axis=1), lambda row: words.format(np.argmax(shares[row] <= 0) + 1))
         shares[list(reasons)] = 1.0
         return shares, reasons
 
@@ -158,7 +152,7 @@ class Aitchison(Flat):
 
 @lru_cache(maxsize=16)
 def contrasts(parts: int) -> Array:
-    """Helmert's orthonormal contrasts, (D − 1, D): each part against those before it.
+    """Return Helmert's orthonormal contrasts, (D − 1, D): each part against those before it.
 
     >>> contrasts(2).round(4).tolist()
     [[0.7071, -0.7071]]
@@ -170,12 +164,13 @@ def contrasts(parts: int) -> Array:
 
 
 def closed(array: Array) -> tuple[Array, dict[int, str]]:
-    """Rows over their sums, and why a row cannot be that."""
+    """Return rows over their sums, and why a row cannot be that."""
     reasons = not_finite(array)
-    for row, part in np.argwhere(array < 0).tolist():
-        reasons.setdefault(row, f"has a negative part: part {part + 1} is {array[row, part]:g}; shares are 0 or more")
-    for row in np.flatnonzero(~(array != 0).any(axis=1)).tolist():
-        reasons.setdefault(row, "has no part above 0: a whole of nothing has no shares; leave the record out")
+    first = np.argmax(array < 0, axis=1)
+    words = "has a negative part: part {} is {:g}; shares are 0 or more"
+    nothing = "has no part above 0: a whole of nothing has no shares; leave the record out"
+    blame(reasons, (array < 0).any(axis=1), lambda row: words.format(first[row] + 1, array[row, first[row]]))
+    blame(reasons, ~(array != 0).any(axis=1), lambda _: nothing)
     shares = array.copy()
     shares[list(reasons)] = 1.0
     shares /= shares.max(axis=1, keepdims=True)
@@ -183,12 +178,13 @@ def closed(array: Array) -> tuple[Array, dict[int, str]]:
 
 
 def not_one(points: Array) -> list[str]:
-    """What is said of rows that are not shares yet."""
+    """Return what is said of rows that are not shares yet."""
     with np.errstate(over="ignore", invalid="ignore"):
         sums = points.sum(axis=1)
         others = sums[np.isfinite(sums) & (np.abs(sums - 1) > 1e-6)]
     if not len(others):
         return []
-    low, high = f"{others.min():.6g}", f"{others.max():.6g}"
-    told = f"{len(others)} of {len(points)} records do not sum to 1, but to {low}"
-    return [f"{told}{'' if low == high else f' up to {high}'}; each is divided by its sum"]
+    low = f"{others.min():.6g}"
+    high = f"{others.max():.6g}"
+    span = low if low == high else f"{low} up to {high}"
+    return [f"{len(others)} of {len(points)} records do not sum to 1, but to {span}; each is divided by its sum"]

@@ -17,16 +17,41 @@ from scipy.linalg.lapack import dtrtri
 
 from ..numerics.arrays import MANY, RUN, Array, Points, add_each, blocks, compiled, in_pairs, runs, uniform_weights
 from ..numerics.curvature import coth_excess, log_rules
-from .base import Kind, Moments, Space, not_finite, whole_number
+from .base import Kind, Moments, Space, not_finite
 from .embedding import Embedding, TriangleEmbedding
+from .exact import WIDEST, Exact, matrices
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
 _Sums = tuple[float, Array, Array, float, float]
 METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
 
 
+@dataclass(frozen=True)
+class Covariances(Space):
+    """Covariance matrices of one size: what the affine-invariant metric shares with that of optimal transport."""
+
+    size: int
+    dim: int = field(init=False, repr=False, compare=False)
+    kind: ClassVar[Kind] = "matrices"
+    size_option: ClassVar[str | None] = "size"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.size, self.size)
+
+    def origin(self) -> Points:
+        return np.eye(self.size)
+
+    def smaller(self) -> dict[str, list[Space]]:
+        return smaller_matrices(self)
+
+
 @dataclass(frozen=True, init=False)
-class SPD(Space):
+class SPD(Covariances):
     """Covariance matrices, symmetric and positive definite, of one size.
 
     Parameters
@@ -44,12 +69,9 @@ class SPD(Space):
     LogEuclidean(size=2)
     """
 
-    size: int
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "spd"
     metric: ClassVar[str] = "affine-invariant"
-    kind: ClassVar[Kind] = "matrices"
-    size_option: ClassVar[str | None] = "size"
+    exact_map: ClassVar[Exact | None] = Exact(matrices, WIDEST / 2**0.5)
 
     def __new__(cls, size: int | None = None, metric: str = "affine") -> Any:
         if metric != "affine" and metric not in METRICS:
@@ -57,18 +79,8 @@ class SPD(Space):
         return super().__new__(cls) if metric == "affine" else METRICS[metric](size)  # type: ignore[call-arg]
 
     def __init__(self, size: int, metric: str = "affine") -> None:
-        object.__setattr__(self, "size", whole_number("SPD", "size", size, 1))
-        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.size, self.size)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"size": self.size}
-
-    def origin(self) -> Points:
-        return np.eye(self.size)
+        object.__setattr__(self, "size", size)
+        self.__post_init__()
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
@@ -82,8 +94,8 @@ class SPD(Space):
         return array, {int(rows[row]): reason for row, reason in found.items()}
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
-        """Which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the median
-        variances of the first, clearly positive definite."""
+        """Return which matrices need a closer look: of many, all but those that are exactly symmetric and, in units of the
+        median variances of the first, clearly positive definite."""
         if self.size == 1 or array.size < MANY or compiled("spd_kernels") is None:
             return np.ones(len(array), dtype=bool)
         variances = np.diagonal(array[:99], axis1=1, axis2=2)
@@ -92,7 +104,7 @@ class SPD(Space):
         return np.asarray(_kernel_sums(array, None, np.diag(1 / np.sqrt(typical)), no_rule)[1])
 
     def _look(self, array: Array) -> tuple[Array, dict[int, str]]:
-        """Symmetric matrices, and for each that is none, or is not positive definite, the reason."""
+        """Return symmetric matrices, and for each row that is not one, or is not positive definite, the reason."""
         array = array.copy()
         reasons = not_finite(array)
         array[list(reasons)] = np.eye(self.size)
@@ -156,30 +168,20 @@ class SPD(Space):
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         """Diagonal entries first, then the upper triangle divided by √2, in the frame of the Cholesky factor."""
-        k = self.size
-        upper = np.triu_indices(k, 1)
-        matrix = np.zeros((*coordinates.shape[:-1], k, k))
-        matrix[..., np.arange(k), np.arange(k)] = coordinates[..., :k]
-        matrix[..., upper[0], upper[1]] = matrix[..., upper[1], upper[0]] = coordinates[..., k:] / np.sqrt(2)
         factor = np.linalg.cholesky(base)
-        return _symmetric(factor @ matrix @ factor.T)
+        return _symmetric(factor @ from_triangle(coordinates, self.size) @ factor.T)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        return self._triangle(whiten(np.linalg.cholesky(base), vectors))
+        return triangle(whiten(np.linalg.cholesky(base), vectors))
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
         factor = np.linalg.cholesky(base)
 
         def of(points: Points) -> Array:
-            found = self._triangle(self._whitened_log(base, factor, points))
+            found = triangle(self._whitened_log(base, factor, points))
             return found if rows is None else found @ rows.T
 
         return of
-
-    def _triangle(self, white: Array) -> Array:
-        rows, columns = np.triu_indices(self.size, 1)
-        diagonal = np.diagonal(white, axis1=-2, axis2=-1)
-        return np.concatenate([diagonal, np.sqrt(2) * white[..., rows, columns]], axis=-1)
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
         """All matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""
@@ -192,10 +194,11 @@ class SPD(Space):
 
     # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        """Of few records at many bases all at once."""
+        """Return the means of few records at many bases all at once."""
         if self.size > 1 and points.size >= MANY:
             return super().mean_log(bases, points, weights)
-        w, k = uniform_weights(len(points), weights), self.size
+        w = uniform_weights(len(points), weights)
+        k = self.size
         factors = np.linalg.cholesky(bases)
         inverses = _inverse(factors)
         total = np.zeros(bases.shape)
@@ -213,7 +216,8 @@ class SPD(Space):
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """The mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no more."""
         some = points if weights is not None else points[:: max(1, len(points) // RUN)]
-        w, largest = uniform_weights(len(some), weights), np.diagonal(some, axis1=1, axis2=2).max(axis=1)
+        w = uniform_weights(len(some), weights)
+        largest = np.diagonal(some, axis1=1, axis2=2).max(axis=1)
         mean = _symmetric(np.tensordot(w / np.maximum(largest, 1e-300), some, 1) * np.exp(w @ np.log(largest)))
         return mean if np.linalg.eigvalsh(mean)[0] > 0 else some[0]
 
@@ -233,7 +237,7 @@ class SPD(Space):
         return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
 
     def _sums(self, points: Points, inverse: Array, weights: Array | None) -> _Sums:
-        """Of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
+        """Return sums of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
         k = self.size
 
         def of_run(part: slice) -> tuple[float, Array, Array, float]:
@@ -250,19 +254,21 @@ class SPD(Space):
         return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
 
     def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> _Sums:
-        """The same in compiled loops, without eigenvectors."""
+        """Return the same sums by compiled loops, without eigenvectors."""
         k = self.size
         accuracy = max(accuracy, 2e-15 * np.sqrt(k))  # which rounding takes
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
         found, wide = _kernel_sums(points, weights, inverse, rules)
-        logs, (rows, columns), (square, trace_square, weight) = np.empty((k, k)), np.tril_indices(k), found[-3:]
+        logs = np.empty((k, k))
+        (rows, columns) = np.tril_indices(k)
+        (square, trace_square, weight) = found[-3:]
         logs[rows, columns] = logs[columns, rows] = found[:-3]
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
         trace = np.asarray(weight * self.dim + pairs / 3 / (1 + pairs / max(1e-300, weight * k * (k - 1) / 2) / 15))
         if not wide.any():
             return float(weight), logs, trace, float(square), accuracy
-        # a few are summed the slow way; all of them would take longer, and a clock would tell
+        # a few are summed the slow way; all of them would take longer, a timing side channel
         slow = self._sums(points[wide], inverse, None if weights is None else weights[wide])
         return slow[0] + weight, slow[1] + logs, slow[2] + trace, slow[3] + square, accuracy
 
@@ -290,13 +296,14 @@ class SPD(Space):
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ 1 + Q·diag(φ̃ − 1)·Qᵀ, Q the coordinates of U·E_pq·Uᵀ, p < q, U the eigenvectors of the whitened record."""
-        inverse, (rows, columns) = _inverse(np.linalg.cholesky(base)), np.triu_indices(self.size, 1)
+        inverse = _inverse(np.linalg.cholesky(base))
+        (rows, columns) = np.triu_indices(self.size, 1)
 
         def of_run(part: slice) -> Array:
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
             excess = coth_excess(self._half_gaps(np.log(_positive(eigenvalues))))
             turned = np.moveaxis(u[:, :, None, rows] * u[:, None, :, columns], 3, 1) / np.sqrt(2)
-            flat = self._triangle(turned + _t(turned)).reshape(-1, self.dim)
+            flat = triangle(turned + _t(turned)).reshape(-1, self.dim)
             return np.asarray((flat.T * excess.ravel()) @ flat)
 
         excess = in_pairs(operator.add, map(of_run, runs(len(points), 4 * self.dim**2)))
@@ -310,9 +317,6 @@ class SPD(Space):
         rows, columns = np.triu_indices(self.size, 1)
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
-    def smaller(self) -> dict[str, list[Space]]:
-        return smaller_matrices(self, self.size)
-
     # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
@@ -324,7 +328,7 @@ class SPD(Space):
 
 
 def _not_positive(diagonal: Array, smallest: float) -> str:
-    """Why a matrix is no covariance matrix, and what helps."""
+    """Return why a matrix is not a covariance matrix, and what helps."""
     words = f"is not positive definite to working precision: its smallest eigenvalue is {smallest:.3g}"
     channel = int(np.argmin(diagonal))
     if diagonal[channel] <= 0:
@@ -335,20 +339,21 @@ def _not_positive(diagonal: Array, smallest: float) -> str:
     )
 
 
-def fewer_channels(space: Space, size: int) -> dict[str, list[Space]]:
-    """Spaces of the same kind of half as many channels, a quarter, and so on."""
-    found = [type(space).from_parameters({"size": size >> i}) for i in range(1, size.bit_length() - 1)]
-    return {"fewer channels, or groups of them": found} if found else {}
+def fewer_channels(space: Any) -> dict[str, list[Space]]:
+    """Return spaces of the same kind of half as many channels, a quarter, and so on."""
+    fewer = [type(space)(space.size >> i) for i in range(1, space.size.bit_length() - 1)]
+    return {"fewer channels, or groups of them": fewer} if fewer else {}
 
 
-def smaller_matrices(space: Space, size: int) -> dict[str, list[Space]]:
-    """What covariance matrices can be asked for in fewer dimensions."""
+def smaller_matrices(space: Any) -> dict[str, list[Space]]:
+    """Return what covariance matrices can be asked for in fewer dimensions."""
     from .correlation import Correlation
     from .diagonal import DiagonalSPD
 
-    parts: dict[str, list[Space]] = {"the variance of each channel alone": [DiagonalSPD(size)]}
-    parts |= {"the correlations alone": [Correlation(size)]}
-    return (parts if size > 1 else {}) | fewer_channels(space, size)
+    if space.size == 1:
+        return {}
+    parts: dict[str, list[Space]] = {"the variance of each channel alone": [DiagonalSPD(space.size)]}
+    return parts | {"the correlations alone": [Correlation(space.size)]} | fewer_channels(space)
 
 
 def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: Any) -> Any:
@@ -358,6 +363,22 @@ def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: A
     w[: len(points)] = 1.0 if weights is None else weights
     points = np.ascontiguousarray(points, dtype=np.float64)
     return kernels.matrix_moments(points, w, inverse, rules, kernels.room(points.shape[-1]))
+
+
+def triangle(matrices: Array) -> Array:
+    """Return the diagonal, then the upper triangle times √2: an isometry from the Frobenius norm."""
+    rows, columns = np.triu_indices(matrices.shape[-1], 1)
+    diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
+    return np.concatenate([diagonal, np.sqrt(2) * matrices[..., rows, columns]], axis=-1)
+
+
+def from_triangle(coordinates: Array, size: int) -> Array:
+    """Return the symmetric matrices that have this diagonal and upper triangle: the inverse of :func:`triangle`."""
+    rows, columns = np.triu_indices(size, 1)
+    matrix = np.zeros((*coordinates.shape[:-1], size, size))
+    matrix[..., np.arange(size), np.arange(size)] = coordinates[..., :size]
+    matrix[..., rows, columns] = matrix[..., columns, rows] = coordinates[..., size:] / np.sqrt(2)
+    return matrix
 
 
 def _t(matrices: Points) -> Points:
@@ -407,13 +428,17 @@ def _matrix_log(matrices: Points) -> Points:
     if matrices.shape[-1] != 2:
         eigenvalues, vectors = np.linalg.eigh(matrices)
         return _rebuild(vectors, np.log(_positive(eigenvalues)))
-    a, b, c = matrices[..., 0, 0], matrices[..., 0, 1], matrices[..., 1, 1]
-    mean, half = (a + c) / 2, (a - c) / 2
+    a = matrices[..., 0, 0]
+    b = matrices[..., 0, 1]
+    c = matrices[..., 1, 1]
+    mean = (a + c) / 2
+    half = (a - c) / 2
     gap = np.hypot(half, b)
     ratio = np.minimum(gap / mean, 1 - 1e-16)
     alpha = np.log(mean) + 0.5 * np.log1p(-ratio * ratio)
     beta = np.where(ratio < 1e-8, 1.0, np.arctanh(ratio) / np.where(ratio < 1e-8, 1.0, ratio)) / mean
     result = np.empty(matrices.shape)
-    result[..., 0, 0], result[..., 1, 1] = alpha + beta * half, alpha - beta * half
+    result[..., 0, 0] = alpha + beta * half
+    result[..., 1, 1] = alpha - beta * half
     result[..., 0, 1] = result[..., 1, 0] = beta * b
     return result

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
-from .base import Kind, Space, whole_number
+from .base import Kind, Space
 from .flat import Flat
-from .spd import METRICS, SPD, _inverse, _matrix_log, _positive, _rebuild, _symmetric, _t, smaller_matrices
+from .spd import (
+    METRICS,
+    SPD,
+    Covariances,
+    _inverse,
+    _matrix_log,
+    _positive,
+    _rebuild,
+    _symmetric,
+    _t,
+    from_triangle,
+    smaller_matrices,
+    triangle,
+)
 
 LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows
 FLOOR = 64 * np.finfo(float).eps  # times the size: what is added to a diagonal where a matrix is nearly singular
@@ -21,19 +34,16 @@ NEAR = 0.5  # largest relative change of a matrix for which differences are take
 
 
 @dataclass(frozen=True)
-class _Matrices(Flat):
-    """What both flat metrics share: the matrices, and what is wrong with one that is none of them."""
+class FlatMatrices(Flat):
+    """Matrices of one size that are laid out flat; positive definite ones unless a subclass says."""
 
     size: int
     kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number(type(self).__name__, "size", self.size, 1))
+        super().__post_init__()
         object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"size": self.size}
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
@@ -43,11 +53,11 @@ class _Matrices(Flat):
         return SPD(self.size).diagnose(points)
 
     def smaller(self) -> dict[str, list[Space]]:
-        return smaller_matrices(self, self.size)
+        return smaller_matrices(self)
 
 
 @dataclass(frozen=True)
-class LogEuclidean(_Matrices):
+class LogEuclidean(FlatMatrices):
     """Positive definite matrices by their logarithms: ρ(A, B) = ‖Log A − Log B‖, the Frobenius norm (Arsigny and others 2007).
 
     The mean is Exp of the mean of Log.  No rotation of the channels changes a distance, nor does one factor for all of them; a
@@ -67,15 +77,15 @@ class LogEuclidean(_Matrices):
         return self.validate(center[None])[0], radius
 
     def to_flat(self, points: Points) -> Array:
-        return _triangle(_log(points))
+        return triangle(_log(points))
 
     def from_flat(self, vectors: Array) -> Points:
-        eigenvalues, turn = np.linalg.eigh(_matrix(_finite(vectors), self.size))
+        eigenvalues, turn = np.linalg.eigh(from_triangle(np.clip(vectors, -1e100, 1e100), self.size))
         return _definite(_rebuild(turn, np.exp(np.clip(eigenvalues, -LARGEST, LARGEST))))
 
 
 @dataclass(frozen=True)
-class LogCholesky(_Matrices):
+class LogCholesky(FlatMatrices):
     """Positive definite matrices by their Cholesky factors, A = LLᵀ with the diagonal of L by its logarithm (Lin 2019).
 
     ρ(A, B)² = Σ_{i>j} (L_ij − K_ij)² + Σ_i (log L_ii − log K_ii)², B = KKᵀ.  It is the quickest to compute and has no swelling,
@@ -97,7 +107,8 @@ class LogCholesky(_Matrices):
         return np.concatenate([np.log(np.diagonal(factor, axis1=1, axis2=2)), factor[:, rows, columns]], axis=1)
 
     def from_flat(self, vectors: Array) -> Points:
-        k, largest = self.size, np.exp(LARGEST / 2)
+        k = self.size
+        largest = np.exp(LARGEST / 2)
         factor = np.zeros((len(vectors), k, k))
         factor[:, *np.tril_indices(k, -1)] = np.clip(vectors[:, k:], -largest, largest)
         factor[:, np.arange(k), np.arange(k)] = np.exp(np.clip(vectors[:, :k], -LARGEST / 2, LARGEST / 2))
@@ -105,7 +116,7 @@ class LogCholesky(_Matrices):
 
 
 @dataclass(frozen=True)
-class BuresWasserstein(Space):
+class BuresWasserstein(Covariances):
     """Positive definite matrices as covariances of centred Gaussians, by the cost of moving one onto the other.
 
     ρ(S, T)² = tr S + tr T − 2·tr (S^½TS^½)^½ = min ‖F − GU‖² over orthogonal U, S = FFᵀ, T = GGᵀ (Bhatia, Jain and Lim 2019;
@@ -120,33 +131,12 @@ class BuresWasserstein(Space):
     (BuresWasserstein(size=2), 1.0)
     """
 
-    size: int
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "bures-wasserstein"
     metric: ClassVar[str] = "Bures–Wasserstein"
-    kind: ClassVar[Kind] = "matrices"
-    size_option: ClassVar[str | None] = "size"
     by_name: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "size", whole_number(type(self).__name__, "size", self.size, 1))
-        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.size, self.size)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"size": self.size}
-
-    def origin(self) -> Points:
-        return np.eye(self.size)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
-
-    def smaller(self) -> dict[str, list[Space]]:
-        return smaller_matrices(self, self.size)
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
@@ -168,18 +158,23 @@ class BuresWasserstein(Space):
     def _step(self, base: Points, points: Points) -> tuple[Points, Points]:
         """F, and D = GU − F for the orthogonal U that makes it shortest, G a factor of the points."""
         base, points = np.broadcast_arrays(base, points)
-        shape, k = base.shape, self.size
-        base, points = base.reshape(-1, k, k), points.reshape(-1, k, k)
-        f, g = _factor(base), _factor(points)
+        shape = base.shape
+        k = self.size
+        base = base.reshape(-1, k, k)
+        points = points.reshape(-1, k, k)
+        f = _factor(base)
+        g = _factor(points)
         left, _, right = np.linalg.svd(_t(g) @ f)
         step = g @ (left @ right) - f
         # close by, X = (FᵀTF)^½ − FᵀF from its equation (FᵀTF)^½·X + X·FᵀF = Fᵀ(T − S)F, and D = F⁻ᵀX: no difference of roots
-        diagonal, inverse = np.diagonal(f, axis1=1, axis2=2), _inverse(f)
+        diagonal = np.diagonal(f, axis1=1, axis2=2)
+        inverse = _inverse(f)
         with np.errstate(over="ignore", invalid="ignore"):
             change = np.linalg.norm(inverse @ (points - base) @ _t(inverse), axis=(1, 2))
         near = (change < NEAR) & (diagonal.max(axis=1) < np.sqrt(WIDE) * diagonal.min(axis=1))
         if near.any():
-            f_, difference = f[near], (points - base)[near]
+            f_ = f[near]
+            difference = (points - base)[near]
             square, p = np.linalg.eigh(_symmetric(_t(f_) @ points[near] @ f_))
             own, q = np.linalg.eigh(_symmetric(_t(f_) @ f_))
             sums = np.sqrt(_positive(square))[:, :, None] + own[:, None, :]
@@ -197,36 +192,16 @@ class BuresWasserstein(Space):
         return _symmetric(turn @ (_t(turn) @ vectors @ turn * weights) @ _t(turn))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        return self._white(base, _matrix(coordinates, self.size), 0.5)
+        return self._white(base, from_triangle(coordinates, self.size), 0.5)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        return _triangle(self._white(base, vectors))
+        return triangle(self._white(base, vectors))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The square of the mean of square roots."""
+        """Return the square of the mean of square roots."""
         eigenvalues, turn = np.linalg.eigh(points)
         root = np.average(_rebuild(turn, np.sqrt(_positive(eigenvalues))), axis=0, weights=weights)
         return _definite(root @ root)
-
-
-def _triangle(matrices: Array) -> Array:
-    """The diagonal, then the upper triangle times √2: an isometry from the Frobenius norm."""
-    rows, columns = np.triu_indices(matrices.shape[-1], 1)
-    diagonal = np.diagonal(matrices, axis1=-2, axis2=-1)
-    return np.concatenate([diagonal, np.sqrt(2) * matrices[..., rows, columns]], axis=-1)
-
-
-def _matrix(coordinates: Array, size: int) -> Array:
-    """Its inverse."""
-    rows, columns = np.triu_indices(size, 1)
-    matrix = np.zeros((*coordinates.shape[:-1], size, size))
-    matrix[..., np.arange(size), np.arange(size)] = coordinates[..., :size]
-    matrix[..., rows, columns] = matrix[..., columns, rows] = coordinates[..., size:] / np.sqrt(2)
-    return matrix
-
-
-def _finite(vectors: Array) -> Array:
-    return np.clip(vectors, -1e100, 1e100)
 
 
 def _factor(matrices: Points) -> Points:
@@ -245,14 +220,16 @@ def _not_definite(matrices: Points) -> NDArray[np.bool_]:
         found[:] = False
     except np.linalg.LinAlgError:
         if (middle := len(matrices) // 2) > 0:
-            found[:middle], found[middle:] = _not_definite(matrices[:middle]), _not_definite(matrices[middle:])
+            found[:middle] = _not_definite(matrices[:middle])
+            found[middle:] = _not_definite(matrices[middle:])
     return found
 
 
 def _raised(matrices: Points, which: Any, level: Array | float = 0.0) -> Points:
     """Matrices with a little added to some diagonals: of their own, and of a level."""
     k = matrices.shape[-1]
-    found, index = matrices.copy(), np.arange(k)
+    found = matrices.copy()
+    index = np.arange(k)
     own = np.abs(np.diagonal(matrices, axis1=-2, axis2=-1)) + np.broadcast_to(level, len(matrices))[:, None]
     found[:, index, index] += np.where(which[:, None], k * FLOOR * own, 0.0)
     return found
@@ -287,9 +264,8 @@ def _log(matrices: Points) -> Points:
         turn[wide], roots, _ = np.linalg.svd(_factor(matrices[wide]))
         logarithms[wide] = 2 * np.log(np.maximum(roots, 1e-100 * roots[:, :1]))
     found = _rebuild(turn, logarithms)
-    found = (
-        _symmetric(found) if matrices.shape[-1] != 2 else np.where(wide[:, None, None], found, _matrix_log(matrices))
-    )
+    two = matrices.shape[-1] == 2
+    found = np.where(wide[:, None, None], found, _matrix_log(matrices)) if two else _symmetric(found)
     return np.asarray(found + power * np.log(2) * np.eye(matrices.shape[-1]))
 
 

@@ -6,22 +6,23 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs, uniform_weights
+from ..numerics.arrays import CACHE, MANY, RUN, Array, Points, compiled, in_runs, uniform_weights
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
-from .base import Moments, Space, not_finite, whole_number
+from .base import Moments, Space, blame, not_finite, put_right
 from .embedding import Embedding, RoundEmbedding
+from .exact import Exact, by_arcs
 
 DRIFT = 1e-3  # of the right norm: a vector rounded to three decimals; each is put right
 EXACT = 2.0**-52
 
 
 def norm_error(terms: int) -> float:
-    """What rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
+    """Return what rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
     normalised again."""
     return EXACT * (8 + 4 * math.sqrt(terms))
 
@@ -42,9 +43,11 @@ class Sphere(Space):
     metric: ClassVar[str] = "geodesic distance on the sphere"
     size_option: ClassVar[str | None] = "dim"
     usual_size: ClassVar[int | None] = 2
+    directions: ClassVar[bool] = True  # whether points are directions, which have latitudes and longitudes on S²
+    exact_map: ClassVar[Exact | None] = Exact(by_arcs)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", whole_number("Sphere", "dim", self.dim, 1))
+        super().__post_init__()
         if not (isinstance(self.curvature, Real) and 0 < float(self.curvature) < np.inf):
             raise ValueError(f"Sphere: curvature must be a positive number, not {self.curvature!r}")
         object.__setattr__(self, "curvature", float(self.curvature))
@@ -56,9 +59,6 @@ class Sphere(Space):
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.dim + 1,)
-
-    def parameters(self) -> dict[str, Any]:
-        return {"dim": self.dim, "curvature": self.curvature}
 
     def origin(self) -> Points:
         return np.append(np.zeros(self.dim), 1 / self._q)
@@ -72,13 +72,10 @@ class Sphere(Space):
         with np.errstate(over="ignore", invalid="ignore"):
             norms = np.linalg.norm(array, axis=1) * self._q
         norms[~faults] = 1.0  # what becomes of a record does not depend on the others
-        for row in np.flatnonzero(~(np.abs(norms - 1) <= DRIFT)):
-            wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
-            reasons.setdefault(
-                int(row),
-                f"is not of {wanted}: its norm is {norms[row] / self._q:.9g}; if it is a direction, divide it by its "
-                "length; if it is a latitude and a longitude, name the columns lat and lon",
-            )
+        wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
+        fix = "if it is a direction, divide it by its length; if it is a latitude and a longitude, name the columns lat and lon"
+        words = f"is not of {wanted}: its norm is {{:.9g}}; {fix}"
+        blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row] / self._q))
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
 
@@ -94,27 +91,25 @@ class Sphere(Space):
 
     def corrections(self, points: Array) -> list[str]:
         drift = np.abs(np.linalg.norm(points, axis=1) * self._q - 1)
-        moved = drift[(drift > 1e-6) & (drift <= DRIFT)]
-        if not len(moved):
-            return []
-        count = f"{len(moved)} of {len(points)} records are not quite of the right length"
-        return [f"{count}, by up to {moved.max():.1g} of it; each is divided by its length"]
+        words = "records are not quite of the right length, by up to {most} of it; each is divided by its length"
+        return put_right(drift, DRIFT, words)
 
     @property
     def from_degrees(self) -> Callable[[Array, Array], Array] | None:
-        return self._from_degrees if self.dim == 2 else None
+        return self._from_degrees if self.dim == 2 and self.directions else None
 
     def _from_degrees(self, latitude: Array, longitude: Array) -> Array:
         """(cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature."""
-        up, round_ = np.radians(latitude), np.radians(longitude)
+        up = np.radians(latitude)
+        round_ = np.radians(longitude)
         units = [np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)]
         return np.asarray(np.stack(units, axis=-1) * (1 / np.sqrt(self.curvature)))
 
     def to_degrees(self, points: Array) -> Array | None:
-        return degrees_of(points) if self.dim == 2 else None
+        return degrees_of(points) if self.dim == 2 and self.directions else None
 
     def _faults(self, array: Array) -> NDArray[np.bool_]:
-        """Which norms are not right to the last digits."""
+        """Return which norms are not right to the last digits."""
         exact = norm_error(self.dim + 1)
         if array.size >= MANY and (kernels := compiled()):
             faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
@@ -125,7 +120,8 @@ class Sphere(Space):
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """cos(t)·x + sin(t)·v/‖v‖ at unit curvature, t = ‖v‖ (do Carmo 1992)."""
-        x, v = np.asarray(base) * self._q, np.asarray(vectors) * self._q
+        x = np.asarray(base) * self._q
+        v = np.asarray(vectors) * self._q
         t = np.linalg.norm(v, axis=-1, keepdims=True)
         y = np.cos(t) * x + np.sinc(t / np.pi) * v
         return np.asarray(y / (np.linalg.norm(y, axis=-1, keepdims=True) * self._q))
@@ -136,7 +132,8 @@ class Sphere(Space):
 
     def log(self, base: Points, points: Points) -> Points:
         """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩); u is taken from y ∓ x, which is exact near ±x."""
-        x, y = np.asarray(base) * self._q, np.asarray(points) * self._q
+        x = np.asarray(base) * self._q
+        y = np.asarray(points) * self._q
         cosine = np.sum(x * y, axis=-1, keepdims=True)
         near = y - np.where(cosine >= 0, 1.0, -1.0) * x
         u = near - np.sum(x * near, axis=-1, keepdims=True) * x
@@ -150,11 +147,9 @@ class Sphere(Space):
 
     def distance(self, a: Points, b: Points) -> Array:
         """2·atan2(‖x − y‖, ‖x + y‖), accurate at both ends (Kahan)."""
-        a, b = np.asarray(a), np.asarray(b)
+        a = np.asarray(a)
+        b = np.asarray(b)
         return np.asarray(2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)) / self._q)
-
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(u * v, axis=-1))
 
     def norm(self, base: Points, vectors: Points) -> Array:
         return np.asarray(np.sqrt(np.vecdot(vectors, vectors)))
@@ -169,7 +164,9 @@ class Sphere(Space):
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
         """θ/sin θ times one product of the records with the basis, which is blind to the part along the base."""
-        plain, basis, x = super().log_map(base, rows), self.tangent_basis(base), np.ascontiguousarray(base)
+        plain = super().log_map(base, rows)
+        basis = self.tangent_basis(base)
+        x = np.ascontiguousarray(base)
         columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
 
         def of(points: Points) -> Array:
@@ -185,7 +182,7 @@ class Sphere(Space):
         return of
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        """The whole sphere: radius π/√κ about any point."""
+        """Return the whole sphere: radius π/√κ about any point."""
         if low is not None or high is not None:
             raise ValueError(f"{self}: directions have no range of numbers; the whole sphere is the widest ball")
         return self.origin(), math.pi / math.sqrt(self.curvature)
@@ -197,7 +194,8 @@ class Sphere(Space):
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         if weights is None and self.dim == 2 and self._compiles(points):
             return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
-        x, w = bases * self._q, uniform_weights(len(points), weights)
+        x = bases * self._q
+        w = uniform_weights(len(points), weights)
 
         def of_run(part: slice) -> tuple[Array, Array]:
             y = points[part] * self._q
@@ -218,7 +216,7 @@ class Sphere(Space):
         return self._toward(weights @ points, points[int(np.argmax(weights))])
 
     def _toward(self, vector: Array, otherwise: Points) -> Points:
-        """The point in the direction of a vector, if it has one."""
+        """Return the point in the direction of a vector, if it has one."""
         length = math.sqrt(vector @ vector) * self._q
         return vector / length if length > 1e-9 else otherwise
 
@@ -233,18 +231,21 @@ class Sphere(Space):
             factor = angle_over_sine(cosine)
             theta2 = factor * factor * ((1 - cosine) * (1 + cosine))
             if weights is not None:
-                factor, theta2 = factor * weights[part], theta2 * weights[part]
+                factor = factor * weights[part]
+                theta2 = theta2 * weights[part]
             weight = float(len(y) if weights is None else weights[part].sum())
             return factor @ y, float(factor @ cosine), float(theta2.sum()), weight
 
-        toward, along, square, weight = in_runs(of_run, len(points), self.dim, CACHE)
+        few = len(points) <= RUN and len(points) * self.dim <= CACHE
+        toward, along, square, weight = of_run(slice(None)) if few else in_runs(of_run, len(points), self.dim, CACHE)
         logs = toward - along / self._q * x
         trace = weight + (self.dim - 1) * along
         return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
 
     def _compiled_moments(self, base: Points, points: Points) -> Moments:
-        """The same at unit curvature in one pass."""
-        kernels, n = compiled(), float(len(points))
+        """Return the moments at unit curvature by compiled loops, in one pass."""
+        kernels = compiled()
+        n = float(len(points))
         assert kernels is not None
         if self.dim == 2:
             logs, hessian, square = kernels.sphere_moments(points, base, angle_series(), NEAR)
@@ -298,7 +299,7 @@ class Sphere(Space):
 
 
 def _reflect(x: Points, vectors: Points) -> Points:
-    """The Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
+    """Return the Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
     mirror = x.copy()
     mirror[0] += 1.0 if x[0] >= 0 else -1.0
     mirror /= math.sqrt(mirror @ mirror)
@@ -306,7 +307,7 @@ def _reflect(x: Points, vectors: Points) -> Points:
 
 
 def _row_sum(points: Points) -> Array:
-    """The sum of all rows; of short ones many at a time, which is quicker than a product."""
+    """Return the sum of all rows; of short ones many at a time, which is quicker than a product."""
     if points.shape[1] > 16 or not points.flags.c_contiguous:
         return np.asarray(np.ones(len(points)) @ points)
     whole = len(points) // 256 * 256
@@ -315,7 +316,7 @@ def _row_sum(points: Points) -> Array:
 
 
 def _some_tangent(x: Points) -> Points:
-    """A unit vector orthogonal to each x, the same one every time."""
+    """Return a unit vector orthogonal to each x, the same one every time."""
     axis = np.eye(x.shape[-1])[np.argmin(np.abs(x), axis=-1)]
     tangent = axis - np.sum(axis * x, axis=-1, keepdims=True) * x
     return np.asarray(tangent / np.linalg.norm(tangent, axis=-1, keepdims=True))

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
 from ..numerics.curvature import angle_over_sine
-from ._frames import Frames, swap
-from .base import not_finite
+from ._frames import Frames, not_orthonormal, swap
+from .base import blame, not_finite, put_right
 
 DRIFT = 0.01  # how far the products of the columns may be from 0 and 1; each frame is put right
 STEPS = 30  # of the logarithm's iteration, for every record: it then stands still up to a distance of 2.5
@@ -47,6 +47,7 @@ class Stiefel(Frames):
     """
 
     name: ClassVar[str] = "stiefel"
+    small: ClassVar[dict[str, Any]] = {"n": 3, "p": 2}
     metric: ClassVar[str] = "canonical, of frames as a quotient of rotations"
 
     @staticmethod
@@ -56,24 +57,19 @@ class Stiefel(Frames):
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         frames = self._real_batch(points).copy()
         reasons = not_finite(frames)
-        with np.errstate(over="ignore", invalid="ignore"):
-            off = np.abs(swap(frames) @ frames - np.eye(self.p)).max(axis=(1, 2))
-        for row in np.flatnonzero(~(off <= DRIFT)):
-            reasons.setdefault(
-                int(row),
-                f"is not a frame of {self.p} orthonormal columns: products of its columns are off by {off[row]:.3g}; make "
-                "them orthonormal first (QR), or use Grassmann if only what they span matters",
-            )
+        off = not_orthonormal(frames)
+        words = (
+            f"is not a frame of {self.p} orthonormal columns: products of its columns are off by {{:.3g}}; make them "
+            "orthonormal first (QR), or use Grassmann if only what they span matters"
+        )
+        blame(reasons, ~(off <= DRIFT), lambda row: words.format(off[row]))
         frames[list(reasons)] = self.origin()
         u, _, vt = np.linalg.svd(frames, full_matrices=False)
         return np.asarray(u @ vt), reasons
 
     def corrections(self, points: Array) -> list[str]:
-        with np.errstate(over="ignore", invalid="ignore"):
-            off = np.abs(swap(points) @ points - np.eye(self.p)).max(axis=(1, 2))
-        moved = off[(off > 1e-6) & (off <= DRIFT)]
-        count = f"{len(moved)} of {len(points)} records are not quite orthonormal"
-        return [f"{count}; each is replaced by the nearest frame that is"] if len(moved) else []
+        words = "records are not quite orthonormal; each is replaced by the nearest frame that is"
+        return put_right(not_orthonormal(points), DRIFT, words)
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
@@ -90,19 +86,21 @@ class Stiefel(Frames):
         """X·A + Q·B with ((A, −Bᵀ), (B, 0)) = log of an orthogonal matrix whose first columns are XᵀY and Qᵀ(Y − XXᵀY); the
         others are turned, step by step, until the last block of the logarithm is 0 (Zimmermann 2017; the step is that of
         Zimmermann and Hüper 2022)."""
-        points, p = np.asarray(points), self.p
+        points = np.asarray(points)
+        p = self.p
         m = swap(base) @ points
         across, r = self._across(base, points)
         v = completed(np.concatenate([m, r], axis=-2))
         logs = rotation_log(v)
         for _ in range(STEPS if v.shape[-1] > p + 1 else 0):  # a last block of one number is 0 already
-            b, c = logs[..., p:, :p], logs[..., p:, p:]
+            b = logs[..., p:, :p]
+            c = logs[..., p:, p:]
             v = np.concatenate([v[..., :p], v[..., p:] @ skew_exp(_turn(b, c))], axis=-1)
             logs = rotation_log(v)
         return np.asarray(base @ logs[..., :p, :p] + across @ logs[..., p:, :p])
 
     def _across(self, base: Points, matrices: Array) -> tuple[Array, Array]:
-        """Q and R with Q·R = (1 − XXᵀ)·(n×p matrices), Q of min(p, n − p) orthonormal columns across the frames X."""
+        """Return Q and R with Q·R = (1 − XXᵀ)·(n×p matrices), Q of min(p, n − p) orthonormal columns across the frames X."""
         pairs = base.ndim > 2  # of frames and matrices: a complement for each
         side = np.linalg.qr(base, mode="complete")[0][..., self.p :] if pairs else self.complement(base)
         rest = swap(side) @ matrices
@@ -110,10 +108,6 @@ class Stiefel(Frames):
             return np.broadcast_to(side, (*rest.shape[:-2], *side.shape[-2:])), rest
         q, r = np.linalg.qr(rest)
         return side @ q, r
-
-    def distance(self, a: Points, b: Points) -> Array:
-        a = np.asarray(a)
-        return self.norm(a, self.log(a, b))
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
         along = np.sum((swap(base) @ u) * (swap(base) @ v), axis=(-2, -1))
@@ -128,24 +122,25 @@ class Stiefel(Frames):
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
         rows, columns = np.triu_indices(self.p, 1)
-        along, across = base.T @ vectors, self.complement(base).T @ vectors
+        along = base.T @ vectors
+        across = self.complement(base).T @ vectors
         flat = across.reshape(*across.shape[:-2], (self.n - self.p) * self.p)
         return np.concatenate([(along - swap(along))[..., rows, columns] / 2, flat], axis=-1)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The frame nearest to the mean matrix."""
+        """Return the frame nearest to the mean matrix."""
         w = np.ones(len(points)) if weights is None else weights
         u, _, vt = np.linalg.svd(np.tensordot(w, points, 1), full_matrices=False)
         return np.asarray(u @ vt)
 
 
 def blocks(a: Array, b: Array, c: Array) -> Array:
-    """((A, −Bᵀ), (B, C))."""
+    """Return the matrices ((A, −Bᵀ), (B, C))."""
     return np.concatenate([np.concatenate([a, -swap(b)], axis=-1), np.concatenate([b, c], axis=-1)], axis=-2)
 
 
 def skew_exp(matrices: Array) -> Array:
-    """Exponentials of skew-symmetric matrices K: cos t + K·(sin t)/t, even functions of the root t of −K²."""
+    """Return exponentials of skew-symmetric matrices K: cos t + K·(sin t)/t, even functions of the root t of −K²."""
     size = np.maximum(np.abs(matrices).max(axis=(-2, -1), keepdims=True), np.finfo(np.float64).tiny)
     squares, vectors = np.linalg.eigh(matrices / size @ swap(matrices / size))  # noise can be of any size
     t = size[..., 0] * np.sqrt(np.maximum(squares, 0.0))
@@ -154,7 +149,7 @@ def skew_exp(matrices: Array) -> Array:
 
 
 def rotation_log(matrices: Array) -> Array:
-    """Principal logarithms of rotations V: ½(V − Vᵀ)·(θ/sin θ), a function of cos θ = ½(V + Vᵀ); of angles below π.
+    """Return principal logarithms of rotations V: ½(V − Vᵀ)·(θ/sin θ), a function of cos θ = ½(V + Vᵀ); of angles below π.
 
     >>> rotation_log(np.array([[0.0, -1.0], [1.0, 0.0]])).round(6).tolist()
     [[0.0, -1.570796], [1.570796, 0.0]]
@@ -166,8 +161,8 @@ def rotation_log(matrices: Array) -> Array:
 
 
 def completed(columns: Array) -> Array:
-    """Rotations that begin with these orthonormal columns and end as near to 1 as can be; one with half a turn in it, which has
-    several logarithms, is turned a little, always in the same way."""
+    """Return rotations that begin with these orthonormal columns and end as near to 1 as can be; one with half a turn in it,
+    which has several logarithms, is turned a little, always in the same way."""
     p = columns.shape[-1]
     rest = np.linalg.qr(columns, mode="complete")[0][..., p:]
     u, _, vt = np.linalg.svd(rest[..., p:, :])
@@ -182,7 +177,7 @@ def completed(columns: Array) -> Array:
 
 
 def _turn(b: Array, c: Array) -> Array:
-    """Γ with SΓ + ΓS = C, S = BBᵀ/12 − ½."""
+    """Return Γ with SΓ + ΓS = C, S = BBᵀ/12 − ½."""
     values, vectors = np.linalg.eigh(b @ swap(b) / 12 - np.eye(c.shape[-1]) / 2)
     sums = np.minimum(values[..., :, None] + values[..., None, :], -LEAST)
     found = vectors @ ((swap(vectors) @ c @ vectors) / sums) @ swap(vectors)

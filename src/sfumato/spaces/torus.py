@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers
-from .base import Space, not_finite, whole_number
+from ..numerics.arrays import Array, Points
+from .base import Space, not_finite
 
 TURN = 2 * np.pi
 
@@ -36,26 +36,20 @@ class Torus(Space):
     size_option: ClassVar[str | None] = "dim"
     by_name: ClassVar[bool] = True
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "dim", whole_number("Torus", "dim", self.dim, 1))
-
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.dim,)
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
-        return {"angles": (self.dim,)} | ({"angle": ()} if self.dim == 1 else {})
-
-    def parameters(self) -> dict[str, Any]:
-        return {"dim": self.dim}
+        return {"angles": (1,), "angle": ()} if self.dim == 1 else {"angles": (self.dim,)}
 
     def origin(self) -> Points:
         return np.zeros(self.dim)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        array = self._real_batch(array[:, None] if self.dim == 1 and array.ndim == 1 else array).copy()
+        given = self._real_batch(points)
+        array = given.reshape(len(given), self.dim).copy()
         reasons = not_finite(array)
         array[list(reasons)] = 0.0
         return wrapped(array), reasons
@@ -64,24 +58,17 @@ class Torus(Space):
         beyond = int(np.sum(np.any(np.abs(points.reshape(len(points), -1)) > TURN, axis=1)))
         if not beyond:
             return []
-        told = (
-            f"{beyond} of {len(points)} records have angles of more than a turn, 2π = 6.283; whole turns are left out"
-        )
-        return [told + ("; if these are degrees, multiply them by π/180 first" if 2 * beyond > len(points) else "")]
+        words = "records have angles of more than a turn, 2π = 6.283; whole turns are left out"
+        degrees = "; if these are degrees, multiply them by π/180 first" if 2 * beyond > len(points) else ""
+        return [f"{beyond} of {len(points)} {words}{degrees}"]
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         return wrapped(np.asarray(base + vectors))
 
     def log(self, base: Points, points: Points) -> Points:
-        """Differences by the shorter way; opposite angles, where both are as short, by the one to −π."""
+        """Return differences by the shorter way; opposite angles, where both are as short, by the one to −π."""
         return wrapped(np.asarray(points) - np.asarray(base))
-
-    def distance(self, a: Points, b: Points) -> Array:
-        return np.asarray(np.linalg.norm(self.log(a, b), axis=-1))
-
-    def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(u * v, axis=-1))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         return coordinates
@@ -90,13 +77,13 @@ class Torus(Space):
         return vectors
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The directions of the mean vectors."""
+        """Return the directions of the mean vectors."""
         w = np.ones(len(points)) if weights is None else weights
         return wrapped(np.arctan2(w @ np.sin(points), w @ np.cos(points)))
 
 
 def Circle() -> Torus:
-    """The circle: one angle in radians.
+    """Return the circle: one angle in radians.
 
     >>> Circle(), float(Circle().distance(np.array([0.1]), np.array([6.2]))) < 0.2
     (Torus(dim=1), True)
@@ -105,7 +92,7 @@ def Circle() -> Torus:
 
 
 def wrapped(angles: Array) -> Array:
-    """The same angles in [−π, π); one that is there already is not touched.
+    """Return the same angles in [−π, π); one that is there already is not touched.
 
     >>> wrapped(np.array([0.1, np.pi, -4.0, 1e250])).round(6).tolist()[:3]
     [0.1, -3.141593, 2.283185]

@@ -1,1 +1,1 @@
-"""Experiments: what the paper ran."""
+"""The experiments of the paper."""

@@ -9,21 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from ..laws.calibration import Calibration
 from ..means.frechet import solve
-from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace, Mechanism
+from ..mechanisms import KNG, AmbientLaplace, ManifoldLaplace
 from ..numerics.arrays import Points
 from ..records import Records
 from ..regions.ball import Ball
 from ..spaces import space_from
 from ..views.figures import figure
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
+from .store import Compute, Row, Store, Variant, mark_ticks, markdown_table, save_figure, summary
 
 DRAWS = 400  # draws for each data set; a run of N replicates uses N/400 data sets
+SCALES: dict[str, Calibration] = {"as run": "as run", "as proven": "certified", "theorem": "theorem"}
+KINDS = {"KNG": KNG, "manifold Laplace": ManifoldLaplace, "Euclidean Laplace": AmbientLaplace}
+OWN = "distance to its own statistic"
+FRECHET = "distance to the Fréchet mean"
+INDEFINITE = "share not positive definite"
 
 
 @dataclass(frozen=True)
 class Curves:
-    """One panel: a public ball in a space, how data are generated, the sample sizes, and the distance."""
+    """A panel: a public ball in a space, how data are generated, and the sample sizes."""
 
     name: str
     title: str
@@ -34,39 +40,34 @@ class Curves:
     indefinite: bool = False  # whether its matrices that are not positive definite are counted
     epsilon: float = 1.0
 
-    def mechanisms(self) -> list[tuple[str, str, Mechanism]]:
-        """(calibration, label, mechanism) of every curve."""
-        ball, epsilon = self.ball, self.epsilon
-        curves: list[tuple[str, str, Mechanism]] = [
-            ("as run", "KNG", KNG(ball, epsilon, "as run")),
-            ("as run", "manifold Laplace", ManifoldLaplace(ball, epsilon, "as run")),
-            ("as run", "Euclidean Laplace", AmbientLaplace(ball, epsilon, "as run")),
-            ("as proven", "KNG", KNG(ball, epsilon)),
-            ("as proven", "manifold Laplace", ManifoldLaplace(ball, epsilon)),
-            ("as proven", "Euclidean Laplace", AmbientLaplace(ball, epsilon)),
-            ("theorem", "KNG", KNG(ball, epsilon, "theorem")),
-            ("theorem", "manifold Laplace", ManifoldLaplace(ball, epsilon, "theorem")),
+    def variants(self) -> list[Variant]:
+        """Return the mechanism of every curve."""
+        curves = [
+            Variant(words, label, kind(self.ball, self.epsilon, scale))
+            for words, scale in SCALES.items()
+            for label, kind in KINDS.items()
+            if scale != "theorem" or kind is not AmbientLaplace
         ]
         if self.projected:
-            curves.append(("as run", "Euclidean, projected", AmbientLaplace(ball, epsilon, "as run", project=True)))
-            curves.append(("as proven", "Euclidean, projected", AmbientLaplace(ball, epsilon, project=True)))
+            for words in ("as run", "as proven"):
+                projected = AmbientLaplace(self.ball, self.epsilon, SCALES[words], project=True)
+                curves.append(Variant(words, "Euclidean, projected", projected))
         return curves
 
-    def cells(self) -> int:
-        return len(self.sizes) * len(self.mechanisms())
+    def cells(self, replicates: int) -> dict[str, Compute]:
+        """Return what computes each cell, by its name."""
+        return {
+            f"{self.name}/{variant.calibration}/{variant.label}/{n}": partial(self._cell, n, variant, replicates)
+            for n in self.sizes
+            for variant in self.variants()
+        }
 
-    def run(self, store: Store, replicates: int) -> None:
-        for n in self.sizes:
-            for calibration, label, mechanism in self.mechanisms():
-                name = f"{self.name}/{calibration}/{label}/{n}"
-                store.cell(name, partial(self._cell, n, calibration, label, mechanism, replicates))
-
-    def _cell(
-        self, n: int, calibration: str, label: str, mechanism: Mechanism, replicates: int, rng: np.random.Generator
-    ) -> list[Row]:
-        space, ambient = self.ball.space, self.ball.space.embedding()
+    def _cell(self, n: int, variant: Variant, replicates: int, rng: np.random.Generator) -> list[Row]:
+        calibration, label, mechanism = variant
+        space = self.ball.space
+        ambient = space.embedding()
         assert ambient is not None
-        own, frechet, indefinite = [], [], []
+        measured: dict[str, list[Any]] = {OWN: [], FRECHET: []}
         for _ in range(max(1, replicates // DRAWS)):
             points = self.data(n, rng)
             mean = ambient.embed(space.present(solve(Records(space, points)).point))
@@ -75,21 +76,17 @@ class Curves:
                 statistic = ambient.embed(mechanism.statistic.present(mechanism.statistic.of(Records(space, points))))
             draws = mechanism.sample(space.present(points), DRAWS, rng)
             embedded = ambient.embed(draws)
-            own.append(np.linalg.norm(embedded - statistic, axis=1))
-            frechet.append(np.linalg.norm(embedded - mean, axis=1))
+            measured[OWN].append(np.linalg.norm(embedded - statistic, axis=1))
+            measured[FRECHET].append(np.linalg.norm(embedded - mean, axis=1))
             if self.indefinite and isinstance(mechanism, AmbientLaplace):
-                indefinite.append(np.linalg.eigvalsh(draws)[:, 0] <= 0)
-        quantities = {"distance to its own statistic": own, "distance to the Fréchet mean": frechet}
-        if indefinite:
-            quantities["share not positive definite"] = indefinite
+                measured.setdefault(INDEFINITE, []).append(np.linalg.eigvalsh(draws)[:, 0] <= 0)
         rows = []
-        for quantity, values in quantities.items():
+        for quantity, values in measured.items():
             array = np.asarray(values, dtype=np.float64)
             where = (n, self.epsilon, space.dim)
             rows.append(Row(self.name, calibration, label, quantity, *where, *summary(array), array.size))
         return rows
 
-    # -- what a person sees ---------------------------------------------------------------------------------------------
     def draw(self, store: Store) -> None:
         chart = figure(11, 4.4)
         panels = chart.subplots(1, 2, sharey=True)
@@ -109,38 +106,40 @@ class Curves:
         save_figure(chart, store.folder, f"figure1_{self.name}")
 
     def _curve(self, axes: Any, store: Store, calibration: str, label: str, style: str) -> None:
-        if rows := self.select(store, calibration, label, "distance to its own statistic"):
+        if rows := self.select(store, calibration, label, OWN):
             n, mean, error = (np.array([getattr(r, f) for r in rows]) for f in ("n", "mean", "standard_error"))
             colour = COLOURS[label]
             axes.plot(n, mean, style, color=colour, lw=1.4, label=label if style == "-" else None)
             axes.fill_between(n, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, lw=0)
 
     def select(self, store: Store, calibration: str, label: str, quantity: str) -> list[Row]:
+        """Return the rows of a quantity of a mechanism, by sample size."""
         wanted = (self.name, calibration, label, quantity)
         rows = [r for r in store.rows if (r.study, r.calibration, r.mechanism, r.quantity) == wanted]
         return sorted(rows, key=lambda r: r.n)
 
     def report(self, store: Store) -> str:
-        """Tables of error·n, which is constant where the error falls like 1/n (ε is 1)."""
+        """Return tables of error·n, which is constant where the error falls like 1/n (ε is 1)."""
         parts = [f"## {self.title}", f"![{self.title}](figure1_{self.name}.png)"]
-        quantities = ["distance to its own statistic", "distance to the Fréchet mean", "share not positive definite"]
-        for quantity in quantities:
-            body = []
-            for calibration in ("as run", "as proven", "theorem"):
-                for label in COLOURS:
-                    rows = self.select(store, calibration, label, quantity)
-                    if not rows:
-                        continue
-                    if quantity.startswith("share"):
-                        cells = [f"{r.mean:.3f}" for r in rows]
-                    else:
-                        cells = [f"{r.mean * r.n:.3f} ± {2 * r.standard_error * r.n:.3f}" for r in rows]
-                    body.append([calibration, label, *cells])
+        for quantity in (OWN, FRECHET, INDEFINITE):
+            curves = {
+                (calibration, label): self.select(store, calibration, label, quantity)
+                for calibration in SCALES
+                for label in COLOURS
+            }
+            body = [[*curve, *map(_words, rows)] for curve, rows in curves.items() if rows]
             if body:
-                what = quantity if quantity.startswith("share") else f"{quantity}, times n (± 2 SE)"
-                parts.append(f"**{what[0].upper()}{what[1:]}**")
+                unit = "" if quantity == INDEFINITE else ", times n (± 2 SE)"
+                parts.append(f"**{quantity[0].upper()}{quantity[1:]}{unit}**")
                 parts.append(markdown_table(["scale", "mechanism", *[f"n = {n}" for n in self.sizes]], body))
         return "\n\n".join(parts)
+
+
+def _words(row: Row) -> str:
+    """Return a share, or a mean times n with two standard errors."""
+    if row.quantity == INDEFINITE:
+        return f"{row.mean:.3f}"
+    return f"{row.mean * row.n:.3f} ± {2 * row.standard_error * row.n:.3f}"
 
 
 COLOURS = {
@@ -152,11 +151,13 @@ COLOURS = {
 
 
 def sphere_curves(quick: bool) -> Curves:
-    """S², r = π/8, data uniform in polar angle and radius about the north pole."""
-    space, radius = space_from("sphere", {"dim": 2}), np.pi / 8
+    """Return the panel of S², r = π/8, data uniform in polar angle and radius about the north pole."""
+    space = space_from("sphere", {"dim": 2})
+    radius = np.pi / 8
 
     def data(n: int, rng: np.random.Generator) -> Points:
-        theta, phi = radius * rng.random(n), 2 * np.pi * rng.random(n)
+        theta = radius * rng.random(n)
+        phi = 2 * np.pi * rng.random(n)
         return np.stack([np.sin(theta) * np.cos(phi), np.sin(theta) * np.sin(phi), np.cos(theta)], axis=1)
 
     sizes = (10, 50, 100, 500) if quick else (10, 20, 35, 50, 75, 100, 150, 200, 300, 500)
@@ -165,8 +166,9 @@ def sphere_curves(quick: bool) -> Curves:
 
 
 def spd_curves(quick: bool) -> Curves:
-    """SPD(2), r = 1.5 about the identity, Wishart(I/2, 2) matrices kept within the ball."""
-    space, radius = space_from("spd", {"size": 2}), 1.5
+    """Return the panel of SPD(2), r = 1.5 about the identity, Wishart(I/2, 2) matrices kept within the ball."""
+    space = space_from("spd", {"size": 2})
+    radius = 1.5
 
     def data(n: int, rng: np.random.Generator) -> Points:
         kept: list[Points] = []

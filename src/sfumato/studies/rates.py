@@ -12,26 +12,29 @@ from ..records import Records
 from ..regions.ball import Ball
 from ..spaces import space_from
 from ..views.figures import figure
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
+from .store import Compute, Row, Store, mark_ticks, markdown_table, save_figure, summary
 
 RADIUS = 0.2
-N, EPSILON, DIM = 2000, 1.0, 4
+N = 2000
+EPSILON = 1.0
+DIM = 4
 GRIDS: dict[str, tuple[float, ...]] = {
     "n": (500, 1000, 2000, 4000, 8000),
     "ε": (0.25, 0.5, 1.0, 2.0, 4.0),
     "d": (6, 12, 24, 48),
 }
+QUANTITIES = {"n": "squared distance by n", "ε": "squared distance by ε", "d": "squared distance by d"}
+FIELDS = {"n": "n", "ε": "epsilon", "d": "dim"}  # of a row
 EXPECTED = {"n": -2.0, "ε": -2.0, "d": 2.0}
 
 
-def cells() -> int:
-    return sum(map(len, GRIDS.values()))
-
-
-def run(store: Store, replicates: int) -> None:
-    for variable, grid in GRIDS.items():
-        for value in grid:
-            store.cell(f"rates/{variable}/{value:g}", partial(_cell, variable, value, replicates))
+def cells(replicates: int) -> dict[str, Compute]:
+    """Return what computes each cell, by its name."""
+    return {
+        f"rates/{variable}/{value:g}": partial(_cell, variable, value, replicates)
+        for variable, grid in GRIDS.items()
+        for value in grid
+    }
 
 
 def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator) -> list[Row]:
@@ -46,29 +49,26 @@ def _cell(variable: str, value: float, replicates: int, rng: np.random.Generator
         mean = solve(Records(space, points)).point
         squares.append(space.distance(mean, kng.sample(points, 500, rng)) ** 2)
     array = np.asarray(squares)
-    return [
-        Row(
-            "rates", "as proven", "KNG", f"squared distance by {variable}", n, epsilon, dim, *summary(array), array.size
-        )
-    ]
+    where = (n, epsilon, dim)
+    return [Row("rates", "as proven", "KNG", QUANTITIES[variable], *where, *summary(array), array.size)]
 
 
 def slopes(store: Store) -> dict[str, tuple[float, list[Row]]]:
-    """Least-squares slope of log E ρ² in each variable, and the rows behind it."""
-    found = {}
-    for variable, attribute in (("n", "n"), ("ε", "epsilon"), ("d", "dim")):
-        rows = [r for r in store.rows if r.study == "rates" and r.quantity.endswith(f" {variable}")]
+    """Return the least-squares slope of log E ρ² in each variable, and the rows behind it."""
+    fitted = {}
+    for variable, attribute in FIELDS.items():
+        rows = [r for r in store.rows if (r.study, r.quantity) == ("rates", QUANTITIES[variable])]
         rows.sort(key=lambda r: float(getattr(r, attribute)))
         x, y = (np.log([float(getattr(r, a)) for r in rows]) for a in (attribute, "mean"))
-        found[variable] = (float(np.polyfit(x, y, 1)[0]), rows)
-    return found
+        fitted[variable] = (float(np.polyfit(x, y, 1)[0]), rows)
+    return fitted
 
 
 def draw(store: Store) -> None:
     chart = figure(11, 3.6)
     panels = chart.subplots(1, 3)
     for axes, (variable, (slope, rows)) in zip(panels, slopes(store).items(), strict=True):
-        attribute = {"n": "n", "ε": "epsilon", "d": "dim"}[variable]
+        attribute = FIELDS[variable]
         axes.loglog([getattr(r, attribute) for r in rows], [r.mean for r in rows], "o-", color="#6b3f1d")
         mark_ticks(axes, [getattr(r, attribute) for r in rows])
         axes.set(xlabel=variable, title=f"slope {slope:+.3f} (Theorem 3: {EXPECTED[variable]:+.0f})")

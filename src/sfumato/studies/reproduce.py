@@ -1,13 +1,13 @@
-"""``sfumato reproduce``: the paper's figures, as run and as proven; what public knowledge is worth; whether findings hold."""
+"""``sfumato reproduce``: the paper's figures, as run and as proven."""
 
 from __future__ import annotations
 
 import time
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,14 +16,32 @@ from ..atomic import write_atomically
 from ..numerics.arrays import Array
 from . import callosa, rates
 from .curves import spd_curves, sphere_curves
-from .findings import Findings
-from .store import Store, progress
-from .structure import Structure
+from .store import Compute, Store, progress
 
-PAPER = ("sphere", "spd", "shapes", "rates")
-OURS = {"structure": "What public knowledge is worth", "findings": "Whether findings hold what they say"}
-STUDIES = (*PAPER, *OURS)
 REPLICATES = 40_000
+PAPER = """# The paper, reproduced
+
+Soto, Bharath, Reimherr and Slavković, *Shape and Structure Preserving Differential Privacy* (NeurIPS 2022). \
+**As run**: the scales of its experiments. **As proven**: sfumato's certified scales. **Theorem**: the paper's \
+theorems 1 and 2 (KNG) and Remark 1 (Laplace) as printed. Draws are exact."""
+
+
+class Study(Protocol):
+    """An experiment: what computes each of its cells, and the figures and the text that are made from their rows."""
+
+    def cells(self, replicates: int) -> dict[str, Compute]: ...
+    def draw(self, store: Store) -> None: ...
+    def report(self, store: Store) -> str: ...
+
+
+def settings_of(replicates: int, quick: bool, seed: int, outlines: Array | None = None) -> dict[str, Any]:
+    """Return what decides the numbers of a run; a quick one has a tenth of the usual replicates at most."""
+    if replicates < 100:
+        raise ValueError(f"a study needs at least 100 replicates, got {replicates}")
+    if quick:
+        replicates = min(replicates, REPLICATES // 10)
+    checksum = 0 if outlines is None else zlib.crc32(np.ascontiguousarray(outlines).tobytes())
+    return {"version": __version__, "replicates": replicates, "quick": quick, "seed": seed, "data": checksum}
 
 
 def reproduce(
@@ -36,55 +54,47 @@ def reproduce(
     outlines: Array | None = None,
     source: str = "",
 ) -> Path:
-    """Run a study (or "all" of the paper's), write its figures, results.csv and REPORT.md into ``out``; the report's path.
+    """Run an experiment of the paper, or "all", write its figures, results.csv and REPORT.md; return the report's path.
 
     ``quick`` runs a tenth of the replicates at fewer sample sizes.  An interrupted run continues where it stopped when it is
     called again with the same settings.
     """
-    chosen = PAPER if what == "all" else (what,)
-    if unknown := set(chosen) - set(STUDIES):
-        raise ValueError(f"unknown study {unknown.pop()!r}; known: {', '.join(STUDIES)}, all")
-    if replicates < 100:
-        raise ValueError(f"a study needs at least 100 replicates, got {replicates}")
-    if quick:
-        replicates = min(replicates, REPLICATES // 10)
-    fingerprint = 0 if outlines is None else zlib.crc32(np.ascontiguousarray(outlines).tobytes())
-    settings = {"version": __version__, "replicates": replicates, "quick": quick, "seed": seed, "data": fingerprint}
-    store = Store(out, settings)
-    started, parts = time.monotonic(), []
-    studies: dict[str, Callable[[], Any]] = {
+    experiments: dict[str, Callable[[], Study]] = {
         "sphere": lambda: sphere_curves(quick),
         "spd": lambda: spd_curves(quick),
         "shapes": lambda: callosa.synthetic(seed) if outlines is None else callosa.from_outlines(outlines, source),
         "rates": lambda: rates,
-        "structure": lambda: Structure(quick),
-        "findings": lambda: Findings(quick),
     }
-    for name in chosen:
-        study = studies[name]()
-        with progress(name, study.cells()) as store.advance:
-            study.run(store, replicates)
+    if what not in ("all", *experiments):
+        raise ValueError(f"unknown study {what!r}; known: {', '.join(experiments)}, all")
+    settings = settings_of(replicates, quick, seed, outlines)
+    chosen = list(experiments) if what == "all" else [what]
+    command = f"sfumato reproduce {what}"
+    return conduct(
+        {name: experiments[name]() for name in chosen}, out, settings, PAPER, command, " (400 draws for each data set)"
+    )
+
+
+def conduct(
+    studies: Mapping[str, Study], out: Path, settings: dict[str, Any], heading: str, command: str, draws: str = ""
+) -> Path:
+    """Run studies, or finish interrupted ones; write figures, results.csv and REPORT.md, and return the report's path."""
+    store = Store(out, settings)
+    started = time.monotonic()
+    parts = []
+    for name, study in studies.items():
+        cells = study.cells(settings["replicates"])
+        with progress(name, len(cells)) as store.advance:
+            for cell, compute in cells.items():
+                store.cell(cell, compute)
         study.draw(store)
         parts.append(study.report(store))
     store.write_csv()
+    origin = (
+        f"Made by `{command}` of sfumato {settings['version']} with seed {settings['seed']} and {settings['replicates']} "
+        f"replicates{draws}{', quick' if settings['quick'] else ''}, in {time.monotonic() - started:.0f} s of this call, "
+        f"{datetime.now(UTC):%Y-%m-%d}. All means and standard errors: results.csv."
+    )
     report = out / "REPORT.md"
-    write_atomically(report, _heading(what, settings, time.monotonic() - started) + "\n\n" + "\n\n".join(parts) + "\n")
+    write_atomically(report, "\n\n".join([heading, origin, *parts]) + "\n")
     return report
-
-
-def _heading(what: str, settings: dict[str, object], seconds: float) -> str:
-    papers = what in ("all", *PAPER)
-    draws = " (400 draws for each data set)" if papers else ""
-    paper = [
-        "# The paper, reproduced",
-        "Soto, Bharath, Reimherr and Slavković, *Shape and Structure Preserving Differential Privacy* (NeurIPS 2022). "
-        "**As run**: the scales of its experiments. **As proven**: sfumato's certified scales. **Theorem**: the paper's "
-        "theorems 1 and 2 (KNG) and Remark 1 (Laplace) as printed. Draws are exact.",
-    ]
-    lines = [
-        *(paper if papers else [f"# {OURS[what]}"]),
-        f"Made by `sfumato reproduce {what}` of sfumato {settings['version']} with seed {settings['seed']} and "
-        f"{settings['replicates']} replicates{draws}{', quick' if settings['quick'] else ''}, "
-        f"in {seconds:.0f} s of this call, {datetime.now(UTC):%Y-%m-%d}. All means and standard errors: results.csv.",
-    ]
-    return "\n\n".join(lines)

@@ -10,20 +10,31 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..atomic import write_atomically
+from ..mechanisms import Mechanism
 from ..numerics.arrays import Array
+
+Compute = Callable[[np.random.Generator], "list[Row]"]  # the rows of a cell, from its own random numbers
+
+
+class Variant(NamedTuple):
+    """A mechanism at a calibration ("as run", "as proven", "theorem"), and its label in tables and figures."""
+
+    calibration: str
+    label: str
+    mechanism: Mechanism
 
 
 @dataclass(frozen=True)
 class Row:
-    """One mean with its standard error."""
+    """A mean with its standard error."""
 
     study: str
-    calibration: str  # "as run", "as proven", "theorem"
+    calibration: str
     mechanism: str
     quantity: str
     n: int
@@ -59,8 +70,8 @@ class Store:
         kept = [json.dumps({"settings": self.settings})] + [_line(name, rows) for name, rows in self._done.items()]
         write_atomically(self._path, "\n".join(kept) + "\n")
 
-    def cell(self, name: str, compute: Callable[[np.random.Generator], list[Row]]) -> list[Row]:
-        """The rows of a cell: loaded if it was finished, otherwise computed and saved."""
+    def cell(self, name: str, compute: Compute) -> list[Row]:
+        """Return the rows of a cell: loaded if it was finished, otherwise computed and saved."""
         if name not in self._done:
             rng = np.random.default_rng([int(self.settings["seed"]), zlib.crc32(name.encode())])
             self._done[name] = compute(rng)
@@ -71,10 +82,11 @@ class Store:
 
     @property
     def rows(self) -> list[Row]:
+        """All rows of the cells that are finished."""
         return [row for rows in self._done.values() for row in rows]
 
     def write_csv(self) -> None:
-        """All rows as results.csv."""
+        """Write all rows as results.csv."""
         text = io.StringIO(newline="")
         writer = csv.DictWriter(text, [f.name for f in fields(Row)])
         writer.writeheader()
@@ -83,8 +95,10 @@ class Store:
 
 
 def summary(values: Array) -> tuple[float, float]:
-    """Mean and standard error of values (data sets, draws).  Draws from one data set are dependent, so the standard error
-    counts data sets."""
+    """Return mean and standard error of values (data sets, draws).
+
+    Draws from one data set are dependent, so the standard error counts data sets.
+    """
     groups = values.mean(axis=1)
     if len(groups) > 1:
         return float(groups.mean()), float(groups.std(ddof=1) / np.sqrt(len(groups)))
@@ -93,17 +107,16 @@ def summary(values: Array) -> tuple[float, float]:
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """A progress bar with the time left; yields the function that advances it."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+    """Show a progress bar with the time left; yield the function that advances it."""
+    from rich.progress import Progress
 
-    columns = TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    with Progress(*columns) as bar:
+    with Progress() as bar:
         task = bar.add_task(title, total=total)
         yield lambda: bar.advance(task)
 
 
 def save_figure(figure: Any, folder: Path, name: str) -> None:
-    """Save as PNG for the screen and as SVG for print."""
+    """Save a figure as PNG for the screen and as SVG for print."""
     for ending in ("png", "svg"):
         image = io.BytesIO()
         figure.savefig(image, dpi=150, format=ending)
@@ -111,29 +124,30 @@ def save_figure(figure: Any, folder: Path, name: str) -> None:
 
 
 def mark_ticks(axes: Any, values: Sequence[float]) -> None:
-    """Plain numbers on a logarithmic axis, at these values only."""
+    """Label a logarithmic axis with plain numbers, at these values only."""
     axes.set_xticks(values, [f"{v:g}" for v in values])
     axes.set_xticks([], minor=True)
 
 
 def markdown_table(header: list[str], body: list[list[str]]) -> str:
+    """Return a table in Markdown."""
     lines = [header, ["---"] * len(header), *body]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
 def _line(name: str, rows: list[Row]) -> str:
-    """A cell as a line of JSON with a checksum, so that damage to a number is noticed."""
+    """Return a cell as a line of JSON with a checksum, so that damage to a number is noticed."""
     cell = {"cell": name, "rows": [asdict(row) for row in rows]}
     return json.dumps({**cell, "crc32": zlib.crc32(json.dumps(cell).encode())})
 
 
 def _parsed(line: str) -> Any:
-    """The settings or the cell in a line; None if the line is cut off or damaged."""
+    """Return the settings or the cell in a line, or None if the line is cut off or damaged."""
     try:
-        found = json.loads(line)
-        if not isinstance(found, dict) or "settings" in found:
-            return found
-        noted = found.pop("crc32")
+        parsed = json.loads(line)
+        if not isinstance(parsed, dict) or "settings" in parsed:
+            return parsed
+        checksum = parsed.pop("crc32")
     except (ValueError, KeyError, RecursionError):
         return None
-    return found if noted == zlib.crc32(json.dumps(found).encode()) else None
+    return parsed if checksum == zlib.crc32(json.dumps(parsed).encode()) else None

@@ -19,7 +19,7 @@ _DRAWING = np.array(
 
 
 def corpus_callosum_template(landmarks: int = 50) -> Array:
-    """The outline that the generator varies: a public reference, (landmarks, 2).
+    """Return the outline that the generator varies: a public reference, (landmarks, 2).
 
     Points are equally spaced along the outline, the first at the tip of the rostrum.
 
@@ -37,7 +37,7 @@ def corpus_callosum_template(landmarks: int = 50) -> Array:
 
 
 def corpus_callosa(n: int = 409, landmarks: int = 50, *, rng: np.random.Generator) -> Array:
-    """n outlines in correspondence, (n, landmarks, 2), each in a place, size and rotation of its own.
+    """Return n outlines in correspondence, (n, landmarks, 2), each in a place, size and rotation of its own.
 
     They vary as callosa do: how much the arch bends, how thick body, genu and splenium are, how long the rostrum, and
     smooth waves beside.  People differ in how unusual they are, so a few outlines lie far from the mean: for n = 409 and
@@ -58,8 +58,8 @@ def corpus_callosa(n: int = 409, landmarks: int = 50, *, rng: np.random.Generato
     modes = [
         0.35 * np.stack([0 * x, (2 * across - 1) ** 2 - 0.4], axis=1),  # a flatter or rounder arch
         0.25 * np.stack([0 * x, np.sin(np.pi * across) * (2 * across - 1)], axis=1),  # its summit before or behind
-        0.16 * normal * bump(0.5, 0.25)[:, None],  # thickness of the body,
-        0.18 * normal * bump(0.05, 0.12)[:, None],  # of the genu,
+        0.16 * normal * bump(0.5, 0.25)[:, None],  # thickness of the body
+        0.18 * normal * bump(0.05, 0.12)[:, None],  # of the genu
         0.18 * normal * bump(0.95, 0.10)[:, None],  # of the splenium
         0.35 * np.stack([np.exp(-0.5 * ((t + 0.5) % 1 - 0.5) ** 2 / 0.05**2), 0 * x], axis=1),  # length of the rostrum
         0.30 * np.stack([2 * across - 1, 0 * x], axis=1),  # length over height
@@ -69,13 +69,14 @@ def corpus_callosa(n: int = 409, landmarks: int = 50, *, rng: np.random.Generato
     unusual = 0.6 * np.exp(0.22 * rng.standard_normal(n))
     weights = unusual[:, None] * rng.standard_normal((n, len(modes)))
     outlines = template + np.tensordot(weights, np.array(modes), 1)
-    angle, size = rng.normal(0, 0.3, n), np.exp(rng.normal(0, 0.1, n))
+    angle = rng.normal(0, 0.3, n)
+    size = np.exp(rng.normal(0, 0.1, n))
     turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]).transpose(2, 0, 1)
     return np.asarray(size[:, None, None] * outlines @ turn + rng.normal(0, 5, (n, 1, 2)))
 
 
 def _normals(outline: Array) -> Array:
-    """Unit vectors outwards along a closed outline."""
+    """Return the unit vectors outwards along a closed outline."""
     tangent = np.roll(outline, -1, axis=0) - np.roll(outline, 1, axis=0)
     normal = np.stack([tangent[:, 1], -tangent[:, 0]], axis=1)
     x, y = outline.T

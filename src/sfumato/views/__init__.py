@@ -15,11 +15,9 @@ from .directions import Directions, Undirected
 from .hyperbolic import Hyperbolic
 from .matrices import Matrices
 from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
-from .products import Products
 from .rotations import Rotations
-from .shapes import Shapes
-from .solids import Solids
-from .subspaces import Frames, Subspaces
+from .shapes import Shapes, Solids
+from .tables import Frames, Products, Subspaces
 from .vectors import Vectors
 
 if TYPE_CHECKING:
@@ -51,5 +49,5 @@ VIEWS: dict[str, View] = {
 
 
 def view_of(release: Release) -> View:
-    """How releases of this space are shown."""
+    """Return how releases of this space are shown."""
     return VIEWS.get(release.space.name) or Table()

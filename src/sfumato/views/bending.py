@@ -15,7 +15,7 @@ APART = 1e-6  # landmarks that are nearer, in parts of the size, are one: no spl
 
 
 def can_bend(first: Array) -> bool:
-    """Whether a thin-plate spline passes through these landmarks: they are apart, and not all on a line.
+    """Return whether a thin-plate spline passes through these landmarks: they are apart, and not all on a line.
 
     >>> can_bend(np.array([[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]])), can_bend(np.array([[0.0, 0.0], [1.0, 1.0], [2.0, 2.0]]))
     (True, False)
@@ -26,13 +26,14 @@ def can_bend(first: Array) -> bool:
 
 
 def magnified(first: Array, second: Array) -> int:
-    """How many times as large a bending is drawn: so that it is seen, and no two landmarks change places.
+    """Return how many times as large a bending is drawn: so that it is seen, and no two landmarks change places.
 
     >>> square = np.array([[0.0, 0.0], [1.0, 0.0], [1.0, 1.0], [0.0, 1.0]])
     >>> magnified(square, square + [[0.004, 0.0], [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]]), magnified(square, 1.2 * square)
     (20, 1)
     """
-    moved, size = second - first, float(np.ptp(first, axis=0).max())
+    moved = second - first
+    size = float(np.ptp(first, axis=0).max())
     far = float(np.linalg.norm(moved, axis=1).max()) / size
     i, j = np.triu_indices(len(first), 1)
     apart = np.linalg.norm(first[i] - first[j], axis=1)
@@ -41,7 +42,8 @@ def magnified(first: Array, second: Array) -> int:
 
 
 def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Array]:
-    """The lines of a square grid between two corners, bent by the spline that takes the first landmarks to the second."""
+    """Return the lines of a square grid between two corners, bent by the spline that takes the first landmarks to the
+    second."""
     from scipy.interpolate import RBFInterpolator
 
     bend = RBFInterpolator(first, second, kernel="thin_plate_spline")

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ..atomic import write_atomically
 from ..errors import printable
 from . import view_of
-from .base import Links
-from .page import Block, Grid, Paragraph, Picture, Points, Section, notebook, to_html, to_markdown
+from .drawing import draw
+from .page import Block, Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
+from .subject import Links, Subject
 from .words import region, telling
 
 if TYPE_CHECKING:
@@ -32,20 +32,25 @@ LIMITS = [
 
 
 def draw_comparison(comparison: Comparison, links: Links | None = None, channels: Sequence[str] = ()) -> Figure:
-    """The first two groups, as the view of their space draws two releases, and what their difference says."""
+    """Return the first two groups, as the view of their space draws two releases, and what their difference says."""
     (one, first), (two, second), *more = comparison.groups.items()
     difference = comparison.difference()
-    view = view_of(first).named(channels, first)
-    drawn = view.draw_pair({printable(one): first, printable(two): second}, difference.chart_radius, links)
+    view = view_of(first)
+    if channels:
+        view.check_names(channels, first.value.shape)
+    subjects = {
+        printable(name): Subject.of(release, 0.95, links, channels) for name, release in ((one, first), (two, second))
+    }
+    drawn = draw(view.pair(subjects, difference.chart_radius))
     others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
     promised = f"ε = {comparison.epsilon:g} for all groups together; n = {first.n} and {second.n}"
     return captioned(drawn, [difference.words, promised, *others])
 
 
 def comparison_in_words(comparison: Comparison) -> str:
-    """What the picture of a comparison shows, for those who do not see it."""
+    """Return what the picture of a comparison shows, for those who do not see it."""
     (one, first), (two, _), *_ = comparison.groups.items()
-    both = printable(f"{one} and {two}, {view_of(first).things(first)}")
+    both = printable(f"{one} and {two}, {view_of(first).things(Subject.of(first))}")
     return f"The released means of {both}, over or beside each other. {comparison.difference().words}"
 
 
@@ -83,29 +88,30 @@ def describe(comparison: Comparison) -> str:
 def html(comparison: Comparison) -> str:
     """Return the picture and the words, as a notebook shows them."""
     drawn = render(draw_comparison(comparison))
-    return notebook(drawn, comparison_in_words(comparison), describe(comparison))
+    lines = [("", line) for line in describe(comparison).splitlines()]
+    return notebook(drawn, comparison_in_words(comparison), lines)
 
 
 def pairs(comparison: Comparison) -> list[tuple[str, ...]]:
-    """A row for each pair of groups, as PAIRS says."""
+    """Return a row for each pair of groups, as PAIRS says."""
     rows: list[tuple[str, ...]] = []
-    for found in comparison.differences:
-        one, two = (comparison.groups[name] for name in (found.first, found.second))
+    for difference in comparison.differences:
+        one, two = (comparison.groups[name] for name in (difference.first, difference.second))
         space = one.space.known
         away = "" if space is None else f"{float(space.distance(*space.validate([one.value, two.value]))):.4g}"
         rows.append(
             (
-                printable(f"{found.first}, {found.second}"),
+                printable(f"{difference.first}, {difference.second}"),
                 away,
-                found.p.removeprefix("p ").removeprefix("= "),
-                "differ" if found.differs else "may be the same",
+                difference.p.removeprefix("p ").removeprefix("= "),
+                "differ" if difference.differs else "may be the same",
             )
         )
     return rows
 
 
 def pairs_in_words(comparison: Comparison) -> str:
-    """The table of pairs for the screen."""
+    """Return the table of pairs for the screen."""
     rows: list[tuple[str, ...]] = [PAIRS, *pairs(comparison)]
     widths = [max(map(len, column)) + 2 for column in zip(*rows, strict=True)]
     return "\n".join("".join(text.ljust(wide) for text, wide in zip(row, widths, strict=True)).rstrip() for row in rows)
@@ -116,23 +122,21 @@ def write_comparison_report(
     path: str | os.PathLike[str],
     links: Links | None = None,
     channels: Sequence[str] = (),
+    *,
+    image: bytes | None = None,
 ) -> None:
     """Write a page that shows the groups, how they differ and what is promised: as .html with its picture inside, or as .md
-    with the picture beside it."""
+    with the picture beside it; ``image`` is the picture as PNG, if it is drawn already."""
     file = Path(path)
+    check_page(file)
     title = f"Private means of {len(comparison.groups)} groups: {', '.join(comparison.groups)}"
-    words, sections = comparison_in_words(comparison), _sections(comparison)
-    image = render(draw_comparison(comparison, links, channels), words=words)
-    if file.suffix.lower() == ".html":
-        write_atomically(file, to_html(title, sections, image))
-    elif file.suffix.lower() == ".md":
-        write_atomically(file.with_suffix(".png"), image)
-        write_atomically(file, to_markdown(title, sections, file.with_suffix(".png").name))
-    else:
-        raise ValueError(f"reports are written as .html or .md, not {file.suffix or 'without an ending'!r}: {file}")
+    words = comparison_in_words(comparison)
+    if image is None:
+        image = render(draw_comparison(comparison, links, channels), words=words)
+    write_page(file, title, _sections(comparison, words), image)
 
 
-def _sections(comparison: Comparison) -> list[Section]:
+def _sections(comparison: Comparison, words: str) -> list[Section]:
     first = next(iter(comparison.groups.values()))
     glance = [("Privacy", f"ε = {comparison.epsilon:g} for all groups together, for replacing {first.guarantee.unit}")]
     glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
@@ -145,7 +149,7 @@ def _sections(comparison: Comparison) -> list[Section]:
         *(Paragraph(line) for line in comparison.describe().split("\n")),
     ]
     return [
-        ("", [Grid(glance), Picture("Two released means and how they differ.", comparison_in_words(comparison))]),
+        ("", [Grid(glance), Picture("Two released means and how they differ.", words)]),
         ("How the groups differ", table),
         (
             "Each group",

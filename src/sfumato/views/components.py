@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..errors import printable
-from .base import Links
-from .figures import QUIET, RIM, SHARP, SOFT, TEXT, figure, plain, shared_legend
+from .drawing import draw
 from .page import notebook
 from .plots import render, write_picture
-from .shapes import draw_links, joined
+from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, around, segments
+from .shapes import joined
+from .subject import Links
 
 if TYPE_CHECKING:
-    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
     from ..findings.components import Components
@@ -24,24 +24,34 @@ MOST_PANELS = 6
 FAINT_WORDS = "not above the noise"
 
 
-def plot(found: Components, path: str | os.PathLike[str] | None = None, *, links: Links | None = None) -> Figure:
-    """Draw planar landmarks two standard deviations from the mean along each direction; of anything else, bars."""
-    space = found.space.known
-    planar = space is not None and space.kind == "landmarks" and found.center.shape[1:] == (2,)
-    drawn = _shapes(found, links) if planar else _bars(found)
+def plot(components: Components, path: str | os.PathLike[str] | None = None, *, links: Links | None = None) -> Figure:
+    """Draw planar landmarks two standard deviations from the mean along each direction; of anything else, the
+    variances that they explain."""
+    space = components.space.known
+    planar = space is not None and space.kind == "landmarks" and components.center.shape[1:] == (2,)
+    drawn = draw(_shapes(components, links) if planar else _bars(components))
     if path is not None:
-        write_picture(drawn, path, describe(found))
+        write_picture(drawn, path, describe(components))
     return drawn
 
 
-def describe(found: Components) -> str:
+def describe(components: Components) -> str:
     """Return the directions and what each explains, in plain words."""
-    guarantee, p = found.release.guarantee, len(found.axes)
+    guarantee = components.release.guarantee
+    p = len(components.axes)
+    many = "1 public direction" if p == 1 else f"{p} public directions"
     lines = [
-        f"Directions of variation about the mean, in {p} public direction{'s' * (p > 1)}: {found.release.n} records, "
+        f"Directions of variation about the mean, in {many}: {components.release.n} records, "
         f"epsilon {guarantee.epsilon:g} ({printable(guarantee.unit)}), beside that of the mean."
     ]
-    rows = zip(found.variances, found.intervals(), found.shares, found.significant, found.angles, strict=True)
+    rows = zip(
+        components.variances,
+        components.intervals(),
+        components.shares,
+        components.significant,
+        components.angles,
+        strict=True,
+    )
     for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):
         part = "" if np.isnan(share) else f", {share:.0%} of the total"
         known = f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
@@ -53,54 +63,50 @@ def describe(found: Components) -> str:
     return "\n".join(lines)
 
 
-def html(found: Components) -> str:
+def html(components: Components) -> str:
     """Return the picture and the words, as a notebook shows them."""
-    return notebook(render(plot(found)), "How much each direction explains.", describe(found))
+    lines = [("", line) for line in describe(components).splitlines()]
+    return notebook(render(plot(components)), "How much each direction explains.", lines)
 
 
-def _title(found: Components, j: int) -> str:
-    share = found.shares[j]
+def _title(components: Components, j: int) -> str:
+    share = components.shares[j]
     part = "" if np.isnan(share) else f", {share:.0%}"
-    return f"component {j + 1}{part}" if found.significant[j] else f"component {j + 1}: {FAINT_WORDS}"
+    return f"component {j + 1}{part}" if components.significant[j] else f"component {j + 1}: {FAINT_WORDS}"
 
 
-def _shapes(found: Components, links: Links | None) -> Figure:
-    count = min(found.count, MOST_PANELS)
-    columns, (wide, tall) = min(count, 2), np.ptp(found.center, axis=0)
-    rows, width = -(-count // columns), 9.6 / columns
-    drawn = figure(9.6, 0.6 + rows * (0.5 + width * float(np.clip(tall / wide, 0.3, 1.6))))
-    panels = drawn.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
-    for j, axes in enumerate(panels[:count]):
-        _panel(axes, found, j, links)
-    for axes in panels[count:]:
-        axes.remove()
-    shared_legend(drawn, 3)
-    return drawn
+def _shapes(components: Components, links: Links | None) -> Scene:
+    """Return the mean with each landmark's way from −2 to +2 standard deviations, for each direction."""
+    count = min(components.count, MOST_PANELS)
+    columns = min(count, 2)
+    ends = [components.points(j) for j in range(count)]
+    low, high = around([components.center, *ends], 0.05 * float(np.ptp(components.center, axis=0).max()))
+    width = 9.6 / columns
+    size = (width, 0.4 + width * float(np.clip((high - low)[1] / (high - low)[0], 0.3, 1.6)))
+    pairs = joined(links, len(components.center))
+    panels = []
+    for j, (start, end) in enumerate(ends):
+        faint = not components.significant[j]
+        marks: list[Mark] = [Line(segments(start, end), Role.NOISE, faint=faint)]
+        marks.append(Line(segments(components.center[pairs[:, 0]], components.center[pairs[:, 1]]), Role.TIE))
+        marks.append(Dots(components.center, Role.REACH, "mean", size=3.0))
+        marks.append(Dots(start, Role.FIRST, "−2 s.d.", faint, size=4.0))
+        marks.append(Dots(end, Role.SECOND, "+2 s.d.", faint, size=4.0))
+        panels.append(Panel(marks, low, high, _title(components, j), size))
+    return Scene([panels[i : i + columns] for i in range(0, count, columns)], columns=3)
 
 
-def _panel(axes: Axes, found: Components, j: int, links: Links | None) -> None:
-    """The mean with each landmark's way from −2 to +2 standard deviations."""
-    low, high = found.points(j)
-    strong = 1.0 if found.significant[j] else 0.3
-    for a, b in zip(low, high, strict=True):
-        axes.plot(*zip(a, b, strict=True), color=SOFT, lw=1.5, alpha=strong, zorder=1)
-    draw_links(axes, found.center, joined(links, len(found.center)), QUIET, "-")
-    axes.plot(*found.center.T, ls="", marker="o", ms=3, color=QUIET, label="mean", zorder=2)
-    axes.plot(*low.T, ls="", marker="o", ms=4, mfc="white", mec=SHARP, alpha=strong, label="−2 s.d.", zorder=3)
-    axes.plot(*high.T, ls="", marker="o", ms=4, color=SHARP, alpha=strong, label="+2 s.d.", zorder=3)
-    axes.set(aspect="equal")
-    axes.set_title(_title(found, j), fontsize=10, color=TEXT)
-    axes.axis("off")
-
-
-def _bars(found: Components) -> Figure:
-    drawn = figure(max(4.0, 1.6 + 1.3 * found.count), 4.0)
-    axes, at, intervals = drawn.add_subplot(), np.arange(1, found.count + 1), found.intervals()
-    shown = np.maximum(found.variances, 0.0)
-    colours = [SOFT if clear else "white" for clear in found.significant]
-    axes.bar(at, shown, color=colours, edgecolor=RIM, width=0.6)
-    axes.vlines(at, *intervals.T, color=SHARP, lw=1.5)
-    axes.set_xticks(at, [_title(found, j).replace(": ", "\n") for j in range(found.count)], fontsize=8)
-    axes.set_ylabel("explained variance, with its 95% interval")
-    plain(axes)
-    return drawn
+def _bars(components: Components) -> Scene:
+    """Return the explained variances with their intervals; those not above the noise are faint."""
+    low, high = components.intervals().T
+    marks: list[Mark] = []
+    for j in range(components.count):
+        faint = not components.significant[j]
+        label = "" if j else "explained variance, with its 95% interval"
+        marks.append(Line(np.array([[j + 1, low[j]], [j + 1, high[j]]]), Role.VALUE, label, faint))
+        marks.append(Dots(np.array([[j + 1, max(float(components.variances[j]), 0.0)]]), Role.VALUE, faint=faint))
+    names = [_title(components, j).replace(": ", "\n").replace(", ", "\n") for j in range(components.count)]
+    scales = Scales("", "explained variance", names)
+    size = (max(4.0, 1.6 + 1.3 * components.count), 3.6)
+    top = np.array([components.count + 0.6, 1.05 * float(high.max())])
+    return Scene([[Panel(marks, np.array([0.4, 0.0]), top, size=size, scales=scales, equal=False)]])

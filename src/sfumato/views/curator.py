@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..errors import printable
+from ..errors import Fix, printable
 from ..files import Dataset
 from ..files.missing import remarks
 from ..files.people import RECORD, repeated_labels
@@ -22,7 +23,7 @@ MARK = "For the curator only, not part of the release"
 
 
 def some(words: list[str], most: int = 5) -> list[str]:
-    """A handful of them, and how many more there are.
+    """Return a handful of them, and how many more there are.
 
     >>> some(["a", "b", "c"], 2)
     ['a', 'b', 'and 1 more']
@@ -31,8 +32,10 @@ def some(words: list[str], most: int = 5) -> list[str]:
 
 
 def region_used(region: Region, release: Release) -> Settled:
-    """The region that a release was made in: that which was given, what was settled for its n and ε, or what was found."""
-    chart, ball = release.chart, release.ball
+    """Return the region that a release was made in: that which was given, what was settled for its n and ε, or what was
+    found."""
+    chart = release.chart
+    ball = release.ball
     if chart is None or chart.basis is None:
         if release.found:
             return FoundBall(region.space, ball.center, ball.radius, release.guarantee.epsilon, release.found)
@@ -41,7 +44,7 @@ def region_used(region: Region, release: Release) -> Settled:
 
 
 def beyond(region: Settled, points: Points) -> tuple[NDArray[np.bool_], int]:
-    """Which records a region clips, and how many could not be read as points."""
+    """Return which records a region clips, and how many could not be read as points."""
     canonical, bad = region.space.diagnose(points)
     canonical = canonical.copy()
     canonical[list(bad)] = region.center
@@ -49,12 +52,16 @@ def beyond(region: Settled, points: Points) -> tuple[NDArray[np.bool_], int]:
 
 
 def of_clipping(region: Settled, points: Points, first: bool) -> str:
-    """How many records were clipped, or how many of the ``first`` ones."""
+    """Return how many records were clipped, or how many of the ``first`` ones."""
     clipped, bad = beyond(region, points)
-    n, outside = len(clipped), int(clipped.sum())
-    words = f"{outside or 'none'} of {'the first ' if first else ''}{n} records lay outside the {region.called}"
-    words += f" and {'were' if outside != 1 else 'was'} moved to its edge" if outside else ""
-    words += f"; {bad} could not be read as points and became the centre" if bad else ""
+    n = len(clipped)
+    outside = int(clipped.sum())
+    records = f"the first {n} records" if first else f"{n} records"
+    words = f"{outside or 'none'} of {records} lay outside the {region.called}"
+    if outside:
+        words += f" and {'was' if outside == 1 else 'were'} moved to its edge"
+    if bad:
+        words += f"; {bad} could not be read as points and became the centre"
     if outside < NEARLY_ALL * n:
         return f"{MARK}: {words}."
     return (
@@ -66,7 +73,7 @@ def of_clipping(region: Settled, points: Points, first: bool) -> str:
 
 
 def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
-    """What a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
+    """Return what a file holds, read as points of a space; ``said``: whether codes for missing values were declared."""
     n = len(data)
     bad = space.diagnose(data.points)[1] if n else {}
     return {
@@ -83,26 +90,25 @@ def inspection(data: Dataset, space: Space, said: bool) -> dict[str, Any]:
     }
 
 
-def inspection_in_words(data: Dataset, space: Space, facts: dict[str, Any]) -> str:
-    """The same for people."""
+def inspection_in_words(data: Dataset, space: Space, facts: dict[str, Any], how: Callable[[Fix], str] = str) -> str:
+    """Return the same for people, with advice in the words of a front."""
     more = facts["bad_records"] - len(facts["bad"])
     shape = " x ".join(map(str, facts["shape"]))
-    held = data.contents if data.kind == "landmarks" else f"{len(data)} records, {data.kind} of shape {shape}"
+    contents = data.contents if data.kind == "landmarks" else f"{len(data)} records, {data.kind} of shape {shape}"
     lines = [
         "For the curator's eyes: not private.",
         "",
-        f"{data.path}: {data.format}, {held}",
+        f"{data.path}: {data.format}, {contents}",
         f"The points are {data.source}, as for {space}",
         f"Columns beside the points: {', '.join(data.labels) or 'none'}",
         f"Bad records: {facts['bad_records'] or 'none'}",
         *(f"  {data.where(row)}: {reason}" for row, reason in facts["bad"].items()),
-        *([f"  and {more} more"] if more else []),
-        *(f"To look at: {line}" for line in facts["remarks"]),
-        *(
-            f"Column {column!r} has {held}: if it says whose record it is, release with --unit-column {column}, or with "
-            f"--unit '{RECORD}' if not"
-            for column, held in repeated_labels(data.labels).items()
-        ),
-        *([f"{facts['exact_copies']} records are exact copies of others"] if facts["exact_copies"] else []),
     ]
+    lines += [f"  and {more} more"] if more else []
+    lines += [f"To look at: {line}" for line in facts["remarks"]]
+    for column, repeats in repeated_labels(data.labels).items():
+        fixes = how(Fix("unit_column", column)), how(Fix("unit", RECORD))
+        whose = f"if it says whose record it is, release with {fixes[0]}, or with {fixes[1]} if not"
+        lines.append(f"Column {column!r} has {repeats}: {whose}")
+    lines += [f"{facts['exact_copies']} records are exact copies of others"] if facts["exact_copies"] else []
     return "\n".join(map(printable, lines))

@@ -2,66 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from ..numerics.arrays import Array
 from ..spaces import ElasticCurves
-from .base import Links, Noise, View, noise_of, numbered, public_ball
-from .figures import figure, name_of, top_legend
-from .shapes import draw_curves, soft_band
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..release import Release
+from .base import Rows, View, numbered
+from .scene import Dots, Line, Mark, Panel, Role, Scene, around, closed
+from .shapes import across, band
+from .subject import Subject
 
 
 class Curves(View):
-    origin, exact_up_to = "a straight line, or a regular polygon", np.inf
+    origin = "a straight line, or a regular polygon"
+    exact_up_to = np.inf
 
-    def things(self, release: Release) -> str:
-        return f"planar curves of {len(release.value)} points"
+    def things(self, s: Subject) -> str:
+        return f"planar curves of {len(s.about)} points"
 
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("Point", "x", "y"), numbered(release.value)
+    def table(self, s: Subject) -> Rows:
+        return ("Point", "x", "y"), numbered(s.about)
 
-    def shown(self, release: Release, p: float) -> str:
-        if noise_of(release, p) is None:
-            return (
-                ""
-                if release.predicted_error is None
-                else "the error is one number for the whole curve, so no band is drawn"
-            )
-        return f"across the curve, each point of that mean lies within the soft band with probability {p:g}, taken by itself"
+    def shown(self, s: Subject) -> str:
+        if s.noise is not None:
+            often = f"with probability {s.p:g}, taken by itself"
+            return f"across the curve, each point of that mean lies within the soft band {often}"
+        return "" if s.error is None else "the error is one number for the whole curve, so no band is drawn"
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        ball, noise, value = public_ball(release), noise_of(release, p), np.asarray(release.value)
-        assert isinstance(ball.space, ElasticCurves)
-        reference, closed = ball.space.present(ball.center), ball.space.closed
-        widths = np.zeros(len(value)) if noise is None else _widths(noise, value, closed)
-        ends = np.concatenate([reference, value - widths[:, None], value + widths[:, None]])
-        margin = 0.03 * float(np.ptp(ends, axis=0).max())
-        low, high = ends.min(axis=0) - margin, ends.max(axis=0) + margin
-        drawn = figure(9, 1.0 + min(max(9 * (high - low)[1] / (high - low)[0], 2.0), 8.0))
-        axes = drawn.add_subplot()
-        axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes.axis("off")
-        if widths.max() > 0:
-            soft_band(axes, value, widths, low, high, f"its {p:.0%} error, across the curve", closed)
-        draw_curves(axes, reference, value, name_of(release), closed)
-        top_legend(axes, 3)
-        return drawn
-
-
-def _widths(noise: Noise, value: Array, closed: bool) -> Array:
-    """How far the curve may be off at each point, across it."""
-    ahead, behind = np.roll(value, -1, axis=0), np.roll(value, 1, axis=0)
-    if not closed:
-        ahead[-1], behind[0] = value[-1], value[0]
-    across = (ahead - behind)[:, ::-1] * [-1, 1]
-    across = across / np.maximum(np.linalg.norm(across, axis=1, keepdims=True), 1e-300)
-    moves = noise.moves(1).reshape(len(value), 2, -1)
-    return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", across, moves), axis=1))
+    def scene(self, s: Subject) -> Scene:
+        assert isinstance(s.space, ElasticCurves)
+        ring = s.space.closed
+        curve = s.about
+        reference = s.space.present(s.base)
+        marks: list[Mark] = []
+        widest = 0.0
+        if s.noise is not None:
+            widths = across(s.noise, curve, ring)
+            widest = float(widths.max())
+            end = [*range(len(curve)), 0] if ring else slice(None)
+            marks += band(curve[end], widths[end], f"{s.error_label}, across the curve")
+        others = [] if s.others is None else list(s.others)
+        lines = [(other, s.role, "") for other in others]
+        lines.append((reference, Role.CENTRE, "public reference"))
+        lines += [] if s.value is None else [(curve, Role.VALUE, s.name)]
+        for i, (line, role, label) in enumerate(lines):
+            marks.append(Line(closed(line) if ring else line, role, label, variant=i))
+        if s.value is not None:
+            marks.append(Dots(curve, Role.VALUE, size=2.5))
+        margin = widest + 0.03 * float(np.ptp(reference, axis=0).max())
+        low, high = around([reference, curve, *others], margin)
+        tall = float(np.clip(9 * (high - low)[1] / (high - low)[0], 2.0, 8.0))
+        return Scene([[Panel(marks, low, high, size=(9.0, tall))]], columns=3)

@@ -6,38 +6,54 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .page import notebook_table
+from ..release.terms import Purpose
+from .page import Grid, Paragraph
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
     from ..regions import Region
 
+SPENT_ON: dict[str, str] = {  # in words
+    Purpose.LOOK: "a look at whether the public sample fits",
+    Purpose.FIRST: "a first release",
+    Purpose.CENTER: "finding its centre",
+    Purpose.RADIUS: "finding its radius",
+    Purpose.SPREAD: "the spread of the records",
+}
+
 
 def plan_in_words(
     region: Region, n: int, epsilon: float, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
 ) -> str:
-    """What each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
+    """Return what each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
     lines = [
         f"{region.space}, n = {n}, radius {region.radius:.4g}, ε = {epsilon:g}\n",
         f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}{'to beat':>10s}",
     ]
     for row in rows:
-        mark = "   <- auto takes this one" if row is rows[0] else ""
-        mark = "   useless" if row.useless else mark
-        numbers = "" if row.refusal is not None else f"{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}"
-        numbers += f"{row.to_beat:10.4g}{mark}" if numbers else f"  cannot be used: {row.refusal}"
+        numbers = f"  cannot be used: {row.refusal}"
+        if row.refusal is None:
+            verdict = _verdict(row, rows[0])
+            numbers = f"{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}{row.to_beat:10.4g}"
+            numbers += f"   {'<- ' if row is rows[0] and not row.useless else ''}{verdict}" if verdict else ""
         lines.append(f"{row.mechanism:14s}{numbers}")
     return "\n".join([*lines, *_judged(region, rows[0], others), *_spent(rows[0])])
 
 
+def _verdict(row: Forecast, best: Forecast) -> str:
+    if row.useless:
+        return "useless"
+    return "auto takes this one" if row is best else ""
+
+
 def _spent(best: Forecast) -> list[str]:
-    """What else ε is spent on, and what that means for the error."""
+    """Return what else ε is spent on, and what that means for the error."""
     if not best.spending:
         return []
-    shares = [f"{share:.0%} on {what}" for what, share in best.spending.items()]
+    shares = [f"{100 * share:.3g}% on {SPENT_ON[what]}" for what, share in best.spending.items()]
     rest = 1 - sum(best.spending.values())
-    lines = [f"Of epsilon, {', '.join(shares)} and {rest:.0%} on the mean."]
-    if any("finding" in what for what in best.spending):
+    lines = [f"Of epsilon, {', '.join(shares)} and {100 * rest:.3g}% on the mean."]
+    if best.spending.keys() & {Purpose.CENTER, Purpose.RADIUS}:
         lines.append(
             "These errors are as if the records filled the whole of the prior. Where they fill a part of it only, the region "
             "that is found is smaller, and the error nearly in proportion."
@@ -46,7 +62,7 @@ def _spent(best: Forecast) -> list[str]:
 
 
 def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast]]) -> list[str]:
-    """What the best row means."""
+    """Return what the best row means."""
     if best.error_95 is None or best.to_beat is None:
         return ["\nNothing can be released so: no mechanism can be used."]
     ball = best.to_beat == region.radius
@@ -61,25 +77,24 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
     if best.directions is None or best.directions == region.space.dim:
         return [f"\n{words}"]
     counted = (
-        f"It is made in {best.directions} of {region.space.dim} directions; nothing is learned about the others, and "
+        f"It is made in {best.directions} of {region.space.dim} directions; nothing is learned about the others, and their "
+        "part of the mean is not in the error."
     )
-    counted += "their part of the mean is not in the error."
-    less_more = "; ".join(
-        f"with {n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}"
-        for n, row in others
-        if row.error_95 is not None
+    known_too = [(n, row) for n, row in others if row.error_95 is not None]
+    said = "; with ".join(
+        f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known_too
     )
-    return [f"\n{words}", counted, *([f"{less_more[0].upper()}{less_more[1:]}."] if less_more else [])]
+    return [f"\n{words}", counted, *([f"With {said}."] if said else [])]
 
 
 def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) -> str:
-    """What else could be asked of the same records.
+    """Return what else could be asked of the same records.
 
     >>> way = {"question": "the variance of each channel alone", "space": "diagonal-spd(size=9)", "n": 50, "error_95": 0.5}
     >>> print(instead_in_words(50, 1.0, [way, {**way, "n": 80, "error_95": None}]))
     What 50 records and ε = 1 could say instead, with a region of the same radius:
-      the variance of each channel alone, --space 'diagonal-spd(size=9)': error up to 0.5
-      the variance of each channel alone, --space 'diagonal-spd(size=9)': not yet, but from 80 records on
+      the variance of each channel alone, in the space 'diagonal-spd(size=9)': error up to 0.5
+      the variance of each channel alone, in the space 'diagonal-spd(size=9)': not yet, but from 80 records on
     """
     lines = [f"What {n} records and ε = {epsilon:g} could say instead, with a region of the same radius:"]
     for way in ways:
@@ -88,20 +103,19 @@ def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) 
             continue
         needs = f"not yet, but from {way['n']} records on" if way["n"] else "not with any number of records"
         words = needs if way["error_95"] is None else f"error up to {way['error_95']:.3g}"
-        lines.append(f"  {way['question']}, --space '{way['space']}': {words}")
+        lines.append(f"  {way['question']}, in the space '{way['space']}': {words}")
     return "\n".join(lines)
 
 
 def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) -> str:
-    """The ε, or the number of records, that a 95% error needs.
+    """Return the ε, or the number of records, that a 95% error needs.
 
     >>> needs_in_words(50, 1.0, {"error_95": 0.1, "epsilon_at_n": 2.0, "n_at_epsilon": None})
     'For a 95% error of 0.1: ε = 2 with 50 records, and no n with ε = 1.'
     """
-    error, epsilon_at_n, n_at_epsilon = needs["error_95"], needs["epsilon_at_n"], needs["n_at_epsilon"]
-    goal = f"For a 95% error of {error:.3g}" if error else "For a release of use"
-    first = f"ε = {epsilon_at_n:.3g}" if epsilon_at_n else "no ε up to 100"
-    second = f"or {n_at_epsilon} records" if n_at_epsilon else "and no n"
+    goal = f"For a 95% error of {needs['error_95']:.3g}" if needs["error_95"] else "For a release of use"
+    first = f"ε = {needs['epsilon_at_n']:.3g}" if needs["epsilon_at_n"] else "no ε up to 100"
+    second = f"or {needs['n_at_epsilon']} records" if needs["n_at_epsilon"] else "and no n"
     return f"{goal}: {first} with {n} records, {second} with ε = {epsilon:g}."
 
 
@@ -117,11 +131,12 @@ def html(rows: Sequence[Forecast]) -> str:
             row.mechanism,
             *map(shown, (row.median_error, row.error_95, row.to_beat)),
             "" if row.directions is None else str(row.directions),
-            row.refusal or ("useless" if row.useless else "auto takes this one" if row is rows[0] else ""),
+            row.refusal or _verdict(row, rows[0]),
         )
         for row in rows
     ]
-    return notebook_table(header, lines, "To beat: how far the mean is known to lie from the public centre beforehand.")
+    words = Paragraph("To beat: how far the mean is known to lie from the public centre beforehand.")
+    return Grid(lines, header, numeric=True).html("") + words.html("")
 
 
 def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:
@@ -153,8 +168,8 @@ def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequenc
     said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
     if len(directions) > 1 and not in_ball:
         said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
-    told = "; ".join(
+    numbers = "; ".join(
         f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
     )
-    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {told}."
+    seen = f"Error at 95% against the number of records, from {sizes[0]} to {sizes[-1]}: {numbers}."
     write_picture(captioned(drawn, said), path, seen)

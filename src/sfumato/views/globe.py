@@ -9,13 +9,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numerics.arrays import Array
+from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Words
 
 COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
 STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 LEAST_ROOM = 0.13  # between the words of two lines, in parts of what is shown
 
 
-class Line(NamedTuple):
+class Meridian(NamedTuple):
     """A parallel or a meridian: unit vectors along it, and where its degrees stand, on the globe as it is seen."""
 
     points: Array
@@ -23,8 +24,53 @@ class Line(NamedTuple):
     at: tuple[float, float] | None  # None: no room
 
 
+class Globe:
+    """A sphere of radius 1 from straight above a direction, as far as ``reach``, a part of its radius, is shown."""
+
+    def __init__(self, view: Array, reach: float = 1.0) -> None:
+        self.view = view / np.linalg.norm(view)
+        self.reach = reach
+        self.whole = reach >= 1.0
+        self.frame = frame_of(self.view)
+
+    def line(self, points: Array, role: Role, label: str = "") -> list[Mark]:
+        """Return a line through unit vectors; faint on the far side, which a close-up does not show."""
+        seen = points @ self.frame.T
+        near = seen[:, 2:] >= 0
+        marks: list[Mark] = [Line(np.where(near, seen[:, :2], np.nan), role, label)]
+        if self.whole and not near.all():
+            marks.append(Line(np.where(near, np.nan, seen[:, :2]), role, faint=True))
+        return marks
+
+    def dot(self, point: Array, role: Role, label: str = "") -> Dots:
+        """Return the dot of a unit vector, faint on the far side."""
+        x, y, depth = self.frame @ point
+        return Dots(np.array([[x, y]]), role, label, faint=bool(depth < 0))
+
+    def ground(self, degrees: bool, places: bool) -> list[Mark]:
+        """Return the lines to read places by: parallels and meridians with their degrees, or the ends of the axes; coasts."""
+        marks: list[Mark] = [Line(CIRCLE, Role.TIE)] if self.whole else []
+        lines = graticule(self.view, self.reach)
+        for each in lines:
+            marks += self.line(each.points, Role.FRAME)
+        for coast in coastlines() if places and self.reach > COARSE else ():
+            seen = coast @ self.frame.T
+            if (seen[:, 2] > 0).any():
+                marks.append(Line(np.where(seen[:, 2:] > 0, seen[:, :2], np.nan), Role.COAST))
+        if degrees:
+            return [*marks, *(Words(np.array(each.at), each.words) for each in lines if each.at is not None)]
+        ends = zip(("+x", "+y", "+z", "−x", "−y", "−z"), np.vstack([self.frame.T, -self.frame.T]), strict=True)
+        shown = [Words(end[:2], text, move=(0.0, 8.0)) for text, end in ends if end[2] > -0.2]
+        return [*marks, *shown] if self.whole else marks
+
+    def panel(self, marks: list[Mark], size: float, title: str = "") -> Panel:
+        """Return the panel of these marks, of a size in inches."""
+        edge = np.full(2, 1.12 if self.whole else self.reach)
+        return Panel(marks, -edge, edge, title, (size, size), boxed=not self.whole)
+
+
 def frame_of(view: Array) -> Array:
-    """Rows: across, up and towards the eye, for an eye above a unit vector."""
+    """Return as rows what is across, up and towards the eye, for an eye above a unit vector."""
     axis = np.array([0.0, 0.0, 1.0]) if abs(view[2]) < 0.98 else np.array([0.0, 1.0, 0.0])
     up = axis - (axis @ view) * view
     up /= np.linalg.norm(up)
@@ -32,7 +78,7 @@ def frame_of(view: Array) -> Array:
 
 
 def is_place(names: tuple[str, ...]) -> bool:
-    """Whether two angles of these names are a latitude and a longitude, on the Earth as far as anybody can tell.
+    """Return whether two angles of these names are a latitude and a longitude, on the Earth as far as anybody can tell.
 
     >>> is_place(("lat", "lon")), is_place(("ra", "dec"))
     (True, False)
@@ -42,27 +88,19 @@ def is_place(names: tuple[str, ...]) -> bool:
 
 @lru_cache(maxsize=1)
 def coastlines() -> list[Array]:
-    """Coasts of the Earth as lines of unit vectors."""
-    found, text = list[Array](), files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
-    for line in text.splitlines():
-        if not line.startswith("#"):
-            a, b = np.radians(np.array(line.split(","), dtype=np.float64).reshape(-1, 2).T / 10)
-            found.append(_at(b, a))
-    return found
+    """Return coasts of the Earth as lines of unit vectors."""
+    text = files(__package__).joinpath("coastlines.csv").read_text(encoding="utf-8")
+    lines = [np.array(line.split(","), dtype=np.float64) for line in text.splitlines() if not line.startswith("#")]
+    angles = [np.radians(line.reshape(-1, 2).T / 10) for line in lines]
+    return [_at(latitude, longitude) for longitude, latitude in angles]
 
 
-def runs(frame: Array, points: Array, reach: float) -> list[Array]:
-    """The parts of a line that are on the near side and in view, as (across, up)."""
-    x, y, depth = frame @ points.T
-    inside = np.flatnonzero((depth > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * reach))
-    parts = np.split(inside, np.flatnonzero(np.diff(inside) > 1) + 1)
-    return [np.stack([x, y], axis=1)[part] for part in parts if len(part) > 1]
-
-
-def graticule(view: Array, reach: float) -> list[Line]:
-    """Parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
-    latitude, longitude = np.degrees(np.arcsin(view[2])), np.degrees(np.arctan2(view[1], view[0]))
-    width, frame = float(np.degrees(np.arcsin(min(reach, 1.0)))), frame_of(view)
+def graticule(view: Array, reach: float) -> list[Meridian]:
+    """Return parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+    latitude = np.degrees(np.arcsin(view[2]))
+    longitude = np.degrees(np.arctan2(view[1], view[0]))
+    width = float(np.degrees(np.arcsin(min(reach, 1.0))))
+    frame = frame_of(view)
     step = next((s for s in STEPS if s >= width / 3), 30)
     whole = reach >= 1
     half = 180.0 if whole else 1.5 * width
@@ -74,15 +112,15 @@ def graticule(view: Array, reach: float) -> list[Line]:
     meridians = meridians[: round(360 / few)]
     turn = np.radians(longitude + across * np.linspace(-1, 1, 361))
     along = np.radians(np.linspace(max(latitude - half, -90.0), min(latitude + half, 90.0), 361))
-    made = list[Line]()
+    lines = list[Meridian]()
     used = list[tuple[float, float]]()
     for b in parallels:
         points = _at(np.radians(b), turn)
-        made.append(Line(points, _degrees(b, "NS", step), _place(frame, points, reach, used, upright=False)))
+        lines.append(Meridian(points, _degrees(b, "NS", step), _place(frame, points, reach, used, upright=False)))
     for a in meridians:
         points = _at(along, np.radians(a))
-        made.append(Line(points, _degrees((a + 180) % 360 - 180, "EW", few), _place(frame, points, reach, used)))
-    return made
+        lines.append(Meridian(points, _degrees((a + 180) % 360 - 180, "EW", few), _place(frame, points, reach, used)))
+    return lines
 
 
 def _at(latitude: Array | float, longitude: Array | float) -> Array:
@@ -95,7 +133,7 @@ def _multiples(low: float, high: float, step: float) -> Array:
 
 
 def _degrees(x: float, ends: str, step: float) -> str:
-    """30°N, 120°W; as many digits as the step has."""
+    """Return degrees as 30°N or 120°W, with as many digits as the step has."""
     digits = max(0, int(np.ceil(-np.log10(step) - 1e-9)))
     return f"{abs(x):.{digits}f}°{ends[int(x < 0)] if round(abs(x), 6) not in (0.0, 180.0) else ''}"
 
@@ -103,16 +141,17 @@ def _degrees(x: float, ends: str, step: float) -> str:
 def _place(
     frame: Array, points: Array, reach: float, used: list[tuple[float, float]], upright: bool = True
 ) -> tuple[float, float] | None:
-    """Where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a little
-    inside; None where other words stand."""
+    """Return where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a
+    little inside; None where other words stand."""
     limit = 0.9 * min(reach, 1.0)
-    seen = np.concatenate([np.empty((0, 2)), *runs(frame, points, limit)])
+    x, y, depth = frame @ points.T
+    seen = np.stack([x, y], axis=1)[(depth > 0) & (np.maximum(np.abs(x), np.abs(y)) <= 1.02 * limit)]
     seen = seen[np.linalg.norm(seen, axis=1) < limit] if reach >= 1 else seen
     if not len(seen):
         return None
-    x, y = seen[np.argmin(seen[:, int(upright)])].tolist()
+    left, low = seen[np.argmin(seen[:, int(upright)])].tolist()
     room = LEAST_ROOM * min(reach, 1.0)
-    if any(abs(x - a) < 1.5 * room and abs(y - b) < 0.7 * room for a, b in used):
+    if any(abs(left - a) < 1.5 * room and abs(low - b) < 0.7 * room for a, b in used):
         return None
-    used.append((x, y))
+    used.append((left, low))
     return used[-1]

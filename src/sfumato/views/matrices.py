@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Links, View, error_or_none, is_geodesic, numbered, population_label, population_of, public_ball
-from .figures import (
-    LAYER,
-    LAYERS,
-    PAIR,
-    QUIET,
-    REGION,
-    RIM,
-    SHARP,
-    SOFT,
-    Range,
-    figure,
-    heat,
-    ink,
-    intervals,
-    name_of,
-    plain,
-    shade,
-    shared_legend,
-    top_legend,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from ..regions.ball import Ball
-    from ..release import Release
+from .base import Rows, View, numbered
+from .intervals import Range, Ranges, intervals
+from .scene import CIRCLE, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft
+from .subject import Subject
 
 WRITTEN = 8  # matrices up to this size have their numbers in the picture
 WIDEST = 300.0  # of a radius in an exponent
-
-
-class Spectra(NamedTuple):
-    """What is left to each eigenvalue: by the error, by clipping, by the region of the population's mean."""
-
-    bars: Range | None
-    reach: Range
-    region: Range | None = None
 
 
 class Matrices(View):
@@ -55,249 +24,236 @@ class Matrices(View):
     nameable = True
     exact_up_to: float = 3
     as_ellipses = True  # whether small ones are drawn so, with an error about them
+    banded = True  # whether a length in a chart bounds a matrix from below and above, as matrix_bounds says
+    unit = "covariance"  # what the colours are
 
-    def things(self, release: Release) -> str:
-        return f"positive definite {len(release.value)}×{len(release.value)} matrices"
+    def things(self, s: Subject) -> str:
+        return f"positive definite {len(s.about)}×{len(s.about)} matrices"
 
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("", *(self.called(j) for j in range(len(release.value)))), numbered(release.value, self.names)
+    def table(self, s: Subject) -> Rows:
+        return ("", *(s.called(j) for j in range(len(s.about)))), numbered(s.about, s.names)
 
-    def seen(self, release: Release) -> str:
-        value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
-        high, low = (self.called(int(pick(np.diag(value)))) for pick in (np.argmax, np.argmin))
-        i, j = np.unravel_index(np.argmax(np.abs(np.triu(value, 1))), value.shape) if len(value) > 1 else (0, 0)
-        strong = f"; the strongest covariance is {value[i, j]:.3g}, of {self.called(int(i))} and {self.called(int(j))}"
+    def seen(self, s: Subject) -> str:
+        value = s.about
+        variances = np.diag(value)
+        high, low = (s.called(int(pick(variances))) for pick in (np.argmax, np.argmin))
+        strong = ""
+        if len(value) > 1:
+            i, j = np.unravel_index(np.argmax(np.abs(np.triu(value, 1))), value.shape)
+            strong = f"; the strongest covariance is {value[i, j]:.3g}, of {s.called(int(i))} and {s.called(int(j))}"
         return (
-            f"The largest variance is {np.diag(value).max():.3g}, of channel {high}, and the smallest "
-            f"{np.diag(value).min():.3g}, of channel {low}{strong if i != j else ''}; total {np.trace(value):.3g}, and "
-            f"{np.trace(centre):.3g} in the public centre."
+            f"The largest variance is {variances.max():.3g}, of channel {high}, and the smallest {variances.min():.3g}, of "
+            f"channel {low}{strong}; total {np.trace(value):.3g}, and {np.trace(s.centre):.3g} in the public centre."
         )
 
-    def meaning(self, release: Release, error: float) -> str:
-        factor = np.exp(min(_distance(release, error), 700.0))
-        return f"every variance within a factor of {factor:.4g}" if is_geodesic(release) else ""
+    def meaning(self, s: Subject, error: float) -> str:
+        factor = np.exp(min(_distance(s, error), 700.0))
+        return f"every variance within a factor of {factor:.4g}" if s.geodesic else ""
 
-    def caption(self, release: Release) -> str:
-        if self.as_ellipses and _are_ellipses(release.value):
-            return super().caption(release)
+    def caption(self, s: Subject) -> str:
+        if self.as_ellipses and _are_ellipses(s.about):
+            return super().caption(s)
         return "What was public before, and what was released, in the same colours: orange above zero, blue below."
 
-    def off_manifold(self, release: Release) -> str:
-        return "the released matrix is not positive definite: it is no covariance matrix"
+    def off_manifold(self, s: Subject) -> str:
+        return "the released matrix is not positive definite, so it is not a covariance matrix"
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        if self.as_ellipses and _are_ellipses(release.value):
-            return _draw_ellipses(release, p, self)
-        return self.beside(release, p, self.spectrum(release, p))
+    def scene(self, s: Subject) -> Scene:
+        if self.as_ellipses and _are_ellipses(s.about):
+            return _ellipses(s)
+        below = [] if (spectrum := self.spectrum(s)) is None else [[spectrum]]
+        return Scene([self._heat(s), *below], columns=4)
 
-    def spectrum(self, release: Release, p: float) -> Spectra:
-        """What the error, clipping and the region leave to each eigenvalue."""
-        return _eigenvalues(release, p)
+    def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
+        """Return both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
+        first, second = (s.about for s in subjects.values())
+        if _are_ellipses(first, second):
+            return _two_ellipses(subjects, self.banded)
+        one, two = subjects
+        names = next(iter(subjects.values())).names
+        most = float(max(np.abs(first).max(), np.abs(second).max()))
+        apart = max(float(np.abs(second - first).max()), 1e-300)
+        cells = [Cells(first, most, names, ""), Cells(second, most, names, "")]
+        cells.append(Cells(second - first, apart, names, "difference"))
+        titles = (one, two, f"{two} minus {one}")
+        return Scene([[_matrix(each, title, 4.2) for each, title in zip(cells, titles, strict=True)]])
 
-    def beside(self, release: Release, p: float, spectra: Spectra | None) -> Figure:
-        """The public centre and the release in the same colours; below, eigenvalues with what the error leaves to each."""
-        value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
-        drawn, most = figure(9.6, 5.0 + (0 if spectra is None else 3.6)), self.most(value, centre)
-        grid = drawn.add_gridspec(1 if spectra is None else 2, 2, height_ratios=[1] if spectra is None else [5, 3.6])
-        panels = [drawn.add_subplot(grid[0, i]) for i in (0, 1)]
-        for axes, matrix, title in zip(panels, (centre, value), ("public centre", name_of(release)), strict=True):
-            image = heat(axes, matrix, title, most, self.names)
-            for i, j in np.ndindex(matrix.shape) if len(matrix) <= WRITTEN else ():
-                color = ink(shade(float(matrix[i, j]) / most))
-                axes.text(j, i, self.number(float(matrix[i, j])), ha="center", va="center", fontsize=8, color=color)
-        drawn.colorbar(image, ax=panels, shrink=0.85, label=self.bar)
-        if spectra is not None:
-            draw_spectrum(drawn.add_subplot(grid[1, :]), release, p, *spectra)
-        return drawn
+    def spectrum(self, s: Subject) -> Panel | None:
+        """Return the eigenvalues with what the error, clipping and the region leave to each; None where nothing is certain.
+
+        The k-th eigenvalue rises with the matrix (Weyl), so what is left to each is certain.
+        """
+        factor = np.exp(min(s.radius, WIDEST))
+        centre = spectrum(s.centre)
+        bars = None if s.error is None else _spectra(matrix_bounds(s, s.error))
+        region = None if (bounds := region_bounds(s)) is None else _spectra(bounds)
+        return eigenvalues(s, (centre / factor, centre * factor), bars, region)
 
     def number(self, x: float) -> str:
+        """Return an entry as text."""
         return f"{x:.2g}"
 
     def most(self, *matrices: Array) -> float:
-        """The number that the strongest colour stands for."""
+        """Return the number that the strongest colour stands for."""
         return float(max(np.abs(matrix).max() for matrix in matrices))
 
-    bar = "covariance"  # what the colours are
+    def _heat(self, s: Subject) -> list[Panel]:
+        """Return the public centre beside the release, or a made-up one, in the same colours."""
+        other = s.value if s.others is None else s.others[0]
+        matrices = {"public centre": s.centre}
+        if other is not None:
+            made_up = "a made-up release" if s.role is Role.DRAW else "a made-up record"
+            matrices[s.name if s.others is None else made_up] = other
+        most = max(self.most(*matrices.values()), 1e-300)
+        panels = []
+        for title, matrix in matrices.items():
+            rows = [[self.number(float(x)) for x in row] for row in matrix] if len(matrix) <= WRITTEN else []
+            panels.append(_matrix(Cells(matrix, most, s.names, self.unit, rows), title, 4.8))
+        return panels
 
-    banded = True  # whether a length in a chart bounds a matrix from below and above, as matrix_bounds says
 
-    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
-        """Both ellipsoids on planes of two axes, with the regions of the populations; larger matrices in colours."""
-        values = [release.value for release in releases.values()]
-        if _are_ellipses(*values):
-            return _draw_two(releases, self)
-        return _draw_heat(releases, self.names)
+def _matrix(cells: Cells, title: str, size: float) -> Panel:
+    edge = len(cells.matrix) - 0.5
+    return Panel([cells], np.array([-0.5, edge]), np.array([edge, -0.5]), title, (size, size))
 
 
 def _are_ellipses(*matrices: Array) -> bool:
     return len(matrices[0]) in (2, 3) and min(np.linalg.eigvalsh(matrices)[:, 0]) > 0
 
 
-def matrix_bounds(release: Release, error: float) -> tuple[Array, Array]:
-    """Matrices below and above the statistic if the error holds (differences are positive semidefinite).
+def matrix_bounds(s: Subject, error: float) -> Range:
+    """Return matrices below and above the statistic if the error holds (differences are positive semidefinite).
 
     A geodesic error e keeps every generalised eigenvalue within e^±e.  An ambient error bounds the entries on and above the
     diagonal, so the spectral norm by √2·e; after a projection it already bounds the Frobenius norm.
     """
-    value = release.value
-    if is_geodesic(release):
-        factor = float(np.exp(min(_distance(release, error), WIDEST)))
+    value = s.about
+    if s.geodesic:
+        factor = float(np.exp(min(_distance(s, error), WIDEST)))
         return value / factor, value * factor
-    shift = error if release.mechanism.options.get("project") else np.sqrt(2) * error
+    shift = error if s.projected else np.sqrt(2) * error
     return value - shift * np.eye(len(value)), value + shift * np.eye(len(value))
 
 
-def _distance(release: Release, error: float) -> float:
-    """A bound on the geodesic distance that an error leaves.  Of a chart it is a length e in the tangent space at the centre,
-    which exp stretches by at most sinh(s)/s, s = √½·(the larger of both distances from the centre): curvatures are at least −½.
+def region_bounds(s: Subject) -> Range | None:
+    """Return matrices below and above the population's mean, by the region for it; None where nothing was spent on that."""
+    return None if s.region is None else matrix_bounds(replace(s, value=s.raw), s.region_radius)
+
+
+def _distance(s: Subject, error: float) -> float:
+    """Return a bound on the geodesic distance that an error leaves.
+
+    Of a chart it is a length e in the tangent space at the centre, which exp stretches by at most sinh(t)/t, t = √½·(the larger
+    of both distances from the centre): curvatures are at least −½.
     """
-    if release.chart is None:
+    if s.chart is None:
         return error
-    ball = public_ball(release)
-    reach = float(ball.space.distance(ball.center, release.value))
-    s = np.sqrt(0.5) * max(reach, min(reach + error, ball.radius))
-    return float(error * np.sinh(min(s, WIDEST)) / s) if s > 0 else error
+    reach = float(s.space.distance(s.base, s.about))
+    t = np.sqrt(0.5) * max(reach, min(reach + error, s.radius))
+    return float(error * np.sinh(min(t, WIDEST)) / t) if t > 0 else error
 
 
-def _draw_ellipses(release: Release, p: float, view: View) -> Figure:
-    """{x : xᵀP⁻¹x = 1}, on each plane of two axes.  Ellipses are nested as matrices are ordered, so the band is certain, and
-    the shadow of an ellipsoid is the ellipse of the submatrix."""
-    ball, error, size = public_ball(release), error_or_none(release, p), len(release.value)
-    outer = [ball.center * np.exp(min(ball.radius, WIDEST)), release.value]
-    outer += [] if error is None else [matrix_bounds(release, error)[1]]
-    region = region_bounds(release, p)
-    outer += [] if region is None else [region[1]]
-    drawn, panels = _planes(outer, view)
-    for axes, plane in panels:
-        _draw_plane(axes, release, ball, plane, p)
-    shared_legend(drawn, 2 if size == 2 else 4 if region is None else 3)
-    return drawn
+def _ellipses(s: Subject) -> Scene:
+    """Return {x : xᵀP⁻¹x = 1} on each plane of two axes.
 
+    Ellipses are nested as matrices are ordered, so the band is certain, and the shadow of an ellipsoid is the ellipse of the
+    submatrix.
+    """
+    factor = np.exp(min(s.radius, WIDEST))
+    reach = (s.centre / factor, s.centre * factor)
+    bounds = None if s.error is None else matrix_bounds(s, s.error)
+    region = region_bounds(s)
+    others = () if s.others is None else [other for other in s.others if np.linalg.eigvalsh(other)[0] > 0]
+    outer = [reach[1], s.about, *others]
+    outer += [pair[1] for pair in (bounds, region) if pair is not None]
 
-def _planes(outer: list[Array], view: View) -> tuple[Figure, list[tuple[Axes, tuple[int, int]]]]:
-    """Panels for the planes of two axes, on which the ellipses of all these matrices have room."""
-    size = len(outer[0])
-    planes = [(i, j) for i in range(size) for j in range(i + 1, size)]
-    extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
-    tall = float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 1.7
-    drawn = figure(6.4, tall) if size == 2 else figure(10, 4.4)
-    panels = drawn.subplots(1, len(planes), squeeze=False)[0]
-    for axes, plane in zip(panels, planes, strict=True):
-        x, y = (extent[list(plane)] if size == 2 else np.full(2, extent.max())).tolist()  # one scale for all panels
-        x_name, y_name = (view.called(i) if view.names else f"channel {i + 1}" for i in plane)
-        names = {"xlabel": x_name, "ylabel": y_name}
-        axes.set(aspect="equal", xlim=(-x, x), ylim=(-y, y), **names)
-        plain(axes)
-    return drawn, [*zip(panels, planes, strict=True)]
-
-
-def region_bounds(release: Release, level: float) -> tuple[Array, Array] | None:
-    """Matrices below and above the population's mean, by the region for it; None where nothing was spent on that."""
-    if population_of(release, level) is None:
-        return None
-    return matrix_bounds(replace(release, value=release.raw, unprojected=None), release.region(level).radius)
-
-
-def _draw_two(releases: Mapping[str, Release], view: Matrices) -> Figure:
-    bounds = [region_bounds(release, 0.95) if view.banded else None for release in releases.values()]
-    outer = [release.value for release in releases.values()] + [bound[1] for bound in bounds if bound is not None]
-    drawn, panels = _planes(outer, view)
-    for axes, plane in panels:
+    def marks(plane: list[int]) -> list[Mark]:
         part = np.ix_(plane, plane)
-        for (name, release), bound, color, style in zip(releases.items(), bounds, PAIR, ("-", "--"), strict=True):
-            if bound is not None:
-                low, high = (_ellipse(matrix[part]) for matrix in bound)
-                axes.fill(*np.vstack([high, low[::-1]]).T, color=color, alpha=0.18, lw=0)
-            axes.plot(*_ellipse(release.value[part]).T, color=color, lw=1.6, ls=style, label=f"released mean of {name}")
-    if bounds[0] is not None:
-        panels[0][0].fill([], [], color=QUIET, alpha=0.3, lw=0, label="95% region for its population's mean")
-    shared_legend(drawn, 1 if len(outer[0]) == 2 else 3)
-    return drawn
+        rings: list[Mark] = [Line(_rings(part, *reach), Role.REACH, "range of clipped records")]
+        if bounds is not None:
+            low, high, about = (_ellipse(matrix[part]) for matrix in (*bounds, s.about))
+            rings.append(Soft([np.vstack([high, low[::-1]])], [np.vstack([about, about[::-1]])], s.error_label))
+            rings.append(Line(_rings(part, *bounds), Role.NOISE))
+        if region is not None:
+            rings.append(Line(_rings(part, *region), Role.REGION, s.region_label))
+        rings += [Line(_ellipse(other[part]), s.role, variant=i) for i, other in enumerate(others)]
+        rings.append(Line(_ellipse(s.centre[part]), Role.CENTRE, "public centre"))
+        if s.value is not None:
+            rings.append(Line(_ellipse(s.value[part]), Role.VALUE, s.name))
+        return rings
+
+    return _planes(outer, s, marks, 2 if len(s.about) == 2 else 3)
 
 
-def _draw_heat(releases: Mapping[str, Release], names: Sequence[str]) -> Figure:
-    """Both matrices in the same colours, and their difference in colours of its own."""
-    (one, two), values = releases, [release.value for release in releases.values()]
-    drawn = figure(12.5, 4.6)
-    panels = drawn.subplots(1, 3)
-    images = [(values[0], one), (values[1], two), (values[1] - values[0], f"{two} minus {one}")]
-    most = [float(np.abs(values).max())] * 2 + [max(float(np.abs(images[2][0]).max()), 1e-300)]
-    for axes, (matrix, title), largest in zip(panels, images, most, strict=True):
-        image = heat(axes, matrix, title, largest, names)
-        if axes is not panels[0]:
-            drawn.colorbar(image, ax=axes if axes is panels[2] else list(panels[:2]), shrink=0.8)
-    return drawn
+def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
+    """Return two matrices on each plane of two axes, with the regions of their populations where these are known."""
+    bounds = {name: region_bounds(s) if banded else None for name, s in subjects.items()}
+    outer = [s.about for s in subjects.values()] + [pair[1] for pair in bounds.values() if pair is not None]
+
+    def marks(plane: list[int]) -> list[Mark]:
+        part = np.ix_(plane, plane)
+        rings: list[Mark] = []
+        for role, (name, s) in zip((Role.FIRST, Role.SECOND), subjects.items(), strict=True):
+            pair = bounds[name]
+            if pair is not None:
+                label = f"{s.p:.0%} region for its population's mean, by two ellipses"
+                rings.append(Line(_rings(part, *pair), role, label if role is Role.FIRST else "", faint=True))
+            rings.append(Line(_ellipse(s.about[part]), role, f"released mean of {name}"))
+        return rings
+
+    first = next(iter(subjects.values()))
+    return _planes(outer, first, marks, 1 if len(outer[0]) == 2 else 3)
 
 
-def _draw_plane(axes: Axes, release: Release, ball: Ball, plane: tuple[int, int], p: float) -> None:
-    from matplotlib.patches import Polygon
-
-    part, error = np.ix_(plane, plane), error_or_none(release, p)
-    if error is not None:
-        for fraction in LAYERS:
-            low, high = (bound[part] for bound in matrix_bounds(release, error * fraction))
-            inner = _ellipse(low) if np.linalg.eigvalsh(low)[0] > 0 else np.zeros((361, 2))
-            axes.add_artist(Polygon(np.vstack([_ellipse(high), inner[::-1]]), **LAYER))
-        for bound in matrix_bounds(release, error):
-            if np.linalg.eigvalsh(bound[part])[0] > 0:
-                axes.plot(*_ellipse(bound[part]).T, color=RIM, lw=0.6)
-        axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=f"its {p:.0%} error")
-    for bound in region_bounds(release, p) or ():
-        axes.plot(*_ellipse(bound[part]).T, **REGION)
-    if region_bounds(release, p) is not None:
-        axes.plot([], [], label=population_label(p), **REGION)
-    centre = ball.center[part]
-    for sign in (-1, 1):
-        edge = _ellipse(centre * np.exp(sign * min(ball.radius, WIDEST)))
-        axes.plot(*edge.T, color=QUIET, lw=0.7, ls=":", label="range of clipped records" if sign < 0 else None)
-    axes.plot(*_ellipse(centre).T, color=QUIET, lw=1.0, ls="--", label="public centre")
-    axes.plot(*_ellipse(release.value[part]).T, color=SHARP, lw=1.6, label=name_of(release))
+def _planes(outer: list[Array], s: Subject, marks: Callable[[list[int]], list[Mark]], columns: int) -> Scene:
+    """Return a panel for each plane of two axes, on which the ellipses of all these matrices have room."""
+    extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
+    size = (6.4, float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 0.8)
+    if len(extent) == 3:  # one scale for all panels
+        extent = np.full(3, extent.max())
+        size = (3.4, 3.8)
+    panels = []
+    for plane in combinations(range(len(extent)), 2):
+        high = extent[list(plane)]
+        x, y = (s.called(i) if s.names else f"channel {i + 1}" for i in plane)
+        panels.append(Panel(marks(list(plane)), -high, high, size=size, scales=Scales(x, y)))
+    return Scene([panels], columns)
 
 
 def _ellipse(matrix: Array) -> Array:
-    turn = np.linspace(0, 2 * np.pi, 361)
-    return np.asarray(np.stack([np.cos(turn), np.sin(turn)], axis=1) @ np.linalg.cholesky(matrix).T)
+    """Return the ellipse of a matrix; its centre where it is not positive definite."""
+    if np.linalg.eigvalsh(matrix)[0] <= 0:
+        return np.zeros_like(CIRCLE)
+    return np.asarray(CIRCLE @ np.linalg.cholesky(matrix).T)
 
 
-def _eigenvalues(release: Release, p: float) -> Spectra:
-    """The k-th eigenvalue rises with the matrix (Weyl), so what is left to each is certain."""
-    error, factor, centre = error_or_none(release, p), np.exp(min(release.ball.radius, WIDEST)), _center(release)
-    low, high = (None, None) if error is None else matrix_bounds(release, error)
-    bars = None if low is None else (spectrum(low), spectrum(high))
-    region = region_bounds(release, p)
-    known = None if region is None else (spectrum(region[0]), spectrum(region[1]))
-    return Spectra(bars, (centre / factor, centre * factor), known)
+def _rings(part: Any, *matrices: Array) -> Array:
+    """Return the ellipses of several matrices as one line."""
+    rings = [_ellipse(matrix[part]) for matrix in matrices]
+    return np.concatenate([np.concatenate([ring, np.full((1, 2), np.nan)]) for ring in rings])
 
 
-def draw_spectrum(
-    axes: Axes, release: Release, p: float, bars: Range | None, reach: Range, region: Range | None = None
-) -> None:
-    """Eigenvalues, with what the error and clipping allow to each."""
-    value, what = spectrum(release.value), "eigenvalue, the largest first"
-    intervals(release, p, what, value, bars, _center(release), reach, region, axes=axes)
-    if (value if bars is None else bars[0]).min() > 0:
-        log_scale(axes)
+def eigenvalues(s: Subject, reach: Range, bars: Range | None, region: Range | None = None) -> Panel:
+    """Return the panel of the eigenvalues, the largest first, with what the error and clipping allow to each."""
+    value = spectrum(s.about)
+    others = None if s.others is None else np.stack([spectrum(other) for other in s.others])
+    numbers = Ranges(value, spectrum(s.centre), reach, bars, region, others)
+    log = bool((value if bars is None else bars[0]).min() > 0)
+    panel = intervals(replace(s, names=()), numbers, "eigenvalue, the largest first", "eigenvalue", log)
     negative = np.flatnonzero(value <= 0)
-    if len(negative):
-        axes.axhline(0.0, color=QUIET, lw=0.6)
-        axes.plot(negative + 1, value[negative], ls="", marker="x", ms=12, mew=2, color=SHARP, label="not positive")
-    top_legend(axes, 4)
+    if not len(negative):
+        return panel
+    at = np.stack([negative + 1, value[negative]], axis=1)
+    ends = np.array([[panel.low[0], 0.0], [panel.high[0], 0.0]])
+    marks = [*panel.marks, Line(ends, Role.TIE), Dots(at, Role.NOISE, "not positive", size=12.0)]
+    return replace(panel, marks=marks)
 
 
-def spectrum(matrix: Any) -> Array:
-    """Eigenvalues, the largest first."""
-    return np.asarray(np.linalg.eigvalsh(np.asarray(matrix))[::-1], dtype=np.float64)
+def spectrum(matrix: Array) -> Array:
+    """Return the eigenvalues, the largest first."""
+    return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
 
 
-def _center(release: Release) -> Array:
-    return spectrum(release.ball.center)
-
-
-def log_scale(axes: Axes) -> None:
-    from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
-
-    axes.set_yscale("log")
-    low, high = axes.get_ylim()
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5) if high < 1e3 * low else (1,)))
-    axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
+def _spectra(bounds: Range) -> Range:
+    low, high = bounds
+    return spectrum(low), spectrum(high)

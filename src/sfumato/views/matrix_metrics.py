@@ -2,81 +2,80 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Links, View, chart_of, error_or_none, noise_of, numbered, population_of
-from .figures import Range, intervals
-from .matrices import WIDEST, Matrices, Spectra, log_scale, spectrum
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure
-
-    from ..release import Release
+from .base import Rows, View, numbered
+from .intervals import Range, Ranges, intervals
+from .matrices import WIDEST, Matrices, eigenvalues, spectrum
+from .scene import Panel, Scene
+from .subject import Subject
 
 
 class LogEuclideanMatrices(Matrices):
     """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
     leave it."""
 
-    exact_up_to, as_ellipses, banded = np.inf, False, False
+    exact_up_to = np.inf
+    as_ellipses = False
+    banded = False
 
-    def meaning(self, release: Release, error: float) -> str:
+    def meaning(self, s: Subject, error: float) -> str:
         return f"every eigenvalue within a factor of {_factor(error):.4g}"
 
-    def spectrum(self, release: Release, p: float) -> Spectra:
-        error, centre, value = error_or_none(release, p), spectrum(release.ball.center), spectrum(release.value)
-        wide = None if population_of(release, p) is None else release.region(p).radius
-        region = _within(spectrum(release.raw), wide)
-        return Spectra(_within(value, error), _about(centre, _factor(release.ball.radius)), region)
+    def spectrum(self, s: Subject) -> Panel:
+        region = None
+        if s.region is not None and s.raw is not None:
+            region = _about(spectrum(s.raw), _factor(s.region_radius))
+        reach = _about(spectrum(s.centre), _factor(s.radius))
+        return eigenvalues(s, reach, _within(spectrum(s.about), s.error), region)
 
 
 class TransportMatrices(Matrices):
     """An error e keeps the standard deviation in every direction, so also the root of every eigenvalue, within e: with S = FFᵀ
     and T = GGᵀ it is at least ‖F − GU‖ for some orthogonal U, and |‖Fᵀx‖ − ‖Gᵀx‖| is at most that for a unit vector x."""
 
-    exact_up_to, as_ellipses, banded = 0, False, False
+    exact_up_to = 0
+    as_ellipses = False
+    banded = False
 
-    def meaning(self, release: Release, error: float) -> str:
+    def meaning(self, s: Subject, error: float) -> str:
         return f"every standard deviation within {error:.4g}"
 
-    def spectrum(self, release: Release, p: float) -> Spectra:
-        error = error_or_none(release, p)
-        value, centre = (np.sqrt(np.maximum(spectrum(m), 0.0)) for m in (release.value, release.ball.center))
-        return Spectra(None if error is None else _squares(value, error), _squares(centre, release.ball.radius))
+    def spectrum(self, s: Subject) -> Panel:
+        value, centre = (np.sqrt(np.maximum(spectrum(matrix), 0.0)) for matrix in (s.about, s.centre))
+        return eigenvalues(s, _squares(centre, s.radius), None if s.error is None else _squares(value, s.error))
 
 
 class _Heat(Matrices):
     """The released matrix beside the public centre, in colours.  No error is drawn: it says nothing certain of one entry."""
 
-    exact_up_to, as_ellipses, banded = np.inf, False, False
+    exact_up_to = np.inf
+    as_ellipses = False
+    banded = False
 
-    def shown(self, release: Release, p: float) -> str:
+    def shown(self, s: Subject) -> str:
         return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        return self.beside(release, p, None)
+    def spectrum(self, s: Subject) -> None:
+        return None
 
 
 class LogCholeskyMatrices(_Heat):
     """An error e keeps each diagonal entry of the Cholesky factor within a factor of e^e."""
 
-    def meaning(self, release: Release, error: float) -> str:
-        return (
-            f"every channel's standard deviation, given the channels before it, within a factor of {_factor(error):.4g}"
-        )
+    def meaning(self, s: Subject, error: float) -> str:
+        factor = f"{_factor(error):.4g}"
+        return f"every channel's standard deviation, given the channels before it, within a factor of {factor}"
 
 
 class Correlations(_Heat):
-    bar = "correlation"
+    unit = "correlation"
 
-    def things(self, release: Release) -> str:
-        return f"{len(release.value)}×{len(release.value)} correlation matrices"
+    def things(self, s: Subject) -> str:
+        return f"{len(s.about)}×{len(s.about)} correlation matrices"
 
-    def meaning(self, release: Release, error: float) -> str:
+    def meaning(self, s: Subject, error: float) -> str:
         return ""
 
     def number(self, x: float) -> str:
@@ -89,30 +88,27 @@ class Correlations(_Heat):
 class Variances(View):
     """An error e keeps every variance within a factor of e^e."""
 
-    centers, entry, exact_up_to = ("origin", "identity"), "Channel", np.inf
+    centers = ("origin", "identity")
+    entry = "Channel"
+    exact_up_to = np.inf
     nameable = True
 
-    def things(self, release: Release) -> str:
-        return f"variances of {len(release.value)} channels"
+    def things(self, s: Subject) -> str:
+        return f"variances of {len(s.about)} channels"
 
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return (self.entry, "Variance"), numbered(release.value.reshape(-1, 1), self.names)
+    def table(self, s: Subject) -> Rows:
+        return (self.entry, "Variance"), numbered(s.about.reshape(-1, 1), s.names)
 
-    def meaning(self, release: Release, error: float) -> str:
+    def meaning(self, s: Subject, error: float) -> str:
         return f"every variance within a factor of {_factor(error):.4g}"
 
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        value, centre = release.value, np.asarray(release.ball.center, dtype=np.float64)
-        error, noise, region = error_or_none(release, p), noise_of(release, p), chart_of(release)
-        reach = np.full(len(value), release.ball.radius)
-        half = None if error is None else np.full(len(value), error)
-        if region is not None:  # coordinates are logarithms of variances: what an ellipsoid leaves to each of them
-            reach = np.linalg.norm(region.axes[:, None] * region.basis, axis=0)
-            half = half if noise is None else noise.reach(len(noise.w)) * reach
-        ranges = (_within(value, half), centre, _about(centre, _factor(reach)))
-        drawn = intervals(release, p, "variance, by channel", value, *ranges, names=self.names)
-        log_scale(drawn.axes[0])
-        return drawn
+    def scene(self, s: Subject) -> Scene:
+        """Return the variances; coordinates are their logarithms, so an ellipsoid leaves a factor to each of them."""
+        half: float | Array | None = s.error
+        if s.noise is not None:
+            half = s.noise.reach(len(s.noise.w)) * s.reach
+        numbers = Ranges(s.about, s.centre, _about(s.centre, _factor(s.reach)), _within(s.about, half), others=s.others)
+        return Scene([[intervals(s, numbers, "channel", "variance", log=True)]])
 
 
 def _factor(length: float | Array) -> Array:

@@ -1,96 +1,115 @@
-"""The files that show a release: whether they can be written, found out before anything is spent, and writing them."""
+"""The files that show a release: whether they can be written, known before anything is spent, and writing them."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..atomic import check_writable
+from ..errors import Fix, Refusal
+from ..files import write_points
 from ..release import Release
-from .base import Links
+from .compared import comparison_in_words, draw_comparison, write_comparison_report
+from .plots import draw_release, in_words, render, write_picture
+from .report import write_report
+from .subject import Links
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from ..findings import Comparison
 
 PICTURE = (".png", ".svg")
-ENDINGS = {"--plot": PICTURE, "--simulate": PICTURE, "--report": (".html", ".md"), "--value": (".tps", ".csv", ".npy")}
+ENDINGS = {"plot": PICTURE, "simulate": PICTURE, "report": (".html", ".md"), "value": (".tps", ".csv", ".npy")}
 
 
-def check_outputs(outputs: Mapping[str, Path | None], inputs: list[Path], force: bool = True) -> None:
-    """Find out whether all outputs, by their options, can be written, and that none replaces an input or another.
+def check_outputs(outputs: Mapping[str, Path], inputs: list[Path], force: bool = True) -> None:
+    """Raise an error unless all outputs, by their wishes, can be written, and none replaces an input or another.
 
     Without ``force`` no output may exist.
     """
-    outputs, report = dict(outputs), outputs.get("--report")
-    if report is not None and report.suffix.lower() == ".md":
-        outputs["--report, its picture,"] = report.with_suffix(".png")
-    taken = {path.resolve(): str(path) for path in inputs}
-    for option, path in outputs.items():
-        if path is None:
-            continue
-        endings = ENDINGS.get(option, ())
+    taken: dict[Path, str | Fix] = {path.resolve(): str(path) for path in inputs}
+    for name, path in outputs.items():
+        endings = ENDINGS.get(name, ())
         if endings and path.suffix.lower() not in endings:
-            raise ValueError(f"{option} {path}: the ending must be {' or '.join(endings)}")
-        if not path.parent.is_dir():
-            raise ValueError(f"{path}: there is no folder {path.parent}; make it first")
-        if path.exists() and not path.is_file():
-            raise ValueError(f"{option} {path}: is not a regular file; choose another name")
-        if path.resolve() in taken:
-            raise ValueError(f"{option} {path}: would replace {taken[path.resolve()]}; choose another name")
-        if path.exists() and not force:
-            raise ValueError(f"{option} {path}: exists already; choose another name, or give --force to replace it")
-        check_writable(path, f"{option} {path}")
-        taken[path.resolve()] = f"{option} {path}"
+            raise Refusal(Fix(name, str(path)), f": the ending must be {' or '.join(endings)}")
+        written = [path]
+        if name == "report" and path.suffix.lower() == ".md":
+            written.append(path.with_suffix(".png"))  # its picture
+        for file in written:
+            _check_output(Fix(name, str(file)), file, taken, force)
+
+
+def _check_output(wish: Fix, path: Path, taken: dict[Path, str | Fix], force: bool) -> None:
+    """Raise an error unless one file can be written, and note that it is ``taken``."""
+    if not path.parent.is_dir():
+        raise Refusal(f"{path}: there is no folder {path.parent}; make it first")
+    if path.exists() and not path.is_file():
+        raise Refusal(wish, ": is not a regular file; choose another name")
+    if path.resolve() in taken:
+        raise Refusal(wish, ": would replace ", taken[path.resolve()], "; choose another name")
+    if path.exists() and not force:
+        raise Refusal(wish, ": exists already; choose another name, or give ", Fix("force", True), " to replace it")
+    check_writable(path, str(path))
+    taken[path.resolve()] = wish
 
 
 def check_comparable(by: str, public: bool) -> None:
-    """A ValueError that asks for the word that the groups are public, with the reason."""
+    """Raise an error that asks for the word that the groups are public, with the reason, unless it was given."""
     if not public:
-        raise ValueError(
+        raise Refusal(
             f"is the {by} of every person public knowledge? All groups together cost one epsilon only because nobody changes "
             "groups when a record is replaced, and the sizes of the groups are published as they are. If everybody may know "
-            f"the {by} of every person, add --labels-are-public. If it is private (a diagnosis, say), do not compare by it"
+            f"the {by} of every person, give ",
+            Fix("labels_are_public", True),
+            ". If it is private (a diagnosis, say), do not compare by it",
         )
 
 
-def write_comparison(
-    comparison: Comparison, outputs: Mapping[str, Path | None], links: Links | None = None, channels: Sequence[str] = ()
-) -> None:
-    """The picture and the report of a comparison that is saved as ``--out``."""
-    from .compared import write_comparison_report
+@dataclass
+class Outputs:
+    """A release, or a comparison, with the lines and names of its pictures: one figure for all files that show it."""
 
-    plot, report = outputs.get("--plot"), outputs.get("--report")
-    try:
-        if plot is not None:
-            comparison.plot(plot, links=links, channels=channels)
-        if report is not None:
-            write_comparison_report(comparison, report, links, channels)
-    except (OSError, ValueError) as error:
-        made = f"the comparison is made and is in {outputs['--out']}; do not compare again"
-        raise ValueError(f"{made}. What failed: {error}") from None
+    done: Release | Comparison
+    links: Links | None = None
+    channels: Sequence[str] = ()
 
+    @cached_property
+    def figure(self) -> Figure:
+        if isinstance(self.done, Release):
+            return draw_release(self.done, outline=self.links, channels=self.channels)
+        return draw_comparison(self.done, self.links, self.channels)
 
-def write_outputs(
-    release: Release,
-    outputs: Mapping[str, Path | None],
-    kind: Any,
-    links: Links | None = None,
-    channels: Sequence[str] = (),
-) -> None:
-    """The picture, the report and the value alone of a release that is saved as ``--out``."""
-    from ..files import write_points
-    from .plots import plot_release
-    from .report import write_report
+    @cached_property
+    def words(self) -> str:
+        if isinstance(self.done, Release):
+            return in_words(self.done, channels=self.channels)
+        return comparison_in_words(self.done)
 
-    plot, report, value = (outputs.get(option) for option in ("--plot", "--report", "--value"))
-    try:
-        if plot is not None:
-            plot_release(release, plot, outline=links, channels=channels)
-        if report is not None:
-            write_report(release, report, links, channels)
-        if value is not None:
-            write_points(value, release.value, kind)
-    except (OSError, ValueError) as error:
-        made = f"the release is made and is in {outputs['--out']}; do not release again"
-        raise ValueError(f"{made}. What failed: {error}") from None
+    def write(self, what: str, path: Path) -> None:
+        """Write the "plot", the "report" or the "value" alone."""
+        if what == "plot":
+            write_picture(self.figure, path, self.words)
+        elif what == "report":
+            image = render(self.figure, words=self.words)
+            if isinstance(self.done, Release):
+                write_report(self.done, path, self.links, self.channels, image=image)
+            else:
+                write_comparison_report(self.done, path, image=image)
+        elif isinstance(self.done, Release):
+            space = self.done.space.known
+            write_points(path, self.done.value, "arrays" if space is None else space.kind)
+
+    def write_beside(self, record: Path, outputs: Mapping[str, Path]) -> None:
+        """Write outputs by their wishes, once the record is saved: an error says that nothing is to be released again."""
+        try:
+            for what, path in outputs.items():
+                self.write(what, path)
+        except (OSError, ValueError) as error:
+            word = "release" if isinstance(self.done, Release) else "comparison"
+            again = "release" if isinstance(self.done, Release) else "compare"
+            made = f"the {word} is made and is in {record}; do not {again} again"
+            raise ValueError(f"{made}. What failed: {error}") from None

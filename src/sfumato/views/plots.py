@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..atomic import write_atomically
+from ..errors import FileError, Fix, Refusal
 from ..release import Release
 from . import view_of
-from .base import Links, error_or_none, public_ball
-from .figures import balanced, name_of
+from .drawing import draw
+from .figures import balanced
 from .page import escape
+from .subject import Links, Subject
 from .words import frozen
 
 if TYPE_CHECKING:
@@ -33,18 +35,15 @@ def plot_release(
 ) -> None:
     """Draw a release with its error, and write the picture as PNG or SVG: whole or not at all.
 
-    Shapes are drawn as landmarks or outlines (those in space from three sides) with a grid that bends from the public reference
-    to the release, directions on a circle or a globe, 2×2 and 3×3 matrices as ellipses, larger ones in colours with their
-    eigenvalues, everything else by its coordinates.  A value that is no point of its space (see
-    ``on_manifold`` in the record) is drawn as what it is, and the picture says so.  The file also says in words what it shows,
-    for those who do not see it.
+    A value that is not a point of its space (see ``on_manifold`` in the record) is drawn as what it is, and the picture says
+    so.  The file also says in words what it shows, for those who do not see it.
 
     Parameters
     ----------
     release : Release
         The release.
     path : path
-        The file to write, which ends in .png or .svg.
+        The file to write, which ends in .png or .svg; a ValueError is raised for others.
     title : str, optional
         A title above the picture.
     p : float
@@ -55,11 +54,6 @@ def plot_release(
     channels : sequence of str, optional
         Names of the channels of matrices, of the parts of compositions or of coordinates.  No record holds them: who gives them
         says that they may be seen.
-
-    Raises
-    ------
-    ValueError
-        If the path has another ending, or the names are too many or too few.
 
     Notes
     -----
@@ -93,15 +87,15 @@ def write_picture(drawn: Figure, path: str | os.PathLike[str], words: str) -> No
 
 
 def in_words(release: Release, p: float = 0.95, channels: Sequence[str] = ()) -> str:
-    """What the picture of a release shows, for those who do not see it."""
-    view, error = view_of(release).named(channels, release), error_or_none(release, p)
-    what = f"{name_of(release).capitalize()} of {release.n} {view.things(release)}, beside the public centre"
-    known = "" if error is None else f", with an error of up to {error:.3g} at {p:.0%}"
-    space, away = release.space.known, ""
-    if space is not None and release.on_manifold:
-        far = float(np.ravel(space.distance(space.validate(release.value[None]), public_ball(release).center))[0])
-        away = f" It lies {far:.3g} from the centre; records were held within {release.ball.radius:.3g} of it."
-    return " ".join(filter(None, [f"{what}{known}.{away}", view.seen(release)]))
+    """Return what the picture of a release shows, for those who do not see it."""
+    view = view_of(release)
+    s = Subject.of(release, p, names=channels)
+    known = "" if s.error is None else f", with an error of up to {s.error:.3g} at {p:.0%}"
+    what = f"{s.name.capitalize()} of {release.n} {view.things(s)}, beside the public centre{known}."
+    if release.space.known is not None and release.on_manifold:
+        far = float(np.ravel(s.space.distance(s.point[None], s.base))[0])
+        what += f" It lies {far:.3g} from the centre; records were clipped to within {s.radius:.3g} of it."
+    return " ".join(filter(None, [what, view.seen(s)]))
 
 
 def draw_release(
@@ -111,22 +105,25 @@ def draw_release(
     outline: Links | None = None,
     channels: Sequence[str] = (),
 ) -> Figure:
-    """The figure that :func:`plot_release` writes."""
-    g, view, error = release.guarantee, view_of(release).named(channels, release), error_or_none(release, p)
-    drawn = view.draw(release, p, outline)
+    """Return the figure that :func:`plot_release` writes."""
+    g = release.guarantee
+    view = view_of(release)
+    if channels:
+        view.check_names(channels, release.value.shape)
+    s = Subject.of(release, p, outline, channels)
     known = "nothing public is known of its error"
-    if error is not None and release.predicted_error is not None:
+    if s.error is not None and release.predicted_error is not None:
         distance = release.predicted_error.distance
-        known = f"with probability {p:g} {release.estimate} lies within {error:.3g} ({distance})"
+        known = f"with probability {p:g} {release.estimate} lies within {s.error:.3g} ({distance})"
     sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
-    sentences += list(filter(None, [view.shown(release, p), frozen(release)]))
-    sentences += [] if release.on_manifold else [view.off_manifold(release)]
+    sentences += list(filter(None, [view.shown(s), frozen(release)]))
+    sentences += [] if release.on_manifold else [view.off_manifold(s)]
     sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]
-    return captioned(drawn, sentences, title)
+    return captioned(draw(view.scene(s)), sentences, title)
 
 
 def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figure:
-    """A figure with sentences below it, each in lines of its own, and a title above."""
+    """Return a figure with sentences below it, each in lines of its own, and a title above."""
     columns = int(12.8 * drawn.get_figwidth())
     lines = [line for s in sentences for line in balanced(s, columns)]
     drawn.supxlabel("\n".join(lines), fontsize=10)
@@ -139,8 +136,8 @@ def captioned(drawn: Figure, sentences: Sequence[str], title: str = "") -> Figur
 
 
 def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
-    """A figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description of a
-    PNG."""
+    """Return a figure as a file, which holds the words for those who do not see it: as the title of an SVG, as the description
+    of a PNG."""
     buffer = io.BytesIO()
     metadata: dict[str, Any] = {"Date": None} if form == "svg" else {"Software": None, "Description": words or None}
     drawn.savefig(buffer, format=form, dpi=150, metadata=metadata)
@@ -153,12 +150,12 @@ def render(drawn: Figure, form: str = "png", words: str = "") -> bytes:
 
 
 def picture(release: Release, p: float = 0.95, outline: Links | None = None, channels: Sequence[str] = ()) -> bytes:
-    """A release drawn as PNG, in memory."""
+    """Return a release drawn as PNG, in memory."""
     return render(draw_release(release, "", p, outline, channels), words=in_words(release, p, channels))
 
 
 def read_links(text: str, k: int) -> Links:
-    """Lines between landmarks as they are typed: pairs counted from 1, a file of them, or ``outline`` for a closed line.
+    """Return lines between landmarks as they are typed: pairs counted from 1, a file of them, or ``outline`` for a closed line.
 
     >>> read_links("1-2, 2-3", 3), read_links("outline", 3)
     ([(0, 1), (1, 2)], [0, 1, 2])
@@ -167,17 +164,16 @@ def read_links(text: str, k: int) -> Links:
         return list(range(k))
     file = Path(text)
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
-    found = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
-    pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in found if pair]
-    if len(pairs) < len(found) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
-        raise ValueError(
-            f"--links {text}: write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
-        )
+    matches = [re.fullmatch(r"\s*(\d+)\s*[-,;\s]\s*(\d+)\s*", part) for part in parts if part.strip()]
+    pairs = [(int(pair[1]) - 1, int(pair[2]) - 1) for pair in matches if pair]
+    if len(pairs) < len(matches) or not pairs or not all(0 <= i < k for pair in pairs for i in pair):
+        words = f"write pairs of landmarks from 1 to {k}, as 1-2,2-3; a file with one pair a line; or outline"
+        raise Refusal("lines between landmarks, ", Fix("links", text), f": {words}")
     return pairs
 
 
 def read_names(text: str) -> list[str]:
-    """Names of channels as they are typed: with commas between, a file of one a line, or an .npz file that holds them as
+    """Return names of channels as they are typed: with commas between, a file of one a line, or an .npz file that holds them as
     ``channels`` or ``ch_names``.
 
     >>> read_names("Fz, Cz,Pz")
@@ -185,10 +181,10 @@ def read_names(text: str) -> list[str]:
     """
     file = Path(text)
     if file.suffix.lower() == ".npz":
-        with np.load(file, allow_pickle=False) as held:
-            found = next((held[key] for key in ("channels", "ch_names") if key in held), None)
-        if found is None:
-            raise ValueError(f"--channels {text}: the file holds neither channels nor ch_names; type the names instead")
-        return [str(name) for name in np.ravel(found)]
+        with np.load(file, allow_pickle=False) as arrays:
+            names = next((arrays[key] for key in ("channels", "ch_names") if key in arrays), None)
+        if names is None:
+            raise FileError(f"{text}: the file holds neither channels nor ch_names; type the names instead")
+        return [str(name) for name in np.ravel(names)]
     parts = file.read_text(encoding="utf-8").splitlines() if file.is_file() else text.split(",")
     return [part.strip() for part in parts if part.strip()]

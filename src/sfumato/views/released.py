@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..release import Release
-from .base import Links
 from .page import notebook
-from .plots import draw_release, in_words, picture, plot_release
-from .words import describe
+from .plots import draw_release, in_words, picture, write_picture
+from .subject import Links
+from .words import describe, facts
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -29,11 +28,13 @@ def plot(
     channels: Sequence[str] = (),
 ) -> Figure:
     """Return the picture of a release with its error, and write it if a file is named."""
+    drawn = draw_release(release, title, p, links, channels)
     if path is not None:
-        plot_release(release, Path(path), title, p, links, channels)
-    return draw_release(release, title, p, links, channels)
+        write_picture(drawn, path, in_words(release, p, channels))
+    return drawn
 
 
 def html(release: Release) -> str:
     """Return the picture and the words, as a notebook shows them."""
-    return notebook(picture(release), in_words(release), describe(release))
+    paragraphs = [(fact.about, fact.text) for fact in facts(release)]
+    return notebook(picture(release), in_words(release), paragraphs)

@@ -5,29 +5,90 @@ Everything on the page comes from the release; no data enter here.
 
 from __future__ import annotations
 
+import csv
 import os
-import re
 from collections.abc import Sequence
+from importlib.resources import files
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from ..atomic import write_atomically
 from ..laws.bounds import bounds_of
-from ..release import FORMAT, Release
-from ..release.scalars import scalar_of
+from ..release import Release
+from ..release.terms import Kind
 from . import view_of
-from .base import Links
-from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, to_html, to_markdown
-from .plots import in_words, picture
-from .words import UNCHECKED, clock, first, in_degrees, of_chart, powers, region, what
+from .directions import in_degrees
+from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
+from .plots import draw_release, in_words, render
+from .subject import Links, Subject
+from .words import first, notes, powers, promise, rounding, running_time, what
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
-EXACT, TINY = ".10g", ".1e"  # digits enough to repeat a calculation with; of a chance
+EXACT = ".10g"  # digits enough to repeat a calculation with
+SOTO = (
+    "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. Advances "
+    "in Neural Information Processing Systems 35."
+)
+
+
+class Method(NamedTuple):
+    """What a report says of a mechanism: what its noise is scaled to, the paper it comes from (empty: the first of all), and
+    whether the stated errors are quantiles of a known law where the view of the space says so."""
+
+    quantity: str = "what the noise is added to"
+    paper: str = ""
+    exact: bool = False
+
+
+METHODS = {  # by the names that records give to mechanisms
+    "kng": Method("the gradient of half the mean squared distance"),
+    "laplace": Method(
+        "the Fréchet mean",
+        "M. Reimherr, K. Bharath and C. Soto (2021). Differential privacy over Riemannian manifolds. Advances in Neural "
+        "Information Processing Systems 34.",
+        exact=True,
+    ),
+    "staircase": Method(
+        "the Fréchet mean",
+        "Q. Geng, P. Kairouz, S. Oh and P. Viswanath (2015). The staircase mechanism in differential privacy. IEEE Journal of "
+        "Selected Topics in Signal Processing 9(7).",
+        exact=True,
+    ),
+    "tangent": Method(
+        paper="M. Hardt and K. Talwar (2010). On the geometry of differential privacy. 42nd ACM Symposium on Theory of "
+        "Computing."
+    ),
+    "exponential": Method(
+        "half the mean squared distance",
+        "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on Foundations of "
+        "Computer Science.",
+    ),
+    "ambient-laplace": Method("the arithmetic mean in the ambient space"),
+}
+NUMBERS = {
+    "A": "how far apart two records of the ball can at most look from a point of the output region; replacing one record "
+    "moves the gradient by at most A/n",
+    "B": "how much the normalising constant of the density can depend on one record (times n): the divergence part",
+    "flux": "the part of that which passes through the rim of the region where B was computed",
+    "tail": "the part of that which comes from beyond the rim",
+    "R": "radius of the output region, a ball about the public centre",
+    "delta": "Δ, the most that replacing one record can move {quantity}",
+    "solver": "room for the error of the computed mean, added to Δ",
+    "gamma": "γ, the length of the first step in parts of Δ",
+    "jump": "how much the log density falls at each step: ε, less what rounding may add",
+    "bound": "half-width of the range that each coordinate was clipped to",
+    "coordinates": "how many coordinates share ε (2k for k landmarks, 3k in space)",
+}
 
 
 def write_report(
-    release: Release, path: str | os.PathLike[str], outline: Links | None = None, channels: Sequence[str] = ()
+    release: Release,
+    path: str | os.PathLike[str],
+    outline: Links | None = None,
+    channels: Sequence[str] = (),
+    *,
+    image: bytes | None = None,
 ) -> None:
     """Write a page that explains a release: whole or not at all.
 
@@ -40,6 +101,8 @@ def write_report(
         One that ends in .md gets the same in Markdown, with the picture beside it under the same name as .png.
     outline, channels : sequence, optional
         As of :func:`plot_release`.
+    image : bytes, optional
+        The picture as PNG, if it is drawn already.
 
     Raises
     ------
@@ -60,39 +123,33 @@ def write_report(
     ['mean.md', 'mean.png']
     """
     path = Path(path)
-    if path.suffix.lower() not in (".html", ".md"):
-        raise ValueError(f"reports are written as .html or .md, not {path.suffix or 'without an ending'!r}: {path}")
+    check_page(path)
+    words = in_words(release, 0.95, channels)
+    s = Subject.of(release, 0.95, outline, channels)
     private = "private " if release.guarantee.private else ""
-    things = "units" if scalar_of(release) is not None else view_of(release).things(release)
+    things = "units" if release.scalar is not None else view_of(release).things(s)
     title = f"The {private}{what(release, things).removesuffix(',')}"
-    sections, drawn = _sections(release, outline, channels), picture(release, 0.95, outline, channels)
-    if path.suffix.lower() == ".html":
-        write_atomically(path, to_html(title, sections, drawn))
-    else:
-        image = path.with_suffix(".png")
-        text = to_markdown(title, sections, image.name)
-        write_atomically(image, drawn)
-        write_atomically(path, text)
-
-
-def _sections(release: Release, outline: Links | None, channels: Sequence[str]) -> list[Section]:
-    """The report, before it is set in any language."""
-    return [
-        ("", _glance(release, outline, channels)),
+    sections: list[Section] = [
+        ("", _glance(release, s, words)),
         ("What is promised", _promise(release)),
-        ("How accurate it is", _accuracy(release)),
+        ("How accurate it is", _accuracy(release, s)),
         ("The numbers behind the noise", _scale(release)),
-        ("The released value", _value(release, channels)),
+        ("The released value", _value(release, s)),
         ("How to cite it", _citation(release)),
         ("How to read the record", _keys(release)),
     ]
+    if image is None:
+        image = render(draw_release(release, "", 0.95, outline, channels), words=words)
+    write_page(path, title, sections, image)
 
 
-def _glance(release: Release, outline: Links | None, channels: Sequence[str]) -> list[Block]:
-    g, stated = release.guarantee, "not predicted"
+def _glance(release: Release, s: Subject, words: str) -> list[Block]:
+    g = release.guarantee
+    view = view_of(release)
+    stated = "not predicted"
     if release.predicted_error is not None:
-        error, distance = _digits(release.error(0.95)), release.predicted_error.distance
-        stated = f"within {error} of {release.estimate} with probability 95% ({distance})"
+        distance = release.predicted_error.distance
+        stated = f"within {_digits(release.error(0.95))} of {release.estimate} with probability 95% ({distance})"
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
     rows = [
@@ -101,12 +158,7 @@ def _glance(release: Release, outline: Links | None, channels: Sequence[str]) ->
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    view = view_of(release)
-    return [
-        Grid(rows),
-        Picture(view.caption(release), in_words(release, 0.95, channels)),
-        *view.more(release, outline=outline),
-    ]
+    return [Grid(rows), Picture(view.caption(s), words), *view.more(s)]
 
 
 def _promise(release: Release) -> list[Block]:
@@ -115,44 +167,31 @@ def _promise(release: Release) -> list[Block]:
         return [Paragraph("Nothing: this value was made for study, with a known seed. It is not a private release.")]
     factor = float(np.exp(min(g.epsilon, 700.0)))
     sure = f"{1 / (1 + 1 / factor):.0%}" if factor < 200 else "almost completely"
-    start = f"The release is ε-differentially private with ε = {g.epsilon:g}."
-    if g.condition:
-        start = f"What follows holds {g.condition}. {UNCHECKED} If it holds, then with ε = {g.epsilon:g}:"
     odds = (
-        f"{start} Replacing one unit's value by any other changes "
-        f"the probability of any outcome by a factor of at most e^ε = {_digits(factor)}, whatever else is known or becomes "
-        f"known. So the release can shift nobody's odds about one unit by more than that: someone who knows all the other "
+        "So the release can shift nobody's odds about one unit by more than that factor: someone who knows all the other "
         f"records, and held two guesses about this one to be equally likely, can afterwards be at most {sure} sure."
     )
-    off = f"can put it on another lattice point with probability at most {_digits(g.numerical_delta, TINY)}"
+    hidden = f"{powers(running_time(release))} The time to read and average the records is not hidden."
     terms = [
         ("One unit", f"is {g.unit}."),
         ("Neighbours", f"are {g.neighbours}."),
         ("The number of units,", f"{release.n}, is public: it is not protected."),
-        ("Rounding in the draw", f"{off}; the promise then has no proof."),
-        ("Rounding in the density", f"adds at most {_digits(g.numerical_epsilon, TINY)} to ε."),
-        (
-            "The running time:",
-            f"{powers(clock(g.clock_delta))} The time to read and average the records is not hidden.",
-        ),
+        ("Rounding:", rounding(release)),
+        ("The running time:", hidden),
     ]
-    clipped = (
-        f"Every record was first clipped to {region(release)}: one that lay outside was moved "
-        "to its edge. What is released is the statistic of the clipped records."
-    )
-    clipped = clipped if scalar_of(release) is None else f"{first(release)}."
     public = "Its centre and its size must have been public before: a template, an atlas, an earlier study."
     whole = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [
-        ("The mean of the records as they were.", clipped),
+        ("The mean of the records as they were.", f"{first(release)}."),
         ("Anything at all, if the public region came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
         ("Secrecy about the group.", whole),
     ]
-    return [Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
+    start = Paragraph(str(promise(release)))
+    return [start, Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
 
 
-def _accuracy(release: Release) -> list[Block]:
+def _accuracy(release: Release, s: Subject) -> list[Block]:
     view = view_of(release)
     if release.predicted_error is None:
         return [Paragraph("Nothing public is known of the error of this statistic, so none is stated.")]
@@ -162,50 +201,31 @@ def _accuracy(release: Release) -> list[Block]:
         f"clipping itself moved the result is not among them: where many records lay outside the region, it may be much more."
     )
     errors = {p: release.error(p) for p in PROBABILITIES}
-    rows = [[f"{p:.0%}", _digits(error), view.meaning(release, error)] for p, error in errors.items()]
+    rows = [[f"{p:.0%}", _digits(error), view.meaning(s, error)] for p, error in errors.items()]
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
-    end = "These are proven upper bounds: the error may well be smaller."
-    if release.mechanism.name in ("laplace", "staircase") and len(release.value) <= view.exact_up_to:
-        end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     table = Grid([row[:columns] for row in rows], header[:columns], numeric=columns == 2)
-    if release.mechanism.name == "tangent":
+    end = "These are proven upper bounds: the error may well be smaller."
+    if release.chart is not None:
         end = "The law of this noise is known: these are its quantiles, rounded up, plus what the lattice can move a point."
+    elif _method(release).exact and len(release.value) <= view.exact_up_to:
+        end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
-    if lines := of_chart(release):
-        blocks.append(Points([(first + ":", rest) for first, _, rest in (line.partition(": ") for line in lines)]))
+    if several := notes(release):
+        blocks.append(Points([(f"{fact.about}:", fact.text) for fact in several]))
     if not release.on_manifold:
         blocks.append(Paragraph("The released value is not a point of the space: the noise has carried it off."))
     return blocks
 
 
-MECHANISM_QUANTITY = {
-    "kng": "the gradient of half the mean squared distance",
-    "laplace": "the Fréchet mean",
-    "staircase": "the Fréchet mean",
-    "exponential": "half the mean squared distance",
-    "ambient-laplace": "the arithmetic mean in the ambient space",
-}
-NUMBERS = {
-    "A": "how far apart two records of the ball can at most look from a point of the output region; replacing one record "
-    "moves the gradient by at most A/n",
-    "B": "how much the normalising constant of the density can depend on one record (times n): the divergence part",
-    "flux": "the part of that which passes through the rim of the region where B was computed",
-    "tail": "the part of that which comes from beyond the rim",
-    "R": "radius of the output region, a ball about the public centre",
-    "delta": "Δ, the most that replacing one record can move {quantity}",
-    "solver": "room for the error of the computed mean, added to Δ",
-    "gamma": "γ, the length of the first step in parts of Δ",
-    "jump": "how much the log density falls at each step: ε, less what rounding may add",
-    "bound": "half-width of the range that each coordinate was clipped to",
-    "coordinates": "how many coordinates share ε (2k for k landmarks, 3k in space)",
-}
+def _method(release: Release) -> Method:
+    return METHODS.get(release.mechanism.name, Method())
 
 
 def _scale(release: Release) -> list[Block]:
     c = release.calibration
-    by_hand, check = _by_hand(release), list[Block]()
-    if by_hand:
+    check = list[Block]()
+    if by_hand := _by_hand(release):
         check = [Paragraph("With the numbers below it can be checked by hand:"), Listing(by_hand)]
     confined = "The noise may reach anywhere in the space."
     if c.region is not None:
@@ -222,19 +242,18 @@ def _scale(release: Release) -> list[Block]:
 
 
 def _symbols(release: Release) -> list[tuple[str, str, str]]:
-    """Every symbol of the formula, its number and what it means."""
-    c, space = release.calibration, release.space.known
-    quantity = MECHANISM_QUANTITY.get(release.mechanism.name, "what the noise is added to")
-    if "objective" in release.mechanism.options:
-        quantity = "the gradient of the objective"
+    """Return every symbol of the formula, its number and what it means."""
+    c = release.calibration
+    space = release.space.known
+    quantity = "the gradient of the objective" if release.kind is Kind.OBJECTIVE else _method(release).quantity
     rows: list[tuple[str, str, str]] = [
         (Code("n"), str(release.n), "number of units"),
         (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
         (Code("r"), f"{release.ball.radius:g}", "radius of the ball, or the longest semi-axis of an ellipsoid"),
     ]
-    if space is not None and ("κ" in c.formula or "h(" in c.formula):
+    if space is not None and c.symbols & {"κ", "h"}:
         rows.append((Code("κ"), f"{bounds_of(space).curvature[1]:g}", "largest curvature of the space"))
-    if "h(" in c.formula:
+    if "h" in c.symbols:
         convex = "how convex half the squared distance is at distance s; 1 if κ ≤ 0"
         rows.append((Code("h(s)"), "√κ·s·cot(√κ·s)", convex))
     for key, number in c.numbers.items():
@@ -249,108 +268,46 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
 
 
 def _by_hand(release: Release) -> str:
-    """The record's formula with its numbers filled in; empty where a symbol of it has no number in the record, or ε is another
-    one than was asked for."""
+    """Return the record's formula with its numbers filled in; empty where a symbol of it has no number in the record, or ε is
+    another one than was asked for."""
     c = release.calibration
     v = {name: _digits(number, EXACT) for name, number in c.numbers.items()}
     if "delta" in v:
         v["Δ"] = f"({v['delta']} + {v['solver']})" if "solver" in v else v["delta"]
     if "A" in v:
-        v["A(r,r)"] = v["A(r,R)"] = v["A"]
+        v |= {"A(r,r)": v["A"], "A(r,R)": v["A"]}
     if "coordinates" in v:
-        v["2k"] = v["3k"] = v["coordinates"]
-    shares = re.findall(r"([\d.]+) of the whole", c.formula)  # where a part of ε was spent on something else
-    v |= {"n": str(release.n), "ε": "·".join([*shares, f"{c.epsilon:.10g}"])}
-    expression = re.split(r", | \(| in ", c.formula)[0]
-    symbols = r"A\(r,[rR]\)|[23]k|[^\W\d]+"
-    if ", at ε = " in c.formula or not v.keys() >= set(re.findall(symbols, expression)):
-        return ""
-    filled = re.sub(symbols, lambda found: v[found[0]], expression)
-    return f"σ = {filled.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
+        v |= {"2k": v["coordinates"], "3k": v["coordinates"]}
+    rest = 1 - sum(release.shares.values())  # what was not spent on something else
+    v |= {"n": str(release.n), "ε": f"{c.epsilon:.10g}" if rest == 1 else f"{rest:.10g}·{c.epsilon:.10g}"}
+    filled = None if c.lowered else c.filled(v)
+    return "" if filled is None else f"σ = {filled.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
 
 
-def _value(release: Release, channels: Sequence[str]) -> list[Block]:
+def _value(release: Release, s: Subject) -> list[Block]:
     note = "To six digits; the record has them all. The digits are those of a public lattice, not of the data."
-    header, rows = view_of(release).named(channels, release).table(release)
-    signed = [(first, *(powers(number).replace("-", "−") for number in rest)) for first, *rest in rows]
+    header, rows = view_of(release).table(s)
+    signed = [(name, *(powers(number).replace("-", "−") for number in rest)) for name, *rest in rows]
     blocks: list[Block] = [Paragraph(note), Grid(signed, header, numeric=True)]
     if release.degrees is not None:
-        blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release)}."))
+        blocks.append(Paragraph(f"In degrees, computed from this value: {in_degrees(release.degrees)}."))
     return blocks
 
 
-PAPERS = {
-    "kng": "C. Soto, K. Bharath, M. Reimherr and A. Slavković (2022). Shape and structure preserving differential privacy. "
-    "Advances in Neural Information Processing Systems 35.",
-    "laplace": "M. Reimherr, K. Bharath and C. Soto (2021). Differential privacy over Riemannian manifolds. Advances in "
-    "Neural Information Processing Systems 34.",
-    "staircase": "Q. Geng, P. Kairouz, S. Oh and P. Viswanath (2015). The staircase mechanism in differential privacy. IEEE "
-    "Journal of Selected Topics in Signal Processing 9(7).",
-    "tangent": "M. Hardt and K. Talwar (2010). On the geometry of differential privacy. 42nd ACM Symposium on Theory of "
-    "Computing.",
-    "exponential": "F. McSherry and K. Talwar (2007). Mechanism design via differential privacy. 48th IEEE Symposium on "
-    "Foundations of Computer Science.",
-}
-
-
 def _citation(release: Release) -> list[Block]:
-    what = "Differentially private means of shapes, covariance matrices and directions."
-    items = [("The software:", f"sfumato, version {release.version}. {what}"), ("The method began with", PAPERS["kng"])]
-    if release.mechanism.name in PAPERS and release.mechanism.name != "kng":
-        items.append(("This mechanism:", PAPERS[release.mechanism.name]))
+    software = "Differentially private means of shapes, covariance matrices and directions."
+    items = [("The software:", f"sfumato, version {release.version}. {software}"), ("The method began with", SOTO)]
+    if paper := _method(release).paper:
+        items.append(("This mechanism:", paper))
     return [Points(items)]
 
 
-KEYS = {
-    "format": f"what the file is: {FORMAT!r}",
-    "value": "the released value, in full precision: the only entry that depends on the data beyond their number, with what is "
-    "computed from it and, where there was a look, its answer",
-    "guarantee": "the promise",
-    "guarantee.epsilon": "ε",
-    "guarantee.unit": "what is protected, in words",
-    "guarantee.neighbours": "which data sets are told apart by at most ε",
-    "guarantee.private": "false for draws made for study, and where the promise has a condition",
-    "guarantee.condition": "what the promise rests on and nobody checked; mostly empty",
-    "guarantee.numerical_delta": "the chance that rounding moved the draw to another lattice point",
-    "guarantee.numerical_epsilon": "what rounding in the density can add to ε",
-    "guarantee.clock_delta": "the chance that the sampler's running time depends on the data (null: not bounded)",
-    "statistic": "what the value estimates",
-    "space": "the space: its name, parameters and metric",
-    "ball": "the ball: centre and radius (of an ellipsoid: its longest semi-axis); source: how it was found privately",
-    "chart": "the public region that is the unit ball of the chart",
-    "chart.axes": "its semi-axes",
-    "chart.basis": "their directions, in the space's coordinates at the centre (null: a ball)",
-    "chart.source": "where they come from",
-    "chart.spread": "the typical distance of a mean from the centre, as far as is public: a release must beat it",
-    "chart.frozen": "in how many directions nothing is learned",
-    "chart.bias": "how far the mean in the chart can be from the Fréchet mean of the clipped records (null: not known)",
-    "chart.reach": "the distance from the centre within which records lie, in all directions (null: not known)",
-    "chart.look": "the share of ε that was spent on whether the public sample fits, with what limit and noise; fell_back: "
-    "whether the ball was used instead (null: no look)",
-    "spread": "the share of ε that was spent on the spread of the records, the mean of their squared distances from the centre "
-    "in the chart with Laplace noise of this scale, and the length of the draw there: for the region of the population's mean",
-    "after": "what was done to the draw, with public numbers alone",
-    "bias": "the same as chart.bias, at this draw and if the error is as stated: computed from the draw alone",
-    "unprojected": "the draw itself, where the value was made from it as 'after' says",
-    "n": "number of units: public",
-    "mechanism": "the mechanism: its name and options",
-    "calibration": "the noise scale σ, its formula, and every number in it",
-    "sampler": "how the draw was made",
-    "lattice_spacing": "spacing of the public lattice",
-    "generator": "where the randomness came from",
-    "on_manifold": "whether the value, as it is, is a point of the space",
-    "degrees": "the value as two angles in degrees, where the records came so: computed from the value alone",
-    "predicted_error": "a radius that holds the statistic of the clipped records with the probability stated (null: nothing "
-    "public is known); under quantiles for further probabilities",
-    "version": "version of sfumato",
-    "time": "when the release was made (UTC)",
-}
-
-
 def _keys(release: Release) -> list[Block]:
+    lines = files(__package__).joinpath("record.csv").read_text(encoding="utf-8").splitlines()[1:]
+    meanings = dict(csv.reader(lines))
     parts = ["format", "value", "guarantee", *release.record]
-    present = [key for part in parts for key in (part, *(key for key in KEYS if key.startswith(f"{part}.")))]
-    rows = [(Code(key), KEYS.get(key, "an addition to this record")) for key in present]
+    present = [key for part in parts for key in (part, *(key for key in meanings if key.startswith(f"{part}.")))]
+    rows = [(Code(key), meanings.get(key, "an addition to this record")) for key in present]
     return [
         Paragraph("The release itself is a JSON file. This reads it back, and asks it for an error:"),
         Listing('import sfumato as sf\nrelease = sf.Release.load("mean.json")\nrelease.value, release.error(0.95)'),
@@ -360,5 +317,5 @@ def _keys(release: Release) -> list[Block]:
 
 # -- numbers in words --------------------------------------------------------------------------------------------------
 def _digits(x: float, form: str = ".4g") -> str:
-    """A number for the page."""
+    """Return a number for the page."""
     return "0" if x == 0 else powers(f"{x:{form}}")

@@ -1,49 +1,329 @@
-"""Planar shapes: landmarks or outlines over the public reference."""
+"""Landmarks over the public reference, in the plane or in space from three sides; outlines as curves with a band."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ..landmarks.outlines import crosses_itself
-from ..numerics.arrays import Array, Points
-from ..regions.ball import Ball
-from ..spaces import PlanarShapes
-from .base import Links, Noise, View, error_or_none, is_geodesic, noise_of, numbered, population_label, population_of
+from ..numerics.arrays import Array
+from .base import Rows, View, numbered
 from .bending import bent_grid, can_bend, magnified
-from .figures import (
-    ALPHA,
-    LAYER,
-    LAYERS,
-    PAIR,
-    QUIET,
-    REGION,
-    RIM,
-    SHARP,
-    SOFT,
-    TEXT,
-    balanced,
-    figure,
-    name_of,
-    shared_legend,
-)
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-    from ..release import Release
+from .page import Block, Turning
+from .scene import BREAK, CIRCLE, Arrows, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, around, closed, segments
+from .subject import Links, Noise, Subject
 
 MOST_NUMBERS = 100  # beside landmarks
 BESIDE = 0.45  # height to width, above which a grid stands beside a shape, not below
+WIDTH = 9.0  # of a picture, in inches
+NEAR = 1e-6  # coordinates that differ by less, of the size, may be equal but for rounding
+JUST_SEEN = 0.015  # of the size of a shape: an error of made-up releases that is smaller is drawn larger
+LARGER = (1, 2, 5, 10, 20, 50, 100)
+PLANE = np.eye(2)
+# Views of axes x (the longest of the reference), y and z, by what goes right and up: none shows a mirror image
+FRONT = np.eye(3)[[0, 1]]
+RIGHT = np.array([[0, 0, -1], [0, 1, 0]])
+ABOVE = np.array([[1, 0, 0], [0, 0, -1]])
 
 
+class Landmarks:
+    """A subject as it is drawn: landmarks of the reference, the release and others, and for each the matrix A·Aᵀ of the
+    ellipsoid A·(unit ball) about it.
+
+    The error is one distance for all: each of k landmarks gets a ball of error/√k, its share if all were off by as much.  The
+    noise of a chart has a shape: each landmark gets the ellipsoid that holds it with probability p, by itself; an outline gets
+    a band as wide as its landmarks may be off across it.  Made-up releases that are hardly seen are drawn ``times`` as far.
+    """
+
+    def __init__(self, s: Subject, turned: bool) -> None:
+        self.s = s
+        reference = s.space.present(s.base)
+        k, m = reference.shape
+        self.turn = _principal(reference) if turned else np.eye(m)
+        self.reference = reference @ self.turn
+        self.released = None if s.value is None else self._seen(s, reference) @ self.turn
+        self.about = self.reference if self.released is None else self.released
+        self.others = np.empty((0, k, m)) if s.others is None else s.others @ self.turn
+        self.spread = self.ellipsoids(s.noise)
+        if self.spread is None and s.error is not None:
+            self.spread = np.tile(s.error**2 / k * np.eye(m), (k, 1, 1))
+        self.region = self.ellipsoids(s.region)
+        self.times = 1
+        if s.value is None and self.spread is not None:
+            self.times = self._times()
+            self.spread = self.times**2 * self.spread
+            self.others = self.reference + self.times * (self.others - self.reference)
+        how = "shared evenly" if s.noise is None else "by landmark"
+        self.label = f"{s.error_label}, {how}"
+        self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
+
+    @staticmethod
+    def _seen(s: Subject, reference: Array) -> Array:
+        """Return the released landmarks turned to the reference, and of its size if shapes have none."""
+        if s.geodesic:
+            return s.space.present(s.space.align(s.base, s.point))
+        u, _, vt = np.linalg.svd(reference.T @ s.about)
+        u[:, -1] *= np.sign(np.linalg.det(u @ vt))
+        return np.asarray(s.about @ (u @ vt).T)
+
+    def _times(self) -> int:
+        assert self.spread is not None
+        half = np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1]))
+        seen = float(half / np.ptp(self.reference, axis=0).max())
+        return next((f for f in LARGER if f * seen > JUST_SEEN), LARGER[-1])
+
+    def ellipsoids(self, noise: Noise | None) -> Array | None:
+        """Return (k, m, m): the matrix of the ellipsoid that the noise, or a region, leaves to each landmark."""
+        if noise is None:
+            return None
+        k, m = self.reference.shape
+        moves = self.turn.T @ noise.moves(m).reshape(k, m, -1)
+        return np.asarray(moves @ np.swapaxes(moves, 1, 2))
+
+    def widths(self, noise: Noise | None) -> Array:
+        """Return how far an outline may be off at each landmark, across it."""
+        if noise is None:
+            share = 0.0 if self.s.error is None else self.s.error / np.sqrt(len(self.about))
+            return self.times * np.full(len(self.about), share)
+        return self.times * across(noise, self.about, ring=True)
+
+    def limits(self, side: Array, some: Sequence[int] | None = None) -> tuple[Array, Array]:
+        """Return the corners of what is seen of some landmarks from a side, with room for what is about the outermost."""
+        rows = slice(None) if some is None else list(some)
+        shapes = [self.reference, self.about, *self.others]
+        halves = [_halves(each[rows], side).max() for each in (self.spread, self.region) if each is not None]
+        margin = max([1.15 * float(half) for half in halves] + [0.06 * float(np.ptp(self.reference, axis=0).max())])
+        return around([shape[rows] @ side.T for shape in shapes], margin)
+
+    def marks(self, side: Array, inches: float) -> list[Mark]:
+        """Return what is seen from a side, where a unit has so many inches; no dot hides what is about it."""
+        return self._curves() if self.outline else self._dots(side, inches)
+
+    def _curves(self) -> list[Mark]:
+        ring = closed(self.about)
+        marks: list[Mark] = []
+        if self.spread is not None:
+            marks += band(ring, _again(self.widths(self.s.noise)), self.label)
+        if self.region is not None:
+            edges = sides_of(ring, _again(self.widths(self.s.region)))
+            marks.append(Line(np.concatenate([edges[0], BREAK, edges[1]]), Role.REGION, self.s.region_label))
+        marks += [Line(closed(other), self.s.role, variant=i) for i, other in enumerate(self.others)]
+        marks.append(Line(closed(self.reference), Role.CENTRE, "public reference"))
+        if self.released is not None:
+            marks += [Line(ring, Role.VALUE, self.s.name), Dots(self.released, Role.VALUE, size=2.5)]
+        return marks
+
+    def _dots(self, side: Array, inches: float) -> list[Mark]:
+        s = self.s
+        reference = self.reference @ side.T
+        at = self.about @ side.T
+        pairs = joined(s.links, len(at))
+        marks: list[Mark] = []
+        size = 4.5
+        away = 3.0
+        if self.spread is not None:
+            size = float(np.clip(0.7 * 72 * inches * np.median(_halves(self.spread, side)[:, -1]), 1.6, 5.0))
+            rings = _rings(at, self.spread, side)
+            marks += [Soft(rings, list(at[:, None]), self.label), Line(_apart(rings), Role.NOISE)]
+        if self.region is not None:
+            away += 0.75 * 72 * inches * float(np.median(_halves(self.region, side)[:, -1]))
+            marks.append(Line(_apart(_rings(at, self.region, side)), Role.REGION, s.region_label))
+        for i, other in enumerate(self.others @ side.T):
+            marks.append(Line(segments(reference, other), Role.TIE))
+            marks += [Line(_links(other, pairs), s.role, variant=i), Dots(other, s.role, size=4.0)]
+        marks += [
+            Line(_links(reference, pairs), Role.CENTRE),
+            Dots(reference, Role.CENTRE, "public reference", size=size),
+        ]
+        if self.released is not None:
+            marks += [Line(segments(reference, at), Role.TIE), Line(_links(at, pairs), Role.VALUE)]
+            marks.append(Dots(at, Role.VALUE, s.name, size=size))
+        role = Role.CENTRE if self.released is None else Role.VALUE
+        for i in range(0, len(at), -(-len(at) // MOST_NUMBERS)):
+            marks.append(Words(at[i], str(i + 1), role, (away, away), "left"))
+        return marks
+
+    def grid(self) -> Panel | None:
+        """Return a square grid on the reference, bent to the release or to the first of the others, as seen from the front;
+        None where no grid can bend so, or there is nothing that it bends to."""
+        first = self.reference[:, :2]
+        if not can_bend(first) or (self.released is None and (self.spread is None or not len(self.others))):
+            return None
+        if self.released is not None:
+            return bent(
+                first, self.released[:, :2], self.s.links, Role.VALUE, "the public reference", f"the {self.s.name}"
+            )
+        other = self.reference + (self.others[0] - self.reference) / self.times
+        return bent(first, other[:, :2], self.s.links, self.s.role, "the public centre", "one such release")
+
+    def numbers(self) -> list[list[float]]:
+        """Return for each landmark, in hundredths of the largest distance from the middle: reference, release and matrix."""
+        unit = 100 / max(float(np.linalg.norm(x, axis=1).max()) for x in (self.reference, self.about))
+        i, j = np.triu_indices(3)
+        spread = np.zeros((len(self.about), 3, 3)) if self.spread is None else self.spread
+        every = np.hstack([unit * self.reference, unit * self.about, unit**2 * spread[:, i, j]])
+        return [[round(float(x), 3) for x in row] for row in every]
+
+
+class Solids(View):
+    """Landmarks in space, or in the plane; in the axes of the reference, the longest first."""
+
+    origin = "the rim of a saddle, or a regular polygon"
+    turned = True
+
+    def __init__(self, what: str, unit: str) -> None:
+        self.what = what
+        self.unit = unit
+
+    def things(self, s: Subject) -> str:
+        k, m = s.about.shape
+        return f"{self.what} of {k} landmarks in {'space' if m == 3 else 'the plane'}"
+
+    def table(self, s: Subject) -> Rows:
+        return ("Landmark", *"xyz"[: s.about.shape[1]]), numbered(s.about)
+
+    def meaning(self, s: Subject, error: float) -> str:
+        return f"{error / np.sqrt(len(s.about)):.3g} a landmark if all share it, in {self.unit}"
+
+    def caption(self, s: Subject) -> str:
+        bends = can_bend(Landmarks(s, self.turned).reference[:, :2])
+        grid = " A square grid on the reference is bent as the landmarks moved." if bends else ""
+        return super().caption(s) + grid
+
+    def shown(self, s: Subject) -> str:
+        own = f"each landmark of that mean lies in the soft region about its own with probability {s.p:g}, taken by itself"
+        grid = "the grid bends by all that was released, noise included"
+        return grid if s.noise is None else f"{own}; {grid}"
+
+    def seen(self, s: Subject) -> str:
+        form = Landmarks(s, self.turned)
+        moved = np.linalg.norm(form.about - form.reference, axis=1) / float(np.ptp(form.reference, axis=0).max())
+        first, *others = (f"{i + 1} ({moved[i]:.2%})" for i in np.argsort(-moved)[:3])
+        others_too = f", then {' and '.join(others)}" if others else ""
+        return f"Landmark {first} lies farthest from where the reference has it, in parts of the length{others_too}."
+
+    def scene(self, s: Subject) -> Scene:
+        """Return both shapes over each other with the error, and a grid on the reference that bends to the release."""
+        form = Landmarks(s, self.turned)
+        larger = f"differences drawn {form.times} times as large" if form.times > 1 else ""
+        columns = 3 if form.region is None else 4
+        return _arranged([form], form.marks, form.grid(), columns, larger)
+
+    def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
+        """Return both shapes over each other with the way of each landmark from the first to the second, and the same as a
+        grid."""
+        forms = {name: Landmarks(s, self.turned) for name, s in subjects.items()}
+        (one, first), (two, second) = forms.items()
+        region = second.s.region
+        tips = None if region is None else second.ellipsoids(replace(region, fixed=radius))
+
+        def marks(side: Array, inches: float) -> list[Mark]:
+            return _overlay({name: form.about @ side.T for name, form in forms.items()}, tips, side, first.s.links)
+
+        grid = None
+        if can_bend(first.about[:, :2]):
+            grid = bent(first.about[:, :2], second.about[:, :2], first.s.links, Role.SECOND, one, two)
+        return _arranged([first, second], marks, grid, 4, f"from {one} to {two}")
+
+    def more(self, s: Subject) -> list[Block]:
+        if s.about.shape[1] != 3:
+            return []
+        form = Landmarks(s, self.turned)
+        soft = "" if form.spread is None else f", {form.label} (soft)"
+        words = f"The same in space: {s.name} (dark), public reference (open circles){soft}."
+        return [Turning(words, form.numbers(), joined(s.links, len(s.about)).tolist())]
+
+
+class Shapes(Solids):
+    """Planar shapes, as the space presents them."""
+
+    origin = "a regular polygon"
+    exact_up_to = np.inf
+    turned = False
+
+    def __init__(self) -> None:
+        super().__init__("planar shapes", "shapes of size one")
+
+    def things(self, s: Subject) -> str:
+        return f"planar shapes of {len(s.about)} landmarks"
+
+
+def _arranged(
+    forms: Sequence[Landmarks],
+    marks: Callable[[Array, float], list[Mark]],
+    grid: Panel | None,
+    columns: int,
+    title: str,
+) -> Scene:
+    """Return a panel for each side from which landmarks are seen, and the grid beside or below; or in the corner that three
+    sides leave."""
+    sides = [(PLANE, "")]
+    if forms[0].reference.shape[1] == 3:
+        sides = [(ABOVE, "from above"), (FRONT, "front"), (RIGHT, "from the right")]
+    corners = np.array([[form.limits(side) for side, _ in sides] for form in forms])
+    low = corners[:, :, 0].min(axis=0)
+    high = corners[:, :, 1].max(axis=0)
+    wide, tall = (high - low).T
+    beside = grid is not None and len(sides) == 1 and tall[0] > BESIDE * wide[0]
+    across_all = wide[1] + wide[2] if len(sides) == 3 else wide[0]
+    inches = WIDTH / float(across_all) / (2 if beside else 1)
+    panels = []
+    for i, (side, name) in enumerate(sides):
+        size = (inches * float(wide[i]), float(np.clip(inches * tall[i], 1.2, 8.0)))
+        words = ", ".join(filter(None, [name, title]))
+        panels.append(Panel(marks(side, inches), low[i], high[i], words, size))
+    if len(sides) == 1:
+        if grid is None:
+            return Scene([panels], columns)
+        shown = replace(grid, size=panels[0].size)
+        return Scene([[*panels, shown]] if beside else [panels, [shown]], columns)
+    above, front, right = panels
+    corner = [] if grid is None else [replace(grid, size=(right.size[0], above.size[1]), title=f"front: {grid.title}")]
+    return Scene([[above, *corner], [front, right]], columns)
+
+
+def _overlay(shapes: Mapping[str, Array], tips: Array | None, side: Array, links: Links | None) -> list[Mark]:
+    """Return two shapes, and an arrow for each landmark, as long as the difference is."""
+    first, second = shapes.values()
+    ring = links is None and looks_like_an_outline(first)
+    pairs = joined(links, len(first))
+    marks: list[Mark] = []
+    for role, (name, shape) in zip((Role.FIRST, Role.SECOND), shapes.items(), strict=True):
+        marks.append(Line(closed(shape) if ring else _links(shape, pairs), role))
+        marks.append(Dots(shape, role, name, size=1.5 if ring else 3.5))
+    if tips is not None and not ring:
+        marks.append(Line(_apart(_rings(second, tips, side)), Role.REGION, "95% region for the difference"))
+    marks.append(Arrows(first, second))
+    if ring or len(first) > MOST_NUMBERS:
+        return marks
+    middle = first.mean(axis=0)
+    for i, both in enumerate(zip(first, second, strict=True), start=1):
+        at = max(both, key=lambda end: float(np.linalg.norm(end - middle)))
+        x, y = 11 * (at - middle) / max(float(np.linalg.norm(at - middle)), 1e-300)
+        marks.append(Words(at, str(i), move=(float(x), float(y))))
+    return marks
+
+
+def bent(first: Array, second: Array, links: Links | None, role: Role, one: str, two: str) -> Panel:
+    """Return a square grid about the first shape, bent to the second, on which both stand; larger, where it is hardly seen."""
+    times = magnified(first, second)
+    second = first + times * (second - first)
+    margin = 0.08 * float(np.ptp([first, second], axis=(0, 1)).max())
+    lines = bent_grid(first, second, *around([first, second], margin))
+    marks: list[Mark] = [Line(np.concatenate([np.concatenate([line, BREAK]) for line in lines]), Role.TIE)]
+    marks += [Line(segments(first, second), role), Line(_links(second, lines_between(links, first)), role)]
+    marks += [Dots(first, Role.CENTRE, size=2.4), Dots(second, role, size=2.0 if len(second) > 30 else 3.5)]
+    larger = f"; differences drawn {times} times as large" if times > 1 else ""
+    low, high = around([first, second, *lines], 0.02 * margin)
+    return Panel(marks, low, high, f"a grid on {one}, bent to {two}{larger}")
+
+
+# -- outlines -----------------------------------------------------------------------------------------------------------------
 def looks_like_an_outline(landmarks: Array) -> bool:
-    """Whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
+    """Return whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
 
     >>> angle = 2 * np.pi * np.arange(30) / 30
     >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
@@ -55,242 +335,48 @@ def looks_like_an_outline(landmarks: Array) -> bool:
     return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
 
 
-def shown(release: Release, p: float) -> str:
-    """What the soft regions about landmarks are, and that a grid bends with the noise too."""
-    own = f"each landmark of that mean lies in the soft region about its own with probability {p:g}, taken by itself"
-    grid = "the grid bends by all that was released, noise included"
-    return grid if noise_of(release, p) is None else f"{own}; {grid}"
+def across(noise: Noise, curve: Array, ring: bool) -> Array:
+    """Return how far the noise leaves each point of a curve off, across the curve."""
+    moves = noise.moves(1).reshape(len(curve), 2, -1)
+    return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", _normals(curve, ring), moves), axis=1))
 
 
-def farthest(reference: Array, released: Array) -> str:
-    """Which landmarks moved most, in words."""
-    moved, size = np.linalg.norm(released - reference, axis=1), float(np.ptp(reference, axis=0).max())
-    first, *others = (f"{i + 1} ({moved[i] / size:.2%})" for i in np.argsort(-moved)[:3])
-    others_too = f", then {' and '.join(others)}" if others else ""
-    return f"Landmark {first} lies farthest from where the reference has it, in parts of the length{others_too}."
+def _normals(curve: Array, ring: bool) -> Array:
+    """Return unit vectors across a curve at its points."""
+    ahead = np.roll(curve, -1, axis=0)
+    behind = np.roll(curve, 1, axis=0)
+    if not ring:
+        ahead[-1] = curve[-1]
+        behind[0] = curve[0]
+    along = ahead - behind
+    normals = np.stack([-along[:, 1], along[:, 0]], axis=1)
+    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300))
 
 
-class Shapes(View):
-    origin, exact_up_to = "a regular polygon", np.inf
-
-    def things(self, release: Release) -> str:
-        return f"planar shapes of {len(release.value)} landmarks"
-
-    def table(self, release: Release) -> tuple[Sequence[str], list[tuple[str, ...]]]:
-        return ("Landmark", "x", "y"), numbered(release.value)
-
-    def meaning(self, release: Release, error: float) -> str:
-        return f"{error / np.sqrt(len(release.value)):.3g} a landmark if all share it, in shapes of size one"
-
-    def caption(self, release: Release) -> str:
-        grid = " A square grid on the reference is bent as the landmarks moved." * can_bend(
-            Panel(release, 0.95).reference
-        )
-        return super().caption(release) + grid
-
-    def shown(self, release: Release, p: float) -> str:
-        return shown(release, p)
-
-    def seen(self, release: Release) -> str:
-        panel = Panel(release, 0.95)
-        return farthest(panel.reference, panel.released)
-
-    def draw(self, release: Release, p: float, outline: Links | None = None) -> Figure:
-        """Both shapes over each other with the error, and a grid on the reference that bends to the release."""
-        panel = Panel(release, p)
-        low, high = limits([panel])
-        ratio, bends = float((high - low)[1] / (high - low)[0]), can_bend(panel.reference)
-        beside = bends and ratio > BESIDE
-        width = 9.0 / (1 + beside)
-        tall = min(max(width * ratio, 2.0), 8.0)
-        drawn = figure(9, 1.3 + tall * (2 if bends and not beside else 1))
-        panels = drawn.subplots(1 if beside or not bends else 2, 2 if beside else 1, squeeze=False).ravel()
-        panel.draw(panels[0], low, high, width, outline)
-        if bends:
-            times = magnified(panel.reference, panel.released)
-            draw_grid(panels[1], panel.reference, panel.released, outline, times=times)
-            title = balanced(grid_title("the public reference", f"the {panel.name}", times), int(12 * width))
-            panels[1].set_title("\n".join(title), fontsize=10, color=TEXT)
-        shared_legend(drawn, 3 if panel.region is None else 4)
-        return drawn
-
-    def draw_pair(self, releases: Mapping[str, Release], radius: float, links: Links | None = None) -> Figure:
-        """Both shapes over each other with the way of each landmark from the first to the second, and the same as a grid."""
-        first, second = (Panel(release, 0.95) for release in releases.values())
-        tips = _tips(first, second, radius)
-        points = np.concatenate([first.released, second.released])
-        low, high = points.min(axis=0), points.max(axis=0)
-        margin = 0.08 * float((high - low).max())
-        low, high = low - margin, high + margin
-        ratio, bends = float((high - low)[1] / (high - low)[0]), can_bend(first.released)
-        rows, columns = (1, 1) if not bends else (1, 2) if ratio > BESIDE else (2, 1)
-        drawn = figure(9.0, 1.1 + rows * float(np.clip(9.0 * ratio / columns, 1.8, 6.0)))
-        axes = drawn.subplots(rows, columns, squeeze=False).ravel()
-        draw_overlay(axes[0], [*releases], first.released, second.released, tips, links)
-        axes[0].set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes[0].axis("off")
-        one, two = releases
-        axes[0].set_title(f"from {one} to {two}", fontsize=10, color=TEXT)
-        if bends:
-            times = magnified(first.released, second.released)
-            draw_grid(axes[1], first.released, second.released, links, PAIR[1], "s", times)
-            title = balanced(grid_title(one, two, times), int(12 * 9.0 / columns))
-            axes[1].set_title("\n".join(title), fontsize=10, color=TEXT)
-        shared_legend(drawn, 4)
-        return drawn
+def sides_of(curve: Array, widths: Array) -> tuple[Array, Array]:
+    """Return the curves so far to both sides of a curve, which is closed where its last point is its first."""
+    ring = np.array_equal(curve[0], curve[-1])
+    normals = _again(_normals(curve[:-1], ring=True)) if ring else _normals(curve, ring=False)
+    away = widths[:, None] * normals
+    return curve + away, curve - away
 
 
-def _ellipses(noise: Noise, k: int) -> tuple[Array, Array]:
-    """Of each landmark the half-axes of the image of the ball, and its turn in degrees."""
-    sides, halves, _ = np.linalg.svd(noise.moves(2).reshape(k, 2, -1))
-    return np.pad(halves, ((0, 0), (0, 2 - halves.shape[1]))), np.degrees(np.arctan2(sides[:, 1, 0], sides[:, 0, 0]))
+def band(curve: Array, widths: Array, label: str) -> list[Mark]:
+    """Return all places within these widths of a curve, darker towards it."""
+    one, two = sides_of(curve, widths)
+    edges = [np.stack([one[i], one[i + 1], two[i + 1], two[i]]) for i in range(len(curve) - 1)]
+    cores = [curve[[i, i + 1, i + 1, i]] for i in range(len(curve) - 1)]
+    return [Soft(edges, cores, label), Line(np.concatenate([one, BREAK, two]), Role.NOISE)]
 
 
-class Panel:
-    """A release as it is drawn: the landmarks of the centre and the value, and an ellipse about each, by half-axes and turn.
-
-    The error is one distance for the whole shape: each of k landmarks gets a disc of error/√k, its share if all were off by as
-    much.  The noise of a chart has a shape: each landmark gets the ellipse that holds it with probability p, by itself; an
-    outline gets a band as wide as its landmarks may be off across it.
-    """
-
-    def __init__(self, release: Release, p: float) -> None:
-        space, k = PlanarShapes(len(release.value)), len(release.value)
-        center = Ball(space, release.ball.center, release.ball.radius).center
-        self.name, self.reference = name_of(release), space.present(center)
-        self.released = _turned(space, release, center)
-        error, self.noise = error_or_none(release, p), noise_of(release, p)
-        self.halves, self.turns = np.full((k, 2), 0.0 if error is None else error / np.sqrt(k)), np.zeros(k)
-        if self.noise is not None:
-            self.halves, self.turns = _ellipses(self.noise, k)
-        self.region = population_of(release, p)
-        self.region_label = population_label(p)
-        self.label = f"its {p:.0%} error, {'shared evenly' if self.noise is None else 'by landmark'}"
-
-    def draw(self, axes: Axes, low: Array, high: Array, width: float, outline: Links | None) -> None:
-        """On axes of this width in inches, between two corners; no marker hides what is about it."""
-        axes.set(aspect="equal", xlim=(low[0], high[0]), ylim=(low[1], high[1]))
-        axes.axis("off")
-        region = None if self.region is None else _ellipses(self.region, len(self.released))
-        seen = 72 * width / (high - low)[0] * float(np.median(self.halves[:, 0]))
-        if outline is None and looks_like_an_outline(self.reference):
-            if seen > 0:
-                soft_band(axes, self.released, self._widths(self.noise), low, high, self.label)
-            if self.region is not None:
-                _rim(axes, self.released, self._widths(self.region), low, high, self.region_label)
-            draw_curves(axes, self.reference, self.released, self.name)
-        else:
-            if seen > 0:
-                _discs(axes, self.released, self.halves, self.turns, self.label)
-            if region is not None:
-                draw_outlines(axes, self.released, *region, self.region_label)
-            size = min(max(0.7 * seen, 1.6), 5.0) if seen > 0 else 5.0
-            wide = 0.0 if region is None else 72 * width / (high - low)[0] * float(np.median(region[0][:, 0]))
-            draw_landmarks(axes, self.reference, self.released, self.name, outline, size, 3 + 0.75 * wide)
-
-    def _widths(self, noise: Noise | None) -> Array:
-        """How far the outline may be off at each landmark, across it."""
-        if noise is None:
-            return self.halves[:, 0]
-        along = np.roll(self.released, -1, axis=0) - np.roll(self.released, 1, axis=0)
-        across = np.stack([-along[:, 1], along[:, 0]], axis=1) / np.linalg.norm(along, axis=1, keepdims=True)
-        moves = noise.moves(1).reshape(len(across), 2, -1)
-        return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", across, moves), axis=1))
+def _again(rows: Array) -> Array:
+    return np.concatenate([rows, rows[:1]])
 
 
-def limits(panels: Sequence[Panel], some: Sequence[int] | None = None) -> tuple[Array, Array]:
-    """The corners of what is drawn of some landmarks, with room for what is about the outermost, and their markers."""
-    rows = slice(None) if some is None else list(some)
-    points = np.concatenate([each[rows] for panel in panels for each in (panel.reference, panel.released)])
-    about = max(float(panel.halves[rows].max()) for panel in panels)
-    wide = [_ellipses(panel.region, len(panel.released))[0] for panel in panels if panel.region is not None]
-    about = max([about, *(float(halves[rows].max()) for halves in wide)])
-    margin = max(1.15 * about, 0.015 * float(np.ptp(points, axis=0).max()), 1e-9)
-    return points.min(axis=0) - margin, points.max(axis=0) + margin
-
-
-def _tips(first: Panel, second: Panel, radius: float) -> tuple[Array, Array] | None:
-    """What the region for the difference leaves to the end of each arrow, where a chart is known: half-axes and turns."""
-    if second.region is None:
-        return None
-    return _ellipses(replace(second.region, fixed=radius), len(second.released))
-
-
-def draw_overlay(
-    axes: Axes,
-    names: Sequence[str],
-    first: Array,
-    second: Array,
-    tips: tuple[Array, Array] | None,
-    links: Links | None = None,
-) -> None:
-    """Two shapes, and an arrow for each landmark, as long as the difference is."""
-    closed, pairs = links is None and looks_like_an_outline(first), joined(links, len(first))
-    ring = [*range(len(first)), 0]
-    for shape, color, name, mark in zip((first, second), PAIR, names, "os", strict=True):
-        size = 1.5 if closed else 3.5
-        style: dict[str, Any] = {"ls": "-" if closed else "", "lw": 1.2, "marker": mark, "ms": size, "color": color}
-        axes.plot(*shape[ring if closed else slice(None)].T, label=name, zorder=3, **style)
-        draw_links(axes, shape, pairs, color, "-" if mark == "o" else "--")
-    if tips is not None and not closed:
-        draw_outlines(axes, second, *tips, "95% region for the difference", color=QUIET)
-    arrow: dict[str, Any] = {"angles": "xy", "scale_units": "xy", "scale": 1, "width": 0.0025, "color": "#222222"}
-    axes.quiver(*first.T, *(second - first).T, headwidth=5, headlength=6, headaxislength=5, zorder=4, **arrow)
-    middle = first.mean(axis=0)
-    out = [max(pair, key=lambda at: float(np.linalg.norm(at - middle))) for pair in zip(first, second, strict=True)]
-    for i, at in enumerate(out if len(out) <= MOST_NUMBERS and not closed else [], start=1):
-        away = 11 * (at - middle) / max(float(np.linalg.norm(at - middle)), 1e-300)
-        style = {"textcoords": "offset points", "fontsize": 8, "color": TEXT, "ha": "center", "va": "center"}
-        axes.annotate(str(i), at, xytext=tuple(away), **style)
-
-
-def draw_grid(
-    axes: Axes, first: Array, second: Array, links: Links | None, color: str = SHARP, mark: str = "o", times: int = 1
-) -> None:
-    """A square grid about the first shape, bent to the second, on which both stand; drawn ``times`` as large."""
-    second = first + times * (second - first)
-    points = np.concatenate([first, second])
-    margin = 0.08 * float(np.ptp(points, axis=0).max())
-    low, high = points.min(axis=0) - margin, points.max(axis=0) + margin
-    for line in bent_grid(first, second, low, high):
-        axes.plot(*line.T, color=QUIET, lw=0.5, zorder=1)
-    ways = np.stack([first, second, np.full_like(second, np.nan)], axis=1).reshape(-1, 2)
-    axes.plot(*ways.T, color=color, lw=0.6, zorder=2)
-    pairs = lines_between(links, first)
-    draw_links(axes, second, pairs, color, "-")
-    axes.plot(*first.T, ls="", marker="o", ms=2.4, mfc="white", mec=QUIET, mew=0.6, zorder=3)
-    axes.plot(*second.T, ls="", marker=mark, ms=2 if len(second) > 30 else 3.5, color=color, zorder=4)
-    axes.set(aspect="equal")
-    axes.axis("off")
-
-
-def grid_title(first: str, second: str, times: int) -> str:
-    """What a grid shows, in words."""
-    larger = f"; differences drawn {times} times as large" if times > 1 else ""
-    return f"a grid on {first}, bent to {second}{larger}"
-
-
-def lines_between(links: Links | None, shape: Array) -> NDArray[np.intp]:
-    """Pairs of landmarks to join: those that are given, or those of an outline."""
-    closed = links is None and looks_like_an_outline(shape)
-    return joined(range(len(shape)) if closed else links, len(shape))
-
-
-def draw_links(axes: Axes, shape: Array, pairs: NDArray[np.intp], color: str, style: str) -> None:
-    """Lines between pairs of landmarks."""
-    lines = np.concatenate([shape[pairs], np.full((len(pairs), 1, 2), np.nan)], axis=1).reshape(-1, 2)
-    axes.plot(*lines.T, color=color, ls=style, lw=1.0, alpha=0.8, zorder=2)
-
-
-def draw_curves(axes: Axes, reference: Array, released: Array, name: str, closed: bool = True) -> None:
-    """Both shapes as curves."""
-    ring = [*range(len(reference)), *[0] * closed]
-    axes.plot(*reference[ring].T, color=QUIET, lw=1.0, ls=":", zorder=1, label="public reference")
-    axes.plot(*released[ring].T, color=SHARP, lw=1.2, marker="o", ms=2.5, zorder=4, label=name)
-
-
+# -- lines between landmarks ------------------------------------------------------------------------------------------------
 def joined(links: Links | None, k: int) -> NDArray[np.intp]:
-    """Pairs of landmarks, from 0, that lines join: those that are given, or a closed line through landmarks in their order.
+    """Return pairs of landmarks, from 0, that lines join: those that are given, or a closed line through landmarks in their
+    order.
 
     >>> joined([0, 2, 1], 3).tolist(), joined([(0, 1)], 3).tolist(), joined(None, 3).tolist()
     ([[0, 2], [2, 1], [1, 0]], [[0, 1]], [])
@@ -302,84 +388,43 @@ def joined(links: Links | None, k: int) -> NDArray[np.intp]:
     return pairs
 
 
-def draw_landmarks(
-    axes: Axes,
-    reference: Array,
-    released: Array,
-    name: str,
-    outline: Links | None,
-    size: float,
-    away: float = 3.0,
-) -> None:
-    """Both shapes as landmarks, each joined to where it was; numbered, of very many only some, so many points ``away``."""
-    pairs = joined(outline, len(released))
-    for shape, color, style in ((reference, QUIET, ":"), (released, SHARP, "-")):
-        draw_links(axes, shape, pairs, color, style)
-    links = np.stack([reference, released, np.full_like(released, np.nan)], axis=1).reshape(-1, 2)
-    axes.plot(*links.T, color=QUIET, lw=0.7, zorder=1)
-    dot: dict[str, Any] = {"ls": "", "marker": "o", "ms": size}
-    axes.plot(*reference.T, **dot, mfc="white", mec=QUIET, mew=0.2 * size, label="public reference", zorder=3)
-    axes.plot(*released.T, **dot, color=SHARP, label=name, zorder=4)
-    words: dict[str, Any] = {"textcoords": "offset points", "annotation_clip": True, "fontsize": 8, "color": SHARP}
-    for i in range(0, len(released), -(-len(released) // MOST_NUMBERS)):
-        axes.annotate(str(i + 1), released[i], xytext=(away, away), **words).set_in_layout(False)
+def lines_between(links: Links | None, shape: Array) -> NDArray[np.intp]:
+    """Return pairs of landmarks to join: those that are given, or those of an outline."""
+    ring = links is None and looks_like_an_outline(shape)
+    return joined(range(len(shape)) if ring else links, len(shape))
 
 
-def _discs(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str) -> None:
-    from matplotlib.patches import Ellipse
-
-    for i, (at, size, turn) in enumerate(zip(landmarks, 2 * halves, turns, strict=True)):
-        for part in LAYERS:  # add_patch would measure each for the limits
-            axes.add_artist(Ellipse(at, *(size * part), angle=turn, **LAYER))
-        axes.add_patch(Ellipse(at, *size, angle=turn, fill=False, ec=RIM, lw=0.6, label=label if i == 0 else None))
+def _links(shape: Array, pairs: NDArray[np.intp]) -> Array:
+    return segments(shape[pairs[:, 0]], shape[pairs[:, 1]])
 
 
-def draw_outlines(axes: Axes, landmarks: Array, halves: Array, turns: Array, label: str, **style: Any) -> None:
-    """An empty ellipse about each landmark."""
-    from matplotlib.patches import Ellipse
-
-    for i, (at, size, turn) in enumerate(zip(landmarks, 2 * halves, turns, strict=True)):
-        about = {**REGION, "ls": "-", "lw": 0.8, **style}
-        edge = Ellipse(
-            at, *size, angle=turn, fill=False, ec=about.pop("color"), label=label if i == 0 else None, **about
-        )
-        axes.add_patch(edge)
+# -- ellipses about landmarks -------------------------------------------------------------------------------------------------
+def _roots(spread: Array, side: Array) -> Array:
+    """Return (k, 2, 2): half-axes as columns, the longer last, of the ellipses that are seen of ellipsoids from a side."""
+    squares, axes = np.linalg.eigh(side @ spread @ side.T)
+    return np.asarray(axes * np.sqrt(np.maximum(squares, 0.0))[:, None, :])
 
 
-def _turned(space: PlanarShapes, release: Release, center: Points) -> Array:
-    """The released landmarks turned towards the reference; scaled only where shapes, which have no size, were released."""
-    if is_geodesic(release):
-        return space.present(space.align(center, release.value))
-    z = release.value[:, 0] + 1j * release.value[:, 1]
-    c = np.vdot(center, z)
-    return space.present(z * (np.conj(c) / abs(c) if abs(c) > 0 else 1.0))
+def _halves(spread: Array, side: Array) -> Array:
+    return np.asarray(np.linalg.norm(_roots(spread, side), axis=1))
 
 
-def _rim(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str) -> None:
-    """The edge of all points within ``widths``, of its corners, of a closed polygon."""
-    style = {"colors": [REGION["color"]], "linewidths": REGION["lw"], "linestyles": "dashed"}
-    axes.contour(*_in_widths(ring, widths, low, high), levels=[1.0], **style)
-    axes.plot([], [], label=label, **REGION)
+def _rings(at: Array, spread: Array, side: Array) -> list[Array]:
+    """Return points round the ellipse about each landmark."""
+    return list(at[:, None] + CIRCLE[::5] @ np.swapaxes(_roots(spread, side), 1, 2))
 
 
-def soft_band(axes: Axes, ring: Array, widths: Array, low: Array, high: Array, label: str, closed: bool = True) -> None:
-    """All points within ``widths``, of its corners, of a polygon, darker towards it."""
-    x, y, distance = _in_widths(ring, widths, low, high, closed)
-    for fraction in LAYERS:
-        axes.contourf(x, y, distance, levels=[-1.0, fraction], colors=[SOFT], alpha=ALPHA)
-    axes.contour(x, y, distance, levels=[1.0], colors=[RIM], linewidths=0.6)
-    axes.fill([], [], color=SOFT, alpha=0.5, lw=0, label=label)
+def _apart(rings: Sequence[Array]) -> Array:
+    return np.concatenate([np.concatenate([closed(ring), BREAK]) for ring in rings])
 
 
-def _in_widths(ring: Array, widths: Array, low: Array, high: Array, closed: bool = True) -> tuple[Array, Array, Array]:
-    """Places between two corners, and how far each is from a polygon, in widths."""
-    x, y = (np.linspace(low[i], high[i], 400) for i in (0, 1))
-    grid = np.stack(np.meshgrid(x, y), axis=-1)
-    distance = np.full(grid.shape[:2], np.inf)  # in widths
-    sides = zip(ring, np.roll(ring, -1, axis=0), widths, np.roll(widths, -1), strict=True)
-    for a, b, v, w in [*sides][: None if closed else -1]:
-        side = b - a
-        along = np.clip((grid - a) @ side / max(float(side @ side), 1e-300), 0.0, 1.0)
-        off = np.linalg.norm(grid - a - along[..., None] * side, axis=-1)
-        distance = np.minimum(distance, off / np.maximum(v + (w - v) * along, 1e-300))
-    return x, y, distance
+def _principal(center: Array) -> Array:
+    """Return the principal axes of landmarks as columns, the longest first, a rotation; the first landmark of those that lie
+    farthest out along an axis is on its positive side, but for the last axis."""
+    axes = np.linalg.svd(center, full_matrices=False)[2].T
+    along = center @ axes
+    far = np.abs(along) >= np.abs(along).max(axis=0) - NEAR * np.linalg.norm(center)
+    first = along[np.argmax(far, axis=0), np.arange(len(axes))]
+    axes = axes * np.where(first < 0, -1.0, 1.0)
+    axes[:, -1] *= np.sign(np.linalg.det(axes))
+    return np.asarray(axes)

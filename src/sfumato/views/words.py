@@ -1,17 +1,16 @@
-"""A release in plain words."""
+"""A release in plain words: facts, each about one thing.  The description, the report and notebooks all say these."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
-from ..release.record import GROUPED
-from ..release.scalars import VARIANCE, scalar_of
+from .directions import in_degrees
 
 if TYPE_CHECKING:
     from ..release import Release
@@ -23,31 +22,164 @@ UNCHECKED = (
 )
 
 
+class Fact(NamedTuple):
+    """What is said of a release, after a few words that say what it is about."""
+
+    about: str
+    text: str
+    mark: str = ": "  # between both
+
+    def __str__(self) -> str:
+        return f"{self.about}{self.mark}{self.text}"
+
+
+def facts(release: Release) -> list[Fact]:
+    """Return what was released, what is promised, how accurate it is and how it was made."""
+    more = [] if release.on_manifold else [Fact("Note", "the released value is not a point of this space.")]
+    if release.degrees is not None:
+        more.append(Fact("The value in degrees", f"{in_degrees(release.degrees)}."))
+    return [_released(release), promise(release), _accuracy(release), *notes(release), *more, _how(release)]
+
+
 def describe(release: Release) -> str:
-    """What was released, what is promised, how accurate it is and how it was made: for a data-sharing agreement."""
-    r, g = release, release.guarantee
-    sizes = ", ".join(f"{k} {in_words(v)}" for k, v in r.space.parameters.items())
-    space = "; ".join(filter(None, [sizes, f"metric: {r.space.metric}"]))
-    place = f" in the space '{r.space.name}' ({space})" if scalar_of(release) is None else ""
-    factor = f" = {np.exp(g.epsilon):.3g}" if g.epsilon < 50 else ""
-    notes = "".join(f"{line}\n" for line in of_chart(release))
-    notes += "" if r.on_manifold else "Note: the released value is not a point of this space.\n"
-    notes += "" if r.degrees is None else f"The value in degrees: {in_degrees(release)}.\n"
-    words = (
-        f"Released: {what(release, f'units ({printable(g.unit)})')}{place}. {first(release)}.\n"
-        f"{_promise(release)} Whatever anyone knows or learns elsewhere, "
-        f"replacing one unit's value by any other changes the probability of any outcome by a factor of at most "
-        f"e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons.\n"
-        f"{_accuracy(release)}\n{notes}"
-        f"How: mechanism '{r.mechanism.name}' with scale {r.calibration.sigma:.6g} = "
-        f"{r.calibration.formula}; {r.sampler}; randomness from {r.generator}; rounded to a public lattice "
-        f"of spacing {r.lattice_spacing:g}. {rounding(release)} {clock(g.clock_delta)}"
+    """Return the facts as text, for a data-sharing agreement."""
+    return printable("\n".join(map(str, facts(release))), "\n")
+
+
+def notes(release: Release) -> list[Fact]:
+    """Return what a release estimates, what it leaves out, and what was done before and after the draw."""
+    every = (_groups, _estimated, _left_out, _look, _reach, _population, _after)
+    return [fact for note in every if (fact := note(release)) is not None]
+
+
+# -- each fact --------------------------------------------------------------------------------------------------------------
+def _released(release: Release) -> Fact:
+    space = release.space
+    sizes = ", ".join(f"{k} {in_words(v)}" for k, v in space.parameters.items())
+    about = "; ".join(filter(None, [sizes, f"metric: {space.metric}"]))
+    place = f" in the space '{space.name}' ({about})" if release.scalar is None else ""
+    units = f"units ({printable(release.guarantee.unit)})"
+    return Fact("Released", f"{what(release, units)}{place}. {first(release)}.")
+
+
+def rounded_up(factor: float) -> str:
+    """Return a bound to three digits, or more where these would say less than it is.
+
+    >>> rounded_up(2.7183), rounded_up(1.0010005)
+    ('2.72', '1.00101')
+    """
+    texts = (f"{factor:.{digits}g}" for digits in range(3, 18))
+    return next(text for text in texts if float(text) >= factor)
+
+
+def promise(release: Release) -> Fact:
+    """Return what is promised."""
+    g = release.guarantee
+    factor = f" = {rounded_up(float(np.exp(g.epsilon)))}" if g.epsilon < 50 else ""
+    odds = (
+        "Whatever anyone knows or learns elsewhere, replacing one unit's value by any other changes the probability of any "
+        f"outcome by a factor of at most e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons."
     )
-    return printable(words, "\n")
+    if g.condition:
+        given = f"{g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
+        return Fact("Promise", f"{given} {odds}", ", ")
+    start = f"the release is {g.epsilon:g}-differentially private."
+    if not g.private:
+        start = "none, as this value was made for study. Had it been a release, then:"
+    return Fact("Promise", f"{start} {odds}")
 
 
+def _accuracy(release: Release) -> Fact:
+    error = release.predicted_error
+    if error is None:
+        return Fact("Accuracy", "nothing public is known of it.")
+    return Fact(
+        "Accuracy",
+        f"with probability {error.probability:g} the released value lies within {error.radius:.4g} of {release.estimate} "
+        f"({error.distance}). How far clipping moved that is not known to the public.",
+    )
+
+
+def _how(release: Release) -> Fact:
+    c = release.calibration
+    return Fact(
+        "How",
+        f"mechanism '{release.mechanism.name}' with scale {c.sigma:.6g} = {c.formula}; {release.sampler}; randomness from "
+        f"{release.generator}; rounded to a public lattice of spacing {release.lattice_spacing:g}. {rounding(release)} "
+        f"{running_time(release)}",
+    )
+
+
+def _groups(release: Release) -> Fact | None:
+    if not release.guarantee.grouped:
+        return None
+    return Fact(
+        "Groups",
+        "this is the mean of one of several groups that were released together. All of them together cost this "
+        "epsilon, as each unit is in one group; who is in which group is public.",
+    )
+
+
+def _estimated(release: Release) -> Fact | None:
+    chart = release.chart
+    if chart is None or release.scalar is not None:
+        return None
+    here = None if release.bias == chart.bias else release.bias
+    bounds = {"whatever the records are": chart.bias, "if the error is as stated above": here}
+    close = [f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if telling(release, bound)]
+    near = "That may be close to their Fréchet mean; how close is not known here."
+    if chart.bias == 0:
+        near = "Here that is their Fréchet mean."
+    elif close:
+        near = f"Their Fréchet mean is {', and '.join(close)}."
+    centre = "centre of the ball" if release.found_privately else "public centre"
+    return Fact("Estimated", f"the mean of the clipped records as they look from the {centre}. {near}")
+
+
+def _left_out(release: Release) -> Fact | None:
+    if release.scalar is not None or not (words := frozen(release)):
+        return None
+    return Fact("Left out", f"{words}, and no error above counts what is left out.")
+
+
+def _look(release: Release) -> Fact | None:
+    chart = release.chart
+    if release.scalar is not None or chart is None or chart.look is None:
+        return None
+    answer = "it does, so the ellipsoid was used"
+    if chart.look.get("fell_back"):
+        answer = "it may not, so the ball was used in place of the ellipsoid"
+    spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent"
+    looked = f"{spent} on a look at whether the public sample fits the records"
+    return Fact("Before", f"{looked}: {answer}. That answer is private too.")
+
+
+def _reach(release: Release) -> Fact | None:
+    if release.scalar is None or release.scalar.reach is None:
+        return None
+    far = f"{release.scalar.reach:.4g}"
+    return Fact(
+        "Reach",
+        f"a record farther than {far} from the released mean counts as {far} away. If many are, the released number is smaller "
+        "than the variance of the records.",
+    )
+
+
+def _population(release: Release) -> Fact | None:
+    return None if release.spread is None else Fact("Population", release.region(0.95).words)
+
+
+def _after(release: Release) -> Fact | None:
+    if not release.after:
+        return None
+    done = f"{release.after}, with public numbers alone" if release.scalar is None else "kept between the public limits"
+    kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
+    return Fact("After", f"the draw was {done}; {kept}.")
+
+
+# -- parts of sentences -------------------------------------------------------------------------------------------------------
 def in_words(value: Any) -> str:
-    """A parameter of a space; one that is a list of spaces too.
+    """Return a parameter of a space as text; one that is a list of spaces too.
 
     >>> in_words([{"name": "sphere", "parameters": {"dim": 2}}, {"name": "euclidean", "parameters": {"dim": 1}}])
     '[sphere (dim 2), euclidean (dim 1)]'
@@ -59,25 +191,29 @@ def in_words(value: Any) -> str:
 
 
 def what(release: Release, things: str) -> str:
-    """The statistic of so many things."""
-    statistic, chart, about = release.statistic.partition(" in a chart")
-    return f"{statistic} of {release.n} {things}" + (f",{chart}{about}," if chart else "")
+    """Return the statistic of so many things."""
+    if release.chart is None or release.scalar is not None:
+        return f"{release.statistic} of {release.n} {things}"
+    return f"{release.statistic}, of {release.n} {things},"  # the name says of which chart
 
 
 def first(release: Release) -> str:
-    """What was done to records before anything was computed of them."""
-    scalar = scalar_of(release)
-    if scalar is None:
-        so = "so the released statistic is that of the clipped records"
-        return f"Every record was first clipped to {region(release)}, {so}"
-    return f"{scalar.held[0].upper()}{scalar.held[1:]}"
+    """Return what was done to records before anything was computed of them."""
+    if release.scalar is not None:
+        scalar = release.scalar
+        least = "" if scalar.low == 0 else f"at least {scalar.low:.6g} and "
+        each = f"{scalar.each[0].upper()}{scalar.each[1:]}"
+        return f"{each} were first clipped to {least}at most {scalar.high:.6g}, which is public"
+    return (
+        f"Every record was first clipped to {region(release)}, so the released statistic is that of the clipped records"
+    )
 
 
 def region(release: Release) -> str:
-    """What records were clipped to."""
+    """Return what records were clipped to."""
     chart = release.chart
     if chart is None or chart.basis is None:
-        if release.found:
+        if release.found_privately:
             return f"a ball of radius {release.ball.radius:.6g} ({release.found})"
         return f"the public ball of radius {release.ball.radius:g} about a public centre"
     p = len(chart.axes)
@@ -87,89 +223,27 @@ def region(release: Release) -> str:
 
 
 def frozen(release: Release) -> str:
-    """What a release by chart does not tell; empty if there is no such thing."""
+    """Return what a release by chart does not tell; empty if there is no such thing."""
     chart = release.chart
     if chart is None or not chart.frozen:
         return ""
-    stay, them = ("stays", "it") if chart.frozen == 1 else ("stay", "them")
     count = f"{chart.frozen} of {len(chart.axes) + chart.frozen} directions"
-    return f"{count} {stay} as in the public centre; nothing is learned about {them}"
-
-
-def of_chart(release: Release) -> list[str]:
-    """What a release by chart estimates, what it leaves out, and what was done before and after the draw."""
-    chart, lines = release.chart, list[str]()
-    scalar = scalar_of(release)
-    if release.guarantee.neighbours == GROUPED:
-        lines.append(
-            "Groups: this is the mean of one of several groups that were released together. All of them together cost this "
-            "epsilon, as each unit is in one group; who is in which group is public."
-        )
-    if chart is not None and scalar is None:
-        here = None if release.bias == chart.bias else release.bias
-        bounds = {"whatever the records are": chart.bias, "if the error is as stated above": here}
-        close = ", and ".join(
-            f"at most {bound:.3g} away {when}" for when, bound in bounds.items() if telling(release, bound)
-        )
-        near = f"That is close to their Fréchet mean: {close}."
-        near = near if close else "That may be close to their Fréchet mean; how close is not known here."
-        near = "Here that is their Fréchet mean." if chart.bias == 0 else near
-        centre = "centre of the ball" if release.found else "public centre"
-        lines.append(f"Estimated: the mean of the clipped records as they look from the {centre}. {near}")
-        if chart.frozen:
-            lines.append(f"Left out: {frozen(release)}, and no error above counts what is left out.")
-        if chart.look is not None:
-            no, yes = "it may not, so the ball was used in place of the ellipsoid", "it does, so the ellipsoid was used"
-            spent = f"{100 * chart.look['share']:.3g}% of epsilon was spent"
-            looked = f"{spent} on a look at whether the public sample fits the records"
-            lines.append(f"Before: {looked}: {no if chart.look.get('fell_back') else yes}. That answer is private too.")
-    if scalar is not None and release.statistic == VARIANCE:
-        far = f"{scalar.high**0.5:.4g}"
-        lines.append(
-            f"Reach: a record farther than {far} from the released mean counts as {far} away. If many are, the released number "
-            "is smaller than the variance of the records."
-        )
-    if release.spread is not None:
-        lines.append(f"Population: {release.region(0.95).words}")
-    if release.after and scalar is not None:
-        changed = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
-        lines.append(f"After: the draw was kept between the public limits; {changed}.")
-    elif release.after:
-        kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
-        lines.append(f"After: the draw was {release.after}, with public numbers alone; {kept}.")
-    return lines
+    if chart.frozen == 1:
+        return f"{count} stays as in the public centre; nothing is learned about it"
+    return f"{count} stay as in the public centre; nothing is learned about them"
 
 
 def telling(release: Release, bound: float | None) -> bool:
-    """Tell whether a bound on the distance of two means says anything: less than the region and the space are wide."""
-    space, most = release.space.known, 2 * release.ball.radius
+    """Return whether a bound on the distance of two means says anything: less than the region and the space are wide."""
+    space = release.space.known
+    most = 2 * release.ball.radius
     if space is not None and has_bounds(space):
         most = min(most, bounds_of(space).injectivity_radius)
     return bound is not None and bound < most
 
 
-def _promise(release: Release) -> str:
-    g = release.guarantee
-    if g.condition:
-        return f"Promise, {g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
-    if not g.private:
-        return "Promise: none, as this value was made for study. Had it been a release, then:"
-    return f"Promise: the release is {g.epsilon:g}-differentially private."
-
-
-def _accuracy(release: Release) -> str:
-    error = release.predicted_error
-    if error is None:
-        return "Accuracy: nothing public is known of it."
-    return (
-        f"Accuracy: with probability {error.probability:g} the released value lies within {error.radius:.4g} of "
-        f"{release.estimate} ({error.distance}). How far {'clipping' if scalar_of(release) is None else 'holding them'} moved "
-        "that is not known to the public."
-    )
-
-
 def rounding(release: Release) -> str:
-    """Say what rounding errors cost."""
+    """Return what rounding errors cost."""
     g = release.guarantee
     uses = f"at most {powers(f'{g.numerical_epsilon:.1e}')}" if g.numerical_epsilon else "none"
     adds = f"adds δ = {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"
@@ -177,7 +251,7 @@ def rounding(release: Release) -> str:
 
 
 def powers(text: str) -> str:
-    """Write 1.2e-09 as people do, 1.2·10⁻⁹; likewise 2^-9.
+    """Return 1.2e-09 as people write it, 1.2·10⁻⁹; likewise 2^-9.
 
     >>> powers("1.2e-09")
     '1.2·10⁻⁹'
@@ -187,8 +261,9 @@ def powers(text: str) -> str:
     return re.sub(r"\^(-?\d+)", lambda m: m[1].translate(digits), text)
 
 
-def clock(delta: float | None) -> str:
-    """What the running time of the sampler may tell of the data."""
+def running_time(release: Release) -> str:
+    """Return what the running time of the sampler may tell of the data."""
+    delta = release.guarantee.clock_delta
     if delta is None:
         return "The running time of the sampler may depend on the data."
     if delta == 0:
@@ -196,13 +271,8 @@ def clock(delta: float | None) -> str:
     return f"The sampler's number of proposals depends on the data with probability at most {delta:.1e}."
 
 
-def in_degrees(release: Release) -> str:
-    """The angles of a release that has them."""
-    return ", ".join(f"{name} {angle:.6g}" for name, angle in (release.degrees or {}).items())
-
-
 def value_in_words(release: Release) -> str:
-    """The released value for the screen, to six digits."""
+    """Return the released value for the screen, to six digits."""
     value = release.value
     if value.size > LONG_VALUE:
         return f"Value: {' x '.join(map(str, value.shape))} numbers, in the record"

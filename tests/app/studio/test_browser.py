@@ -292,7 +292,7 @@ def test_from_a_file_to_a_report_and_never_charged_twice(studio_folder, each_dri
         page.says("home", "Released: ε = 1")
         assert len(charges()) == 1
         page.wait("return document.querySelector('#taken img').naturalWidth > 100")
-        assert "sfumato release wings.tps --center reference.tps" in page["home"].text
+        assert "sfumato release wings.tps --unit 'one wing' --center reference.tps" in page["home"].text
         links = driver.find_elements("css selector", "#taken a.button")
         assert {"Report (HTML)", "Record (JSON)", "Value (TPS)", "Picture (PNG)"} <= {link.text for link in links}
         report = "return fetch(arguments[0]).then(a => a.text())"
@@ -488,7 +488,7 @@ def test_refusals_are_shown_where_they_belong_and_cost_nothing(studio_folder, dr
             ({}, "yes", "type the word release"),
             ({"epsilon": "4"}, "release", "only 3 of 3 is left"),
             ({"epsilon": "1", "n": "100"}, "release", "“a column says whose record it is”"),
-            ({"n": "120", "file": "wings.tps", "epsilon": "0.03"}, "release", "tick “release even if useless”"),
+            ({"n": "120", "file": "wings.tps", "epsilon": "0.03"}, "release", "“release even if useless”"),
             ({"epsilon": "1", "n": "99"}, "release", "set n to 120"),
             ({"n": "120", "out": "reference.tps"}, "release", "would replace"),
         ):
@@ -632,7 +632,7 @@ Promise.allSettled(tries).then(all => done(all.map(a => a.value || a.status)));
 
 def test_a_page_of_another_origin_can_neither_read_nor_spend(studio_folder, driver):
     """Even one that knows the secret address."""
-    plan = {"file": "wings.tps", "unit": "one wing", "center": "reference.tps", "radius": 0.2, "n": 120, "epsilon": 1}
+    plan = {"files": "wings.tps", "unit": "one wing", "center": "reference.tps", "radius": 0.2, "n": 120, "epsilon": 1}
     plan |= {"ledger": "study.ledger"}
     evil = ThreadingHTTPServer(("127.0.0.1", 0), Evil)
     threading.Thread(target=evil.serve_forever, daemon=True).start()

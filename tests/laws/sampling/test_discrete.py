@@ -9,7 +9,7 @@ import pytest
 from mpmath import mp, mpf
 from scipy import stats
 
-from sfumato.laws.sampling.discrete import TAIL, _digit_chances, _weights, discrete_laplace, exponential_choice
+from sfumato.laws.sampling.discrete import TAIL, _digit_probabilities, _weights, discrete_laplace, exponential_choice
 
 
 def masses(scale, reach):
@@ -46,7 +46,7 @@ def test_the_ratio_of_neighbouring_masses_is_the_promise():
 )
 def test_chances_of_digits_are_those_of_the_law_to_their_last_bit(scale):
     """Against 300 digits of mpmath; and no digit is left out that has a chance above e^−64."""
-    found = _digit_chances(scale)
+    found = _digit_probabilities(scale)
     with mp.workdps(300):
         x = [(1 - mpf(2) ** -40) * 2**j * scale.denominator / scale.numerator for j in range(len(found))]
         wanted = [1 / (1 + mp.exp(each)) for each in x[:-1]] + [mp.exp(-x[-1])]

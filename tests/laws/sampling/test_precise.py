@@ -16,7 +16,7 @@ from sfumato.laws.sampling.precise import coarse, product
 from sfumato.laws.sampling.rejection import Target
 from sfumato.numerics.fixed import ONE, fixed, matrix_exp, matrix_log
 from sfumato.records import Records
-from sfumato.spaces.exact import EXACT, WIDEST
+from sfumato.spaces.exact import WIDEST
 
 SMALL = [
     (sf.Sphere(dim=1), 0.5),
@@ -86,7 +86,7 @@ def mp_shapes(space, base, coordinates, center, exact_turn):
         mean = mp.fsum(numbers) / k
         x = mp_unit([a - mean for a in numbers])
         inside = mp_reflect(middle, x)[1:]
-        turn = inside[0] if exact_turn and z is base else mp.mpc(complex(space._mirrors(space._preshape(z))[1][0]))
+        turn = inside[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(z)[0]))
         points.append(x)
         frames.append(mp_mirror(inside, turn / abs(turn)))
     half = [mp.mpc(a, b) for a, b in zip(coordinates[: k - 2], coordinates[k - 2 :], strict=True)]
@@ -101,7 +101,7 @@ def mp_curves(space, base, coordinates, center, exact_turn):
     points, frames, m = [], [], len(base)
     for z in (base, center):
         x = mp_unit([mp.mpc(a.real, a.imag) for a in z.tolist()])
-        turn = x[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(space._preshape(z))[0]))
+        turn = x[0] if exact_turn and z is base else mp.mpc(complex(space._mirror(z)[0]))
         points.append(x)
         frames.append(mp_mirror(x, turn / abs(turn)))
     half = [mp.mpc(a, b) for a, b in zip(coordinates[: m - 1], coordinates[m - 1 :], strict=True)]
@@ -136,7 +136,7 @@ def test_the_long_arithmetic_agrees_with_fifty_digits(space, spread, rng):
         for _ in range(8):
             base, coordinates, center = setting(space, spread, rng)
             length = float(np.linalg.norm(coordinates))
-            exactly = EXACT[type(space)].coordinates(space, base, coordinates, center)
+            exactly = space.exact.coordinates(space, base, coordinates, center)
             found = [mp.mpf(c.numerator) / c.denominator for c in exactly]
 
             def error(exact, found=found):
@@ -303,7 +303,7 @@ def test_spaces_of_users_fall_back_to_doubles(rng):
 def test_noise_that_reaches_the_cut_locus_is_counted():
     """Few records: the Laplace covers the sphere, and near the antipode of the centre the lattice is badly stretched."""
     wide = sf.ManifoldLaplace(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.4), 0.1)
-    assert wide.error_quantile(3, 0.99) + 0.4 > np.pi
+    assert wide.at(3).error_quantile(0.99) + 0.4 > np.pi
     assert 1e-12 < wide.at(3).losses.numerical_delta < 1e-9
 
 
@@ -323,11 +323,11 @@ def test_a_draw_is_its_own_coordinates(rng):
     space = sf.Sphere(dim=2)
     mechanism = sf.ManifoldLaplace(sf.Ball(space, [0.0, 0.0, 1.0], 0.4), 1.0)
     points = cloud(space, space.origin(), 0.3, 50, rng)
-    target = mechanism.target(Records(mechanism.space, points))
+    target = mechanism.at(len(points)).target(Records(mechanism.space, points))
     assert isinstance(target, Target)
     lengths = np.array([np.linalg.norm(target.draw_one(4, rng)) for _ in range(1500)])
     for p in (0.5, 0.9):
-        assert np.mean(lengths <= mechanism.error_quantile(50, p)) == pytest.approx(
+        assert np.mean(lengths <= mechanism.at(50).error_quantile(p)) == pytest.approx(
             p, abs=5 * np.sqrt(p * (1 - p) / 1500)
         )
     assert FAIL < 1e-6

@@ -7,12 +7,13 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
+from benchmarks.chain import metropolis
 from conftest import cloud, column
 from sfumato.laws.bounds import bounds_of
 from sfumato.laws.calibration.error import exponential_error_law
 from sfumato.laws.calibration.scale import Scale
 from sfumato.laws.radial import RadialLaw
-from sfumato.laws.sampling import EnvelopeError, Target, metropolis
+from sfumato.laws.sampling import EnvelopeError, Target
 from sfumato.records import Records
 
 TINY = 1e-6
@@ -98,7 +99,7 @@ def marginals(space, center, mean, x):
 def test_draws_follow_their_density(space, r, n, kind, rng):
     ball, places, points, mean = setting(space, r, n, rng)
     mechanism = kind(ball, epsilon=1.0)
-    scale = mechanism.calibrate(n)
+    scale = mechanism.at(n).scale
     data = ball.clip(space.present(points))
 
     def energy(x, radius):
@@ -111,7 +112,7 @@ def test_draws_follow_their_density(space, r, n, kind, rng):
     expected = marginals(space, ball.center, mean, x)
 
     def p_values(sigma_factor=1.0):
-        wrong = replace(mechanism.at(n), scale=replace(scale, sigma=scale.sigma * sigma_factor))
+        wrong = mechanism.settled(n, 1.0, replace(scale, sigma=scale.sigma * sigma_factor))
         draws = marginals(space, ball.center, mean, wrong.target(Records(space, data)).draw(DRAWS, rng).points)
         return [weighted_ks(draws[name], expected[name], weight) for name in expected]
 
@@ -130,9 +131,18 @@ class NoVolume(RadialLaw):
 def test_a_missing_volume_element_is_found(space, r, n, rng):
     ball, _, points, mean = setting(space, r, n, rng)
     mechanism = sf.ManifoldLaplace(ball, epsilon=1.0)
-    target = mechanism.target(Records(space, ball.clip(space.present(points))))
+    target = mechanism.at(len(ball.clip(space.present(points)))).target(
+        Records(space, ball.clip(space.present(points)))
+    )
     x, weight = reference(
-        space, mean, mechanism.scale(n), lambda x, u: u / mechanism.scale(n), np.inf, ball.center, rng, size=50_000
+        space,
+        mean,
+        mechanism.at(n).scale.sigma,
+        lambda x, u: u / mechanism.at(n).scale.sigma,
+        np.inf,
+        ball.center,
+        rng,
+        size=50_000,
     )
     law = target.law
     broken = NoVolume(space, law.edges, law.slopes, law.unbounded).sample(20_000, rng)
@@ -158,7 +168,7 @@ def test_the_jacobian_matters_at_large_scales(space, sigma, rng):
 def test_exponential_draws_follow_their_density(space, r, n, rng):
     ball, places, points, mean = setting(space, r, n, rng)
     mechanism = sf.Exponential(ball, epsilon=4.0)
-    sigma = mechanism.scale(n)
+    sigma = mechanism.at(n).scale.sigma
     width = np.sqrt(sigma) * 0.9
 
     def energy(x, radius):
@@ -168,7 +178,7 @@ def test_exponential_draws_follow_their_density(space, r, n, rng):
     draws = mechanism.sample(space.present(points), DRAWS, rng)
     found, expected = (marginals(space, ball.center, mean, p) for p in (space.validate(draws), x))
     assert min(weighted_ks(found[name], expected[name], weight) for name in found) > TINY
-    plan = replace(mechanism.at(n), scale=Scale(1.1 * sigma, "", {}, r))
+    plan = mechanism.settled(n, 1.0, Scale(1.1 * sigma, "", {}, r))
     wide = plan.target(Records(space, ball.clip(space.present(points)))).draw(DRAWS, rng).points
     assert weighted_ks(space.distance(mean, wide), expected["radius"], weight) < TINY
 
@@ -178,9 +188,9 @@ def test_chain_agrees_with_exact_draws(rng):
     space = sf.Sphere(dim=2)
     ball, _, points, mean = setting(space, np.pi / 8, 50, rng)
     kng = sf.KNG(ball, 1.0)
-    target = kng.target(Records(kng.space, ball.clip(points)))
+    target = kng.at(len(ball.clip(points))).target(Records(kng.space, ball.clip(points)))
     exact = space.distance(mean, target.draw(20_000, rng).points)
-    chain = space.distance(mean, metropolis(target, 1500, rng, step=1.5 * kng.scale(50), burn_in=200, thin=25))
+    chain = space.distance(mean, metropolis(target, 1500, rng, step=1.5 * kng.at(50).scale.sigma, burn_in=200, thin=25))
     assert stats.ks_2samp(chain, exact).pvalue > TINY
     assert stats.ks_2samp(1.25 * chain, exact).pvalue < TINY
 
@@ -211,7 +221,10 @@ def test_predicted_errors_hold_and_the_laplace_is_exact(rng):
             mechanism = kind(ball, epsilon=2.0)
             distance = space.distance(mean, space.validate(mechanism.sample(space.present(points), 8_000, rng)))
             for p in (0.5, 0.95):
-                bound, inside = mechanism.error_quantile(n, p), np.mean(distance <= mechanism.error_quantile(n, p))
+                bound, inside = (
+                    mechanism.at(n).error_quantile(p),
+                    np.mean(distance <= mechanism.at(n).error_quantile(p)),
+                )
                 assert inside >= p - 5 * np.sqrt(p * (1 - p) / 8_000)
                 if kind is sf.ManifoldLaplace:
                     assert abs(inside - p) < 5 * np.sqrt(p * (1 - p) / 8_000)
@@ -225,8 +238,8 @@ def test_kng_error_holds_for_the_worst_data_too(rng):
     ends = np.array([[np.sin(r), 0, np.cos(r)], [-np.sin(r), 0, np.cos(r)]])
     kng = sf.KNG(sf.Ball(space, [0.0, 0.0, 1.0], r), epsilon=1.0)
     distance = space.distance(space.origin(), kng.sample(np.repeat(ends, 100, axis=0), 20_000, rng))
-    assert np.mean(distance <= kng.error_quantile(n, 0.95)) >= 0.95 - 0.008
-    assert np.mean(distance <= kng.error_quantile(n, 0.95) * 0.8) < 0.95
+    assert np.mean(distance <= kng.at(n).error_quantile(0.95)) >= 0.95 - 0.008
+    assert np.mean(distance <= kng.at(n).error_quantile(0.95) * 0.8) < 0.95
 
 
 def test_an_envelope_above_the_target_is_caught(rng):

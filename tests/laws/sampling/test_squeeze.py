@@ -57,7 +57,7 @@ def squeezed_target(kind, space, r, n, rng):
     ball = sf.Ball(space, space.present(space.origin()), r)
     records = Records(space, ball.clip(space.present(cloud(space, ball.center, r, n, rng))))
     mechanism = kind(ball, epsilon=1.0)
-    return mechanism.at(n), mechanism.target(records)
+    return mechanism.at(n), mechanism.at(n).target(records)
 
 
 def doubt_of(plan):
@@ -106,7 +106,9 @@ def test_energies_lie_where_the_squeeze_says_for_records_that_coincide(space, r,
         tangent += 1e-6 * r * rng.standard_normal(tangent.shape)
     points = space.exp(ball.center, space.from_coordinates(ball.center, tangent))
     mechanism = kind(ball, epsilon=1.0)
-    target = mechanism.target(Records(space, ball.clip(space.present(points))))
+    target = mechanism.at(len(ball.clip(space.present(points)))).target(
+        Records(space, ball.clip(space.present(points)))
+    )
     assert target.squeeze is not None
     proposals = target.propose(60, rng)
     inside = np.isfinite(proposals.log_ratio)

@@ -1,10 +1,10 @@
-"""What the pictures of a plan show where they cannot show the release itself: one of several groups, or a region that is yet to
-be found.  From public numbers alone."""
+"""What the pictures of a plan show where they cannot show the release itself: one of several groups, a region that is yet to
+be found or moved.  From public numbers alone."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -14,13 +14,15 @@ from ...laws.privacy import PureDP
 from ...mechanisms.choice import choose
 from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
-from ...mechanisms.plan import Problem
+from ...mechanisms.plan import Plan, Problem
+from ...mechanisms.steps import FIRST
 from ...regions import Ball, Region
+from ...views.forecasts import SPENT_ON
+from ..request import Request
 
-if TYPE_CHECKING:
-    from ..known import Known
-
-POWER, TRIES, SPREAD = 0.8, 40_000, 0.5  # SPREAD: of the records, as a share of the region
+POWER = 0.8
+TRIES = 40_000
+SPREAD = 0.5  # of the records, as a share of the region
 
 
 @dataclass(frozen=True)
@@ -40,17 +42,19 @@ class Foreseen:
 
 
 def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -> Foreseen:
-    """One of two groups, the smallest, with n records.
+    """Return the release of one of two groups, the smallest, with n records.
 
     >>> from sfumato import Euclidean
-    >>> found = of_groups(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), 400, 1.0, None)
-    >>> found.how, 0.05 < found.more["detectable"] < 0.2
+    >>> seen = of_groups(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), 400, 1.0, None)
+    >>> seen.how, 0.05 < seen.more["detectable"] < 0.2
     (('tangent', 0.0, 0.1), True)
     """
     share = inference or SHARE
     chart = one_chart(region, n, epsilon * (1 - share))
     plan = plan_group(chart, n, PureDP(epsilon), share, allow=True)
-    p, sigma, wide = len(plan.chart.chart.axes), plan.scale.sigma, float(plan.width / n)
+    p = len(plan.chart.chart.axes)
+    sigma = plan.scale.sigma
+    wide = float(plan.width / n)
     apart = chart.radius * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
     words = (
         f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart"
@@ -63,9 +67,10 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
 
 
 def detectable(p: int, sigma: float, n: int, bound: float) -> float:
-    """How far apart, in a chart of p directions in which the region has size 1, two means are that the test of equal means
-    tells apart with probability POWER: groups of n, noise of scale σ each, spread SPREAD in the worst direction, of which the
-    square is released as ``bound`` (Result 6).
+    """Return how far apart two means are that the test of equal means tells apart with probability POWER.
+
+    In a chart of p directions in which the region has size 1: groups of n, noise of scale σ each, spread SPREAD in the worst
+    direction, of which the square is released as ``bound`` (Result 6).
 
     >>> round(detectable(1, 1e-9, 100, 0.25) / (0.5 * 0.02**0.5), 1)  # without noise, of a normal law: 1.96 + 0.84
     2.8
@@ -81,21 +86,19 @@ def detectable(p: int, sigma: float, n: int, bound: float) -> float:
     return float(np.quantile(needed, POWER))
 
 
-def of_found(region: Region, n: int, epsilon: float, known: Known) -> Foreseen:
-    """A region that is found, if the records lie within NARROW of the public one.
+def of_found(region: Region, request: Request) -> Foreseen:
+    """Return a release in a region that is found, if the records lie within NARROW of the public one.
 
     >>> from sfumato import Euclidean
-    >>> from sfumato.app.known import Known
-    >>> found = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), 4000, 1.0, Known(wide="20", center="origin"))
-    >>> found.region.radius, found.mechanism, found.more["first"]
+    >>> request = Request(prior="20", center="origin", n=4000, epsilon=1.0)
+    >>> seen = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), request)
+    >>> seen.region.radius, seen.mechanism, seen.more["first"]
     (5.0, 'tangent', 'If your records lie within 5 of some point: ')
     """
-    find: Literal["ball", "radius"] | None = known.find
-    plan = choose(Problem(region, n, PureDP(epsilon)), inference=known.inference or 0.0, find=find)
+    plan = _planned(region, request)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
-    spent = {**plan.spending}
-    costs = " and ".join(f"{share:.0%} of ε for {what}" for what, share in spent.items())
-    where = "some point" if find == "ball" else "the centre"
+    costs = " and ".join(f"{share:.0%} of ε for {SPENT_ON[what]}" for what, share in plan.spending.items())
+    where = "some point" if request.find == "ball" else "the centre"
     more = {
         "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",
         "also": [
@@ -108,4 +111,24 @@ def of_found(region: Region, n: int, epsilon: float, known: Known) -> Foreseen:
         "useless": plan.useless,
         "to_beat": None,
     }
-    return Foreseen(narrow, n, "tangent", 0.0, min(sum(spent.values()), MOST_SHARE), more)
+    return Foreseen(narrow, request.n, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE), more)
+
+
+def of_steps(region: Region, request: Request) -> Foreseen:
+    """Return a release in two steps: its second, with the ε that is left for it.
+
+    >>> from sfumato import Euclidean
+    >>> request = Request(radius=2.0, center="origin", n=400, epsilon=1.0, steps=2)
+    >>> of_steps(Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.0), request).more["also"]
+    ['25% of ε is for a first release, which the region is then moved to; the rest is for the mean.']
+    """
+    plan = _planned(region, request)
+    words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
+    more = {"also": [words], "error": plan.likely_error, "useless": plan.useless}
+    spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
+    return Foreseen(region, request.n, "tangent", 0.0, spent, more)
+
+
+def _planned(region: Region, request: Request) -> Plan:
+    """Return the plan of the release itself."""
+    return choose(Problem(region, request.n, PureDP(request.epsilon)), request.mechanism, **request.how)

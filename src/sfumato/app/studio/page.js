@@ -48,9 +48,9 @@ function drawn(panel, words) {
   const soft = svg.appendChild(sv("g", {class: "bands"}));  // one wash, however many overlap
   for (const m of panel.marks) {
     let made;
-    if (m.t === "line") made = sv(m.closed ? "polygon" : "polyline", {points: m.p.map(p => p.join()).join(" "), class: m.c});
+    if (m.t === "line") made = sv("polyline", {points: m.p.map(p => p.join()).join(" "), class: m.c});
+    else if (m.t === "area") made = sv("path", {d: m.p.map(ring => `M${ring.map(p => p.join()).join("L")}Z`).join(""), class: m.c});
     else if (m.t === "dot") made = sv("circle", {cx: m.p[0], cy: m.p[1], r: m.r, class: m.c});
-    else if (m.t === "ellipse") made = sv("ellipse", {cx: m.p[0], cy: m.p[1], rx: m.h[0], ry: m.h[1], transform: `rotate(${m.a} ${m.p.join(" ")})`, class: m.c});
     else if (m.t === "cell") {
       made = sv("rect", {x: m.p[0], y: m.p[1], width: m.p[2], height: m.p[3], fill: m.f});
       made.append(Object.assign(sv("title", {}), {textContent: m.s}));
@@ -77,25 +77,27 @@ function show(id, found, words) {
 
 /* -- the form --------------------------------------------------------------------------------------------------------- */
 const KEPT = ["unit", "unit_column", "public", "center", "radius", "modes", "find", "low", "high", "by", "labels", "smallest"];
-const TICKS = ["alone", "even_if_useless", "inference", "labels_are_public"];
+const TICKS = ["alone", "allow_useless", "inference", "labels_are_public", "steps"];
 const RADIOS = ["who", "what", "how", "wide"];
 const grouped = () => picked("what") === "groups";
 const finding = () => picked("how") === "prior" || (picked("how") === "center" && $("find").value !== "");
 const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
 const typed = id => $(id).value.trim().replace(",", ".");  // a decimal comma is a point
 function choices() {
-  const made = {read_as: readAs};
+  const made = {read_as: readAs}, landmarks = $("prior").value;
   for (const name of TEXTS) made[name] = $(name).value.trim();
+  made.files = made.file;
+  delete made.file; delete made.prior;
   for (const name of NUMBERS) made[name] = typed(name);
   if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
   if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
   if (picked("how") === "public") made.public = $("public").value.trim();
   if (picked("how") === "center") {
     made.center = $("center").value.trim();
-    made[$("find").value === "ball" ? "wide" : "radius"] = typed("radius");
+    made[$("find").value === "ball" ? "prior" : "radius"] = typed("radius");
     made.find_radius = $("find").value === "radius";
   }
-  if (picked("how") === "prior") made.wide = picked("wide") === "whole" ? "whole" : `${typed("low")}:${typed("high")}`;
+  if (picked("how") === "prior" && ready()) made.prior = picked("wide") === "whole" ? "whole" : `${typed("low")}:${typed("high")}`;
   if (grouped()) {
     for (const name of ["by", "labels", "smallest"]) made[name] = $(name).value.trim();
     made.labels_are_public = $("labels_are_public").checked;
@@ -103,10 +105,11 @@ function choices() {
   }
   if (!$("modes-field").hidden) made.modes = $("modes").value;
   if ($("inference").checked && !grouped()) made.inference = 0.1;
-  made.even_if_useless = $("even_if_useless").checked;
+  if ($("steps").checked && !grouped() && !finding()) made.steps = 2;
+  made.allow_useless = $("allow_useless").checked;
   if (!made.ledger) made.dataset = "";
-  if ($("prior-field").hidden) made.prior = made.links = made.symmetric = "";
-  if ($("prior-pick").hidden) made.prior = "";
+  if ($("prior-field").hidden) made.links = made.symmetric = "";
+  else if (landmarks && !$("prior-pick").hidden) made[landmarks] = true;
   if ($("channels-field").hidden) made.channels = "";
   return made;
 }
@@ -139,6 +142,7 @@ function arrange() {
   $("modes-field").hidden = !(picked("how") === "public" || ($("prior").value && !finding()));
   $("smallest-field").hidden = !grouped();
   $("mechanism-field").hidden = grouped();
+  $("steps-field").hidden = finding();
   $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
   if (Object.values(outs).includes($("out").value)) $("out").value = grouped() ? outs.groups : outs.mean;
   for (const range of document.querySelectorAll("input[type=range]")) place_slider(range);
@@ -252,7 +256,7 @@ function busy(yes) {
 }
 let knownKey = "";
 async function looked(quick) {
-  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.wide, chosen.find_radius, chosen.symmetric, chosen.prior, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
+  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.find_radius, chosen.symmetric, chosen.smooth, chosen.open, chosen.bending, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
   try {
     if (key !== knownKey) {
       const found = await post("known", chosen);
@@ -306,11 +310,11 @@ function means() {
       `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
   $("means").replaceChildren(...lines.filter(Boolean));
   $("means").classList.toggle("bad", b.useless);
-  $("useless-field").hidden = !b.useless && !$("even_if_useless").checked;
+  $("useless-field").hidden = !b.useless && !$("allow_useless").checked;
 }
 let curveTimer = 0;
 function curve(chosen) {
-  const key = JSON.stringify({...chosen, epsilon: 1, out: "", ledger: "", dataset: "", even_if_useless: false, alone: false, unit: ""});
+  const key = JSON.stringify({...chosen, epsilon: 1, out: "", ledger: "", dataset: "", allow_useless: false, alone: false, unit: ""});
   if (key === curveKey) return;
   clearTimeout(curveTimer);
   curveTimer = setTimeout(async () => {
@@ -376,9 +380,9 @@ async function spend() {
   const made = releases[plan.id], whom = chosen.unit_column ? `each ${chosen.unit_column}` : chosen.unit;
   if (made) lines.push(el("p", {class: "big"}, made.done ? "This plan is released already. Releasing it again costs nothing and changes nothing." : "This plan is being released."));
   else {
-    const open = [!whom && "whom you protect (step 1)", !chosen.file && "the file (step 1)", grouped() && !chosen.by && "the column of the groups (step 1)",
+    const open = [!whom && "whom you protect (step 1)", !chosen.files && "the file (step 1)", grouped() && !chosen.by && "the column of the groups (step 1)",
       grouped() && !chosen.labels_are_public && "whether everybody may know the groups (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
-    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${last(chosen.file)}, to protect ${whom}.`));
+    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${last(chosen.files)}, to protect ${whom}.`));
     if (!open.length && lastBlur && lastBlur.epsilon === Number(chosen.epsilon) && lastBlur.n === chosen.n) lines.push(el("p", {}, `${lastBlur.first ? `${lastBlur.first}off` : "The mean will be off"} by up to ${far(lastBlur)}, with probability 95%.`));
     if (!open.length && !$("known-refusal").hidden) lines.splice(0, 9, el("p", {}, "Nothing can be released so: see step 2."));
     else if (!open.length && !$("blur-refusal").hidden) lines.splice(0, 9, el("p", {}, "Nothing can be released so: see step 3."));

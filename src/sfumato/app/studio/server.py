@@ -15,14 +15,15 @@ from time import sleep
 from typing import Any
 from urllib.parse import parse_qs
 
-from .choices import Choices
-from .studio import PLAIN, Studio, refusal
+from ..request import Request, from_page, in_page, sentence
+from .studio import PLAIN, Studio
 
 try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
-    from starlette.requests import ClientDisconnect, Request
+    from starlette.requests import ClientDisconnect
+    from starlette.requests import Request as Asked
     from starlette.responses import Response
     from starlette.routing import Route
     from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -35,6 +36,7 @@ MOST_CODE = 1000
 MOST_DROPPED = 256 << 20  # of one file
 MOST_HELD = 1 << 30  # of all that is dropped: it may fill the memory, where temporary files are kept there
 GRACE = 3  # seconds: a request that is still under way when the studio ends is cut off then
+ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "release", "open")
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
 DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
 TYPES = {
@@ -79,9 +81,14 @@ class Guard:
     """
 
     def __init__(self, app: ASGIApp, port: int, stop: Callable[[], None], tell: Callable[[str], None]) -> None:
-        self.app, self.token, self.code = app, secrets.token_urlsafe(32), secrets.token_urlsafe(32)
-        self.host, self.stop, self.tell = f"{HOST}:{port}", stop, tell
-        self.used, self.opener = 0, Path()
+        self.app = app
+        self.token = secrets.token_urlsafe(32)
+        self.code = secrets.token_urlsafe(32)
+        self.host = f"{HOST}:{port}"
+        self.stop = stop
+        self.tell = tell
+        self.used = 0
+        self.opener = Path()
 
     @property
     def door(self) -> str:
@@ -116,10 +123,12 @@ class Guard:
 
     async def enter(self, receive: Receive) -> Response:
         """Return the way to the page for the code, once."""
-        body, more = b"", True
+        body = b""
+        more = True
         while more and len(body) < MOST_CODE:
             message = await receive()
-            body, more = body + message.get("body", b""), message.get("more_body", False)
+            body += message.get("body", b"")
+            more = message.get("more_body", False)
         given = parse_qs(body.decode("latin-1")).get("code", [""])[0].strip()
         if not secrets.compare_digest(given.encode(), self.code.encode()):
             return _sorry("This is not the code that the studio's command printed: go back and paste it")
@@ -135,14 +144,15 @@ class Guard:
         return Response(headers={"Refresh": f"0; url={self.address}"}, media_type="text/html")
 
     def refused(self, scope: Scope) -> Response | None:
-        """The answer to a request that does not come from the page or the address bar."""
+        """Return the answer to a request that does not come from the page or the address bar."""
         headers: dict[bytes, list[str]] = {}
         for name, value in scope["headers"]:
             headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
         host = headers.get(b"host", [])
         if host != [self.host]:
             return _no(f"the studio answers to {HOST} alone, not to another name", 421)
-        origin, site = headers.get(b"origin", []), headers.get(b"sec-fetch-site", [])
+        origin = headers.get(b"origin", [])
+        site = headers.get(b"sec-fetch-site", [])
         if (scope["method"], scope["path"], origin) == ("POST", "/", ["null"]):
             return None  # from a file, as the one that opens the browser: the code decides
         theirs = any(each != f"http://{self.host}" for each in origin) or any(
@@ -171,17 +181,9 @@ class Answers:
     """What the page asks, and the files that it is made of."""
 
     def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
-        self.studio, self.stop, self.held = studio, stop, 0
-        self.work: dict[str, Callable[[Choices, dict[str, Any]], Any]] = {
-            "inspect": lambda choices, _: studio.inspect(choices),
-            "known": lambda choices, _: studio.known(choices),
-            "blur": lambda choices, _: studio.blur(choices),
-            "curve": lambda choices, _: studio.curve(choices),
-            "ledger": lambda choices, _: studio.ledger(choices),
-            "plan": lambda choices, _: studio.plan(choices),
-            "release": lambda choices, more: studio.release(choices, str(more.get("confirm")), more.get("seen")),
-            "open": lambda choices, _: studio.open(choices),
-        }
+        self.studio = studio
+        self.stop = stop
+        self.held = 0  # bytes of what was dropped
 
     @property
     def routes(self) -> list[Route]:
@@ -196,76 +198,83 @@ class Answers:
             Route("/{name}", self.page),
         ]
 
-    async def page(self, request: Request) -> Response:
+    async def page(self, request: Asked) -> Response:
         name = PAGE.get(request.path_params.get("name", ""))
         if name is None:
             return _no("there is no such page", 404)
         return _part(name)
 
-    async def state(self, request: Request) -> Response:
+    async def state(self, request: Asked) -> Response:
         return _json(await run_in_threadpool(self.studio.state))
 
-    async def job(self, request: Request) -> Response:
+    async def job(self, request: Asked) -> Response:
         found = self.studio.job(request.path_params["id"])
         return _no("there is no such release: load the page again", 404) if found is None else _json(found.facts())
 
-    async def ask(self, request: Request) -> Response:
+    async def ask(self, request: Asked) -> Response:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
             if len(body) > MOST_JSON:
                 return _no("the page sent too much at once", 413)
-        work = self.work.get(request.path_params["what"])
-        if work is None:
+        what = request.path_params["what"]
+        if what not in ASKS:
             return _no("the page asked for what is not here: load it again", 404)
         try:
             asked = json.loads(bytes(body))
             if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
                 raise ValueError("the page sent what is not understood: load it again")
-            choices = Choices.of(asked["choices"])
-            await run_in_threadpool(self.studio.check, choices)
-            return _json(await run_in_threadpool(work, choices, asked))
+            wishes = from_page(asked["choices"], Request)
+            await run_in_threadpool(self.studio.check, wishes)
+            more = [str(asked.get("confirm")), asked.get("seen")] if what == "release" else []
+            return _json(await run_in_threadpool(getattr(self.studio, what), wishes, *more))
         except PLAIN as error:
-            return _no(refusal(error), 422)
+            return _no(sentence(error, in_page), 422)
 
-    async def drop(self, request: Request) -> Response:
+    async def drop(self, request: Asked) -> Response:
         try:
-            path, size, fits = self.studio.drop(request.query_params.get("name", "")), 0, True
-            try:
-                with path.open("wb") as file:
-                    async for chunk in request.stream():  # all of it: a browser hears no answer before it has sent all
-                        new = len(chunk)
-                        fits = fits and size + new <= MOST_DROPPED and self.held + new <= MOST_HELD
-                        if fits:
-                            size, self.held = size + new, self.held + new
-                            file.write(chunk)
-                if not fits:
-                    raise ValueError(
-                        f"{path.name}: is too large to be dropped: one file may have {MOST_DROPPED >> 20} MB, and all together "
-                        f"{MOST_HELD >> 20} MB; start the studio in the folder where the file lies, and type its name"
-                    )
-            except BaseException:
-                path.unlink(missing_ok=True)  # half a file is none
-                self.held -= size
-                raise
+            path = self.studio.drop(request.query_params.get("name", ""))
+            await self._keep(request, path)
             return _json({"path": str(path)})
         except PLAIN as error:
-            return _no(refusal(error), 422)
+            return _no(sentence(error, in_page), 422)
         except ClientDisconnect:
             return _no("the file did not arrive whole", 400)
 
-    async def take(self, request: Request) -> Response:
+    async def _keep(self, request: Asked, path: Path) -> None:
+        """Write what is dropped to a file, whole or not at all."""
+        size = 0
+        fits = True
+        try:
+            with path.open("wb") as file:
+                async for chunk in request.stream():  # all of it: a browser hears no answer before it has sent all
+                    fits = fits and size + len(chunk) <= MOST_DROPPED and self.held + len(chunk) <= MOST_HELD
+                    if fits:
+                        size += len(chunk)
+                        self.held += len(chunk)
+                        file.write(chunk)
+            if not fits:
+                raise ValueError(
+                    f"{path.name}: is too large to be dropped: one file may have {MOST_DROPPED >> 20} MB, and all together "
+                    f"{MOST_HELD >> 20} MB; start the studio in the folder where the file lies, and type its name"
+                )
+        except BaseException:
+            path.unlink(missing_ok=True)  # half a file is none
+            self.held -= size
+            raise
+
+    async def take(self, request: Asked) -> Response:
         name = request.path_params["name"]
         try:
             content = await run_in_threadpool(self.studio.take, request.path_params["id"], name)
         except PLAIN as error:
-            return _no(refusal(error), 404)
+            return _no(sentence(error, in_page), 404)
         response = _typed(name, content)
         if request.query_params.get("show") is None:
             response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
 
-    async def end(self, request: Request) -> Response:
+    async def end(self, request: Asked) -> Response:
         self.stop()
         return _json({"stopped": True})
 
@@ -294,7 +303,7 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             own.bind((HOST, port))
             own.listen()  # from now on a browser waits for the first answer
         except (OSError, OverflowError):
-            raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave --port out") from None
+            raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave it out") from None
         studio = Studio(file, ledger)
         guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
         how: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_level": "warning", "access_log": False}

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Lock, Thread
@@ -15,79 +15,80 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .choices import Choices, in_the_page, is_text
+from ...errors import Fix, Refusal, UnsavedError
+from ..recipes import as_command, as_python
+from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
 
 if TYPE_CHECKING:
-    from ...files import Dataset
     from ...findings import Comparison
     from ...regions import Region
     from ...release import Release
+    from ...release.ledger import Ledger
     from ...spaces.base import Space
+    from ..workflow import Workflow
     from .foreseen import Foreseen
     from .previews import Looks
 
 PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # what the command line says in a sentence
-SHOWN = (
-    ".tps",
-    ".nts",
-    ".txt",
-    ".csv",
-    ".tsv",
-    ".json",
-    ".fcsv",
-    ".npy",
-    ".npz",
-    ".mat",
-    ".rds",
-    ".rda",
-    ".rdata",
-    ".parquet",
-)
-LEDGERS = (".ledger", ".db", ".sqlite")
+SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
+LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
 DROPPED = "sfumato-studio-"  # the folder of what is dropped on the page begins so
 MOST_FILES = 200
-SHOW = {"record.json", "report.html", "picture.png", "picture.svg"}
-VALUES = {"value.csv", "value.tps", "value.npy"}
-MEMORY = 256 << 20  # bytes: a Parquet file that would take more is read in parts
+SHOW = {"record.json": "out", "report.html": "report", "picture.png": "plot", "picture.svg": "plot"}
+VALUES = {"value.csv": "value", "value.tps": "value", "value.npy": "value"}
+ASIDE: dict[str, Any] = {"read_as": "", "links": "", "channels": "", "smallest": None}  # make no other release
 MADE_UP = 12  # records shown in a region that is wide
 MOST_GROUPS = 20  # of a column that the page offers to compare by
+
+
+def id_of(request: Request) -> str:
+    """Return one name for each plan: the same wishes are the same release, however often they are sent."""
+    from ...release.chain import canonical
+
+    return sha256(canonical(asdict(replace(request, **ASIDE))).encode()).hexdigest()[:20]
 
 
 @dataclass
 class Job:
     """One release: it is made once, and kept."""
 
-    choices: Choices
+    request: Request
     stage: str = "waiting"
     release: Release | Comparison | None = None
     refusal: str = ""
     charged: bool = False
     done: bool = False
     curator: list[str] = field(default_factory=list)  # for the curator's eyes
-    python: str = ""  # that does the same; of a record that was opened it is not known
-
-    def facts(self) -> dict[str, Any]:
-        """What the page shows of it."""
-        found: dict[str, Any] = {"id": self.choices.id, "stage": self.stage, "done": self.done, "charged": self.charged}
-        found |= {"refusal": self.refusal, "curator": self.curator, "out": self.choices.out}
-        if self.release is not None:
-            found["words"], found["takes"] = self.release.describe(), sorted(self.takes)
-            found["command"], found["python"] = self.choices.command() if self.python else "", self.python
-            found["dropped"] = [Path(name).name for name in self.choices.files if DROPPED in name]
-            for text in ("command", "python") if found["dropped"] else ():
-                found[text] = re.sub(rf"[^'\" ]*{DROPPED}[^/\\]*[/\\][^/\\]*[/\\]", "", found[text])
-            found["epsilon"] = self.epsilon
-        return found
+    space: Space | None = None  # of the records; of a record that was opened it is not known
 
     @property
-    def takes(self) -> set[str]:
-        """The names of the files that it can be taken home as."""
+    def id(self) -> str:
+        return id_of(self.request)
+
+    def facts(self) -> dict[str, Any]:
+        """Return what the page shows of it."""
+        shown: dict[str, Any] = {"id": self.id, "stage": self.stage, "done": self.done, "charged": self.charged}
+        shown |= {"refusal": self.refusal, "curator": self.curator, "out": self.request.out}
+        if self.release is None:
+            return shown
+        request, dropped = _as_called(self.request)
+        shown |= {"words": self.release.describe(), "takes": sorted(self.takes), "epsilon": self.epsilon}
+        shown |= {"command": "", "python": "", "dropped": dropped}
+        if self.space is not None:
+            shown |= {"command": as_command(request), "python": as_python(request, self.space)}
+        return shown
+
+    @property
+    def takes(self) -> dict[str, str]:
+        """Return the names of the files that it can be taken home as, and what each shows."""
         from ...release import Release
 
         if not isinstance(self.release, Release):
             return SHOW
-        kind = getattr(self.release.space.known, "kind", "")
-        return (SHOW | VALUES) - (set() if kind == "landmarks" else {"value.tps"})
+        every = SHOW | VALUES
+        if getattr(self.release.space.known, "kind", "") != "landmarks":
+            every.pop("value.tps")
+        return every
 
     @property
     def epsilon(self) -> float:
@@ -97,23 +98,23 @@ class Job:
         return self.release.guarantee.epsilon if isinstance(self.release, Release) else self.release.epsilon
 
 
+def _as_called(request: Request) -> tuple[Request, list[str]]:
+    """Return a request with the files that were dropped on the page as they were called, and these names."""
+    dropped = {name: Path(name).name for name in request.named_files if DROPPED in name}
+    changed: dict[str, Any] = {"files": tuple(dropped.get(name, name) for name in request.files)}
+    for part in fields(request):
+        value = getattr(request, part.name)
+        if isinstance(value, str) and value in dropped:
+            changed[part.name] = dropped[value]
+    return replace(request, **changed), list(dropped.values())
+
+
 class Studio:
-    """The state of the page: where it was started, what was dropped on it, and the releases that it made.
-
-    Parameters
-    ----------
-    file, ledger : str
-        What the page has filled in when it opens.
-
-    Examples
-    --------
-    >>> studio = Studio()
-    >>> studio.state()["releases"]
-    []
-    """
+    """The state of the page: what it has filled in when it opens, what was dropped on it, and the releases that it made."""
 
     def __init__(self, file: str = "", ledger: str = "") -> None:
-        self.given, self.folder = {"file": file, "ledger": ledger}, Path().resolve()
+        self.given = {"file": file, "ledger": ledger}
+        self.folder = Path().resolve()
         self.jobs: dict[str, Job] = {}
         self.refused: dict[str, Job] = {}  # before anything was spent: these may be tried again
         self.lock = Lock()
@@ -121,10 +122,10 @@ class Studio:
         self._dropped: TemporaryDirectory[str] | None = None
         self._region: tuple[object, Region, Any] | None = None
 
-    def check(self, choices: Choices) -> None:
+    def check(self, request: Request) -> None:
         """Raise a ValueError for a file that lies elsewhere, by whatever name or link: the page opens no others."""
         inside = [self.folder, *([Path(self._dropped.name).resolve()] if self._dropped is not None else [])]
-        for path in (Path(name) for name in choices.files if name not in self.given.values()):
+        for path in (Path(name) for name in request.named_files if name not in self.given.values()):
             for part in (path, *(link for link in path.glob("*") if link.is_symlink())):
                 if not any(part.resolve().is_relative_to(folder) for folder in inside):
                     raise ValueError(
@@ -135,123 +136,114 @@ class Studio:
 
     # -- what is public --------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
-        """What the page shows first: names of files, none of them opened."""
+        """Return what the page shows first: names of files, none of them opened."""
         names = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
         names = [name for name in names if is_text(name)]
         return {
             **self.given,
             "folder": str(Path().absolute()),
             "outs": {what: _free(f"{name}.json") for what, name in {"mean": "mean", "groups": "comparison"}.items()},
-            "files": [name for name in names if Path(name).suffix.lower() in SHOWN][:MOST_FILES],
-            "ledgers": [name for name in names if Path(name).suffix.lower() in LEDGERS][:MOST_FILES],
+            "files": list(filter(SHOWN.fullmatch, names))[:MOST_FILES],
+            "ledgers": list(filter(LEDGERS.fullmatch, names))[:MOST_FILES],
             "releases": [job.facts() for job in list(self.jobs.values())],
         }
 
-    def region(self, choices: Choices) -> tuple[Region, Any]:
-        """The public region, and the points of the public sample that it is made from, if it is."""
-        from ..cli import only_space, region_alone, space_of_name
-        from ..known import read_sample
+    def region(self, request: Request) -> tuple[Region, Any]:
+        """Return the public region, and the points of the public sample that it is made from, if it is."""
+        from ..workflow import public_region
 
-        known, name = choices.known, choices.space
-        if not name or choices.read_as.startswith(f"{name}("):  # the inspection knows the size too
-            name = choices.read_as
-        known.complete(choices.mechanism)
-        if known.limits is not None and not name:
+        name = request.space
+        if not name or request.read_as.startswith(f"{name}("):  # the inspection knows the size too
+            request = replace(request, space=request.read_as)
+        request.complete()
+        if request.limits is not None and not request.space:
             raise ValueError(
-                "say in step 1 what the records are, or look into the file: how wide that is depends on it"
+                "say in step 1 what the records are, or look into the file: how wide it is depends on that"
             )
-        links = [Path(text) for text in (choices.links, choices.channels) if text]
-        public = [path for path in (*known.inputs, *links) if path.exists()]
-        _check_apart(choices, public)
-        if known.center is not None and not public and not known.center.isalpha():
-            raise ValueError(f"{known.center}: there is no such file; give a file with one public record")
-        marks = [(str(path), path.stat().st_mtime_ns) for path in public]
-        key = (known, name, tuple(choices.reading.items()), tuple(marks))
-        if self._region is not None and self._region[0] == key:
-            return self._region[1:]
-        if known.public is None:
-            found, points = region_alone(known, name, {}, choices.curves or None), None
-        else:
-            same = known.public.suffix.lower() == Path(choices.file).suffix.lower()
-            how = choices.reading if same else {"missing": choices.reading["missing"]}
-            kind = space_of_name(name) if name else only_space([known.public], {}, **how)
-            sample = read_sample(known.public, kind, {}, **how)
-            points, found = sample.points, known.region(kind.shaped(sample.points.shape[1:]), sample)
-        self._region = (key, found, points)
-        return found, points
+        key = _key(request)
+        last = self._region  # of whatever thread
+        if last is None or last[0] != key:
+            last = (key, *public_region(request))
+            self._region = last
+        return last[1:]
 
-    def known(self, choices: Choices) -> dict[str, Any]:
-        """The public knowledge, drawn."""
+    def known(self, request: Request) -> dict[str, Any]:
+        """Return the public knowledge, drawn."""
         from .previews import of_region
 
-        region, sample = self.region(choices)
-        if choices.known.find is None:
-            return of_region(region, sample, self.looks(choices))
-        space, rng = region.space, np.random.default_rng(0)
+        region, sample = self.region(request)
+        if request.find is None:
+            return of_region(region, sample, self.looks(request))
+        space = region.space
+        rng = np.random.default_rng(0)
         inside = space.present(space.random_points(region.center, region.radius, MADE_UP, rng))
         words = f"A public point, and {MADE_UP} made-up records anywhere within {region.radius:.3g} of it (thin)."
-        return of_region(region, inside, self.looks(choices)) | {"words": words}
+        return of_region(region, inside, self.looks(request)) | {"words": words}
 
-    def _foreseen(self, choices: Choices) -> Foreseen:
-        """What stands in the pictures for the release."""
-        from .foreseen import Foreseen, of_found, of_groups
+    def _foreseen(self, request: Request) -> Foreseen:
+        """Return what stands in the pictures for the release."""
+        from .foreseen import Foreseen, of_found, of_groups, of_steps
 
-        n, epsilon = _asked(choices)
-        region, known = self.region(choices)[0], choices.known
-        if choices.by:
-            _check_groups(choices)
-            return of_groups(region, choices.smallest or max(1, n // 2), epsilon, choices.inference)
-        if known.find is not None:
-            return of_found(region, n, epsilon, known)
-        return Foreseen(region, n, choices.mechanism, known.share, choices.inference or 0.0, {})
+        _check_asked(request)
+        region = self.region(request)[0]
+        n = request.n
+        if request.by:
+            _check_groups(request)
+            return of_groups(region, request.smallest or max(1, n // 2), request.epsilon, request.inference)
+        if request.find is not None:
+            return of_found(region, request)
+        if request.steps == 2:
+            return of_steps(region, request)
+        return Foreseen(region, n, request.mechanism, request.share, request.inference or 0.0, {})
 
-    def looks(self, choices: Choices) -> Looks:
-        """Lines, names and coasts for the pictures, from public files and what was typed alone."""
+    def looks(self, request: Request) -> Looks:
+        """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
         from ...views.plots import read_names
         from .previews import Looks
 
-        space, file = self.region(choices)[0].space, Path(choices.public or choices.center)
+        space = self.region(request)[0].space
+        file = Path(request.public or request.center)
         places = file.is_file() and _are_places(str(file), file.stat().st_mtime_ns, space)
-        return Looks(choices.links, tuple(read_names(choices.channels) if choices.channels else ()), places)
+        return Looks(request.links, tuple(read_names(request.channels) if request.channels else ()), places)
 
-    def blur(self, choices: Choices) -> dict[str, Any]:
-        """What releases would look like, on synthetic data about the public centre."""
+    def blur(self, request: Request) -> dict[str, Any]:
+        """Return what releases would look like, on synthetic data about the public centre."""
         from .previews import of_release
 
-        made = self._foreseen(choices)
-        return of_release(made.region, made.n, _asked(choices)[1], *made.how, self.looks(choices)) | made.more
+        made = self._foreseen(request)
+        return of_release(made.region, made.n, request.epsilon, *made.how, self.looks(request)) | made.more
 
-    def curve(self, choices: Choices) -> dict[str, Any]:
-        """The error against ε."""
+    def curve(self, request: Request) -> dict[str, Any]:
+        """Return the error against ε."""
         from .previews import of_errors
 
-        made = self._foreseen(choices)
+        made = self._foreseen(request)
         return of_errors(made.region, made.n, *made.how)
 
-    def ledger(self, choices: Choices) -> dict[str, Any]:
-        """What is left of a budget, and the charges for which no release is noted."""
+    def ledger(self, request: Request) -> dict[str, Any]:
+        """Return what is left of a budget, and the charges for which no release is noted."""
         import json
 
-        from ..cli import open_ledger
+        from ..workflow import Workflow
 
-        budget = open_ledger(Path(choices.ledger) if choices.ledger else None, choices.dataset or None)
+        budget = Workflow(request).ledger()
         if budget is None:
             return {"left": None}
         book = budget.verify()
         if budget.dataset is None:
             return {"left": None, "datasets": list(book.budgets)}
         paid = {json.loads(line.record).get("charge") for line in book.entries if line.kind == "release"}
-        open_ = [
+        unnoted = [
             f"line {line.sequence}: ε {line.epsilon} ({line.purpose})"
             for line in book.entries
             if line.kind == "charge" and line.dataset == budget.dataset and line.sequence not in paid
         ]
-        left, words = str(book.left(budget.dataset)), book.describe(budget.dataset)
-        return {"left": left, "words": words, "datasets": list(book.budgets), "dataset": budget.dataset, "open": open_}
+        known = {"datasets": list(book.budgets), "dataset": budget.dataset, "open": unnoted}
+        return {"left": str(book.left(budget.dataset)), "words": book.describe(budget.dataset), **known}
 
     # -- what the curator alone may see ------------------------------------------------------------------------------------
     def drop(self, name: str) -> Path:
-        """Where a file that was dropped on the page is kept, until the studio stops, in a folder of the curator's own."""
+        """Return where a dropped file is kept until the studio stops: in a folder of the curator's own."""
         if self._dropped is None:
             self._dropped = TemporaryDirectory(prefix=DROPPED)
         plain = "".join(c for c in Path(name.replace("\\", "/")).name if c.isprintable()).strip(". ")
@@ -259,167 +251,141 @@ class Studio:
             raise ValueError("the file has no name: give it one, with an ending such as .tps or .csv")
         return Path(mkdtemp(dir=self._dropped.name), plain)  # another file may have the same name
 
-    def inspect(self, choices: Choices) -> dict[str, Any]:
-        """What the file of the records holds: for the curator's eyes."""
+    def inspect(self, request: Request) -> dict[str, Any]:
+        """Return what the file of the records holds: for the curator's eyes."""
         from ...files.people import named_labels, repeated_labels
         from ...views.curator import inspection
-        from ..cli import first_space, load
+        from ..workflow import Workflow
 
-        file, how = _file(choices), {**choices.reading, "missing": choices.missing or "none"}
-        if parts := _in_parts(choices):
-            data, space, _ = load([file], choices.space, {}, head=True)
-        else:
-            data, space, _ = load([file], choices.space or first_space(file, {}, **how), {}, **how)
-        facts = inspection(data, space, said=bool(choices.missing))
-        if parts:
-            words = f"the file is large, and only the first {len(data)} of its {parts} records were looked at"
+        _check_file(request)
+        work = Workflow(replace(request, missing=request.missing or "none", by="", labels=""), whole=True)
+        work.parts = bool(Workflow(request, whole=True).parts)
+        work.load(guess=True)
+        data = work.data
+        space = work.space
+        facts = inspection(data, space, said=bool(request.missing))
+        rows = len(data)
+        if work.parts:
+            rows = _rows_of(work.paths[0])
+            words = f"the file is large, and only the first {len(data)} of its {rows} records were looked at"
             facts["remarks"] = [words, *facts["remarks"]]
-        kinds = data.usual
-        who = data.labels.get(choices.unit_column)
-        labels = {name: column for name, column in data.labels.items() if name != choices.by}
+        who = data.labels.get(request.unit_column)
+        labels = {name: column for name, column in data.labels.items() if name != request.by}
         return {
             **facts,
             "bad": [f"{data.where(row)}: {reason}" for row, reason in facts["bad"].items()],
             "contents": data.contents if data.degrees is None else f"{len(data)} places or directions, in degrees",
             "space": space.typed,
-            "may_be": [kind.name for kind in kinds] if not choices.space and len(kinds) > 1 else [],
+            "may_be": [kind.name for kind in data.usual] if not request.space and len(data.usual) > 1 else [],
             "columns": list(data.labels),
-            "repeats": {**(named_labels(labels) if parts else {}), **repeated_labels(labels)},
-            "n": parts or _persons(who, np.ones(len(data), dtype=bool)),
-            "groups": {} if parts else _groups(data, choices, who),
+            "repeats": {**(named_labels(labels) if work.parts else {}), **repeated_labels(labels)},
+            "n": rows if work.parts else _persons(who, np.ones(len(data), dtype=bool)),
+            "groups": {} if work.parts else _groups(data, request, who),
         }
 
     # -- the release -------------------------------------------------------------------------------------------------------
-    def plan(self, choices: Choices) -> dict[str, Any]:
-        """By which name the page may know whether these choices were released, and whether their record has its file to
-        itself."""
-        _asked(choices)
-        return {"id": choices.id, "taken": Path(choices.out).exists()}
+    def plan(self, request: Request) -> dict[str, Any]:
+        """Return the name by which the page knows whether this plan was released, and whether its record's file exists."""
+        _check_asked(request)
+        return {"id": id_of(request), "taken": Path(request.out).exists()}
 
-    def release(self, choices: Choices, confirmed: str, seen: object) -> dict[str, Any]:
-        """Begin a release, or find it where the same choices were sent before: nothing is ever charged twice for one plan."""
+    def release(self, request: Request, confirmed: str, seen: object) -> dict[str, Any]:
+        """Begin a release, or find it where the same wishes were sent before: nothing is ever charged twice for one plan."""
+        id = id_of(request)
         with self.lock:
-            if choices.id in self.jobs:
-                return self.jobs[choices.id].facts()
+            if id in self.jobs:
+                return self.jobs[id].facts()
             if seen != len(self.jobs):
-                raise ValueError(
-                    "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first. "
-                    "Nothing was spent here"
-                )
-            _confirm(choices, confirmed)
-            session, known = self._session(choices)
-            job = self.jobs[choices.id] = Job(choices)
-            thread = Thread(target=self._make, args=(job, session, known), name=f"release {choices.id}")
+                words = "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first"
+                raise ValueError(f"{words}. Nothing was spent here")
+            _confirm(request, confirmed)
+            work, session = self._begun(request)
+            job: Job = session.job
+            self.jobs[id] = job
+            thread = Thread(target=self._make, args=(job, work, session), name=f"release {id}")
             self.threads.append(thread)
         thread.start()
         return job.facts()
 
-    def _session(self, choices: Choices) -> tuple[Any, Any]:
-        """All that can be refused before a record is read."""
-        from ...views.outputs import check_comparable, check_outputs
-        from ..cli import open_ledger
+    def _begun(self, request: Request) -> tuple[Workflow, Any]:
+        """Return the work and its session, after all that can be refused before a record is read."""
+        from ..workflow import Workflow
 
-        known, (n, epsilon) = choices.known, _asked(choices)
-        known.complete(choices.mechanism)
-        if not (choices.unit or choices.unit_column):
+        _check_asked(request)
+        if not (request.unit or request.unit_column):
             raise ValueError(
                 "say first whom to protect: what one record stands for, or the column that says whose it is"
             )
-        if choices.by:
-            check_comparable(choices.by, choices.labels_are_public)
-            _check_groups(choices)
-        file, out = _file(choices), Path(choices.out)
-        ledger = Path(choices.ledger) if choices.ledger else None
-        others = [Path(name) for name in (choices.ledger, choices.labels) if name]
-        check_outputs({"--out": out}, [file, *known.inputs, *others], force=False)
-        _check_apart(choices, [Path(text) for text in (choices.links, choices.channels) if text])
-        session = _watched(out, open_ledger(ledger, choices.dataset or None), n)
-        session.afford(epsilon)
-        return session, known
+        if request.by:
+            _check_groups(request)
+        _check_file(request)
+        work = Workflow(request, whole=True)
+        work.check()
+        _check_apart(request, "links", "channels")
+        session = _watched(Job(request), work.ledger())
+        session.afford(request.epsilon)
+        return work, session
 
-    def _make(self, job: Job, session: Any, known: Any) -> None:
+    def _make(self, job: Job, work: Workflow, session: Any) -> None:
         """Read, charge, draw and write, as the command line does; whatever happens is told."""
-        from ...errors import UnsavedError
-
-        session.job = job
         try:
-            self._read_and_release(job, session, known)
+            self._read_and_release(job, work, session)
         except UnsavedError as error:
-            job.release, job.refusal = error.release, in_the_page(f"{error}. It is kept here: save it below, now")
+            job.release = error.release
+            job.refusal = f"{error.say(in_page)}. It is kept here: save it below, now"
         except PLAIN as error:
-            job.refusal = in_the_page(_sentence(error))
+            job.refusal = sentence(error, in_page)
         except BaseException:
-            job.refusal = (
-                "something failed inside the program; what it was is on the screen where the studio was started"
-            )
+            job.refusal = "something failed inside the program; where the studio was started, the screen says what"
             raise
         finally:
             self._finish(job, session)
 
-    def _read_and_release(self, job: Job, session: Any, known: Any) -> None:
-        from ...files.labels import groups_of, with_table
-        from ...mechanisms.inference import SHARE
-        from ...records.parts import open_parts
-        from ...views.curator import MARK, of_clipping, region_used
-        from ..cli import load, region_beside, rows_named, unit_of
+    def _read_and_release(self, job: Job, work: Workflow, session: Any) -> None:
+        """Make the release of a job."""
+        from ...views.curator import MARK
 
-        c, file, job.stage = job.choices, _file(job.choices), "reading the records"
-        parts = bool(_in_parts(c))
-        data, space, kind = load([file], c.space, {}, head=parts, **c.reading)
-        if c.read_as and c.read_as != space.typed:
-            raise ValueError(
-                f"{file}: has changed since you looked into it: look again, and at the blur. Nothing was spent"
-            )
-        if c.by and c.labels:
-            data = with_table(data, c.labels, c.by)
-        groups = groups_of(data, c.by) if c.by else None
-        data = replace(data, labels={name: column for name, column in data.labels.items() if name != c.by})
-        region = region_beside(known, data, space, [file], kind, {}, **c.reading)
-        data = replace(data, points=known.symmetrized(data.points))
-        if not c.unit_column and not c.alone:
-            unit_of(data, None, None, head=parts)  # refuses a column that repeats, unless that was answered
-        how = unit_of(data, c.unit_column or None, c.unit or None, head=parts)
-        how |= {"invalid": c.invalid, "allow_useless": c.even_if_useless, "inference": known.inference or 0.0}
+        request = job.request
+        job.stage = "reading the records"
+        work.load()
+        if request.read_as and request.read_as != work.space.typed:
+            words = "has changed since you looked into it: look again, and at the blur. Nothing was spent"
+            raise ValueError(f"{request.files[0]}: {words}")
+        if not request.unit_column and not request.alone:
+            work.unit_of("")  # refuses a column that repeats, unless that was answered
+        work.settle()
         job.stage = "planning the noise"
-        with ExitStack() as stack, rows_named([file], data, streamed=parts):
-            if groups is not None:
-                how["inference"] = known.inference or SHARE
-                compared = session.compare(data, groups, region, c.epsilon, **how)
-                job.release, one = compared, next(iter(compared.groups.values()))
-            else:
-                how |= {"check": known.share} | ({"prior": region, "find": known.find} if known.find else {})
-                within = None if known.find else region
-                points = open_parts(stack, [file], space, MEMORY, 1, None) if parts else data.points
-                one = session.release(points, within, c.epsilon, c.mechanism, degrees=data.degrees, **how)
-                job.release = one
-        job.python = c.python(space)
-        job.curator = [of_clipping(region_used(region, one), data.points, first=parts).removeprefix(f"{MARK}: ")]
+        job.release = work.run(session)
+        job.space = work.space
+        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
 
     def _finish(self, job: Job, session: Any) -> None:
+        """Note how a job ended, and let one that cost nothing be tried again."""
         job.charged = session.entry is not None
         with self.lock:
             if job.release is None and not job.charged:
-                self.refused[job.choices.id] = self.jobs.pop(job.choices.id)
+                self.refused[job.id] = self.jobs.pop(job.id)
             elif job.release is None:
-                job.refusal += f". ε {job.choices.epsilon:g} is charged and stays charged, as the records were in use"
-        job.stage, job.done = ("done" if job.release is not None else "stopped"), True
+                job.refusal += f". ε {job.request.epsilon:g} is charged and stays charged, as the records were in use"
+        job.stage = "done" if job.release is not None else "stopped"
+        job.done = True
 
     def job(self, id: str) -> Job | None:
-        """A release that was asked for."""
+        """Return a release that was asked for."""
         return self.jobs.get(id) or self.refused.get(id)
 
-    def open(self, choices: Choices) -> dict[str, Any]:
-        """A release that was saved before, of whatever plan, to take home what it shows; it costs nothing."""
-        release = _saved(Path(choices.out))
+    def open(self, request: Request) -> dict[str, Any]:
+        """Return a release that was saved before, of whatever plan, to take home what it shows; it costs nothing."""
+        release = _saved(Path(request.out))
         with self.lock:
-            if choices.id in self.jobs:
-                return self.jobs[choices.id].facts()
-            found = Choices(out=choices.out, links=choices.links, channels=choices.channels)
-            job = self.jobs.setdefault(found.id, Job(found, "done", release, done=True))
+            if id_of(request) in self.jobs:
+                return self.jobs[id_of(request)].facts()
+            shown = Request(out=request.out, links=request.links, channels=request.channels)
+            job = self.jobs.setdefault(id_of(shown), Job(shown, "done", release, done=True))
         return job.facts()
 
     def wait(self) -> None:
-        """Until no release is half made; then forget what was dropped."""
+        """Wait until no release is half made; then forget what was dropped."""
         for thread in self.threads:
             thread.join()
         if self._dropped is not None:
@@ -427,47 +393,33 @@ class Studio:
 
     # -- take home -----------------------------------------------------------------------------------------------------------
     def take(self, id: str, name: str) -> bytes:
-        """A finished release as a file of this name."""
+        """Return a finished release as the content of a file of this name."""
         job = self.jobs.get(id)
         if job is None or job.release is None or name not in job.takes:
             raise ValueError("there is no such release, or it is not finished: load the page again")
-        self.check(job.choices)  # a link may lead elsewhere by now
+        self.check(job.request)  # a link may lead elsewhere by now
         with TemporaryDirectory(prefix="sfumato-studio-") as folder:
             path = Path(folder, name)
             if name == "record.json":
                 job.release.save(path)
             else:
-                _show(job.release, path, job.choices)
+                _shown(job.release, job.request).write(job.takes[name], path)
             return path.read_bytes()
 
 
-def _show(release: Release | Comparison, path: Path, choices: Choices) -> None:
-    """The report, the picture or the value, as the name of the file says."""
-    from ...files import write_points
+def _shown(release: Release | Comparison, request: Request) -> Any:
+    """Return a release with the lines and names of its pictures."""
     from ...release import Release
-    from ...views.compared import write_comparison_report
-    from ...views.plots import plot_release, read_links, read_names
-    from ...views.report import write_report
+    from ...views.outputs import Outputs
+    from ...views.plots import read_links, read_names
 
-    report, picture = path.name.startswith("report"), path.name.startswith("picture")
     one = release if isinstance(release, Release) else next(iter(release.groups.values()))
-    lines = read_links(choices.links, len(one.value)) if choices.links else None
-    names = read_names(choices.channels) if choices.channels else ()
-    if not isinstance(release, Release):
-        if report:
-            write_comparison_report(release, path, lines, names)
-        else:
-            release.plot(path, links=lines, channels=names)
-    elif report:
-        write_report(release, path, lines, names)
-    elif picture:
-        plot_release(release, path, outline=lines, channels=names)
-    else:
-        write_points(path, release.value, "arrays" if release.space.known is None else release.space.known.kind)
+    lines = read_links(request.links, len(one.value)) if request.links else None
+    return Outputs(release, lines, read_names(request.channels) if request.channels else ())
 
 
 def _saved(path: Path) -> Release | Comparison:
-    """A record, of a mean or of groups."""
+    """Return a record, of a mean or of groups."""
     from ...findings import Comparison
     from ...release import Release
 
@@ -477,131 +429,118 @@ def _saved(path: Path) -> Release | Comparison:
 
 
 def _free(name: str) -> str:
-    """A name for a file that is not there yet."""
-    path, i = Path(name), 1
+    """Return a name for a file that is not there yet."""
+    path = Path(name)
+    number = 1
     while path.exists():
-        path, i = Path(name).with_stem(f"{Path(name).stem}-{i + 1}"), i + 1
+        number += 1
+        path = Path(name).with_stem(f"{Path(name).stem}-{number}")
     return str(path)
 
 
-def _check_apart(choices: Choices, public: list[Path]) -> None:
-    """What is public is in other files than the records."""
-    from ..known import OTHERS
-
-    for path in public:
-        if choices.file and path.exists() and _is_of(path, Path(choices.file)):
-            raise ValueError(f"{path}: is the file of the records itself, so it is not public; {OTHERS}")
-
-
-def _is_of(path: Path, records: Path) -> bool:
-    """Whether a file, by whatever name or link, is that of the records, or one of their folder."""
-    if not records.exists():
-        return False
-    return path.resolve().is_relative_to(records.resolve()) if records.is_dir() else path.samefile(records)
+def _key(request: Request) -> object:
+    """Return all that the public region depends on; what is public must stand in other files than the records."""
+    _check_apart(request, "public", "center", "links", "channels")
+    wishes = [part.name for part in fields(request) if wish_of(part).group == KNOWN]
+    said = [getattr(request, name) for name in (*wishes, "space", "mechanism")]
+    files = [Path(name) for name in (request.public, request.center) if name]
+    marks = [(str(path), path.stat().st_mtime_ns) for path in files if path.exists()]
+    return said, request.reading, Path(request.files[0]).suffix if request.files else "", marks
 
 
-def _in_parts(choices: Choices) -> int:
-    """How many records a file holds that is read in parts, as a Parquet file is that would fill the memory; 0 for others."""
-    from ...records.parts import in_parts
+def _check_apart(request: Request, *wishes: str) -> None:
+    """Raise an error if a public file is one of the records'."""
+    from ..workflow import check_apart
 
-    whole = bool(choices.unit_column or choices.by or choices.symmetric or any(choices.reading.values()))
-    file = _file(choices)
-    if whole or file.is_dir() or not in_parts([file], MEMORY, False, None, False):
-        return 0
+    for name in wishes:
+        if getattr(request, name):
+            check_apart(Fix(name, getattr(request, name)), request)
+
+
+def _rows_of(path: Path) -> int:
+    """Return how many records a Parquet file holds."""
     from pyarrow.parquet import read_metadata
 
-    return int(read_metadata(file).num_rows)
+    return int(read_metadata(path).num_rows)
 
 
-def _check_groups(choices: Choices) -> None:
-    if choices.known.find is not None:
-        raise ValueError(
-            "groups are compared within one region that is publicly known: give one public record and a distance, or public "
-            "specimens, in step 2"
-        )
+def _check_groups(request: Request) -> None:
+    """Raise an error for groups in a region that is yet to be found."""
+    if request.find is not None:
+        words = "give one public record and a distance, or public specimens, in step 2"
+        raise ValueError(f"groups are compared within one region that is publicly known: {words}")
 
 
-def _groups(data: Dataset, choices: Choices, who: Any) -> dict[str, dict[str, int]]:
-    """How many persons are in each group, by the columns that may say groups and the one that was named."""
+def _groups(data: Any, request: Request, who: Any) -> dict[str, dict[str, int]]:
+    """Return how many persons are in each group, by the columns that may say groups and the one that was named."""
     from ...files.labels import UNKNOWN, group_name, groups_of
 
-    columns = {name: values for name, values in data.labels.items() if name != choices.unit_column}
-    if choices.by:
-        columns[choices.by] = groups_of(data, choices.by, choices.labels or None)
-    found: dict[str, dict[str, int]] = {}
+    columns = {name: values for name, values in data.labels.items() if name != request.unit_column}
+    if request.by:
+        columns[request.by] = groups_of(data, request.by, request.labels or None)
+    counted: dict[str, dict[str, int]] = {}
     for column, values in columns.items():
         names, group = np.unique([group_name(value) for value in values.tolist()], return_inverse=True)
-        if column == choices.by or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
+        if column == request.by or (2 <= len(names) <= MOST_GROUPS and not np.isin(names, UNKNOWN).any()):
             sizes = {str(name): _persons(who, group == i) for i, name in enumerate(names)}
-            found |= {column: sizes} if column == choices.by or min(sizes.values()) > 1 else {}
-    return found
+            if column == request.by or min(sizes.values()) > 1:
+                counted[column] = sizes
+    return counted
 
 
 @lru_cache(maxsize=8)
 def _are_places(file: str, changed: int, space: Space) -> bool:
-    """Whether a public file, as it was at a time, holds latitudes and longitudes."""
+    """Return whether a public file, as it was at a time, holds latitudes and longitudes."""
     from ...files import read
     from ...views.globe import is_place
 
     return space.point_shape == (3,) and is_place(read(Path(file), space).degrees or ())
 
 
-def _asked(choices: Choices) -> tuple[int, float]:
+def _check_asked(request: Request) -> None:
+    """Raise an error unless n and ε are said and can be planned with."""
     from ...laws.calibration.scale import check_records
     from ...laws.privacy import PureDP
 
-    if choices.n is None or choices.epsilon is None:
-        raise ValueError("give the number of records n, and ε")
-    check_records(choices.n)
-    PureDP(choices.epsilon).check(force=False)
-    return choices.n, choices.epsilon
+    if not request.n or not request.epsilon:
+        raise ValueError("give the number of records n, and an epsilon above 0")
+    check_records(request.n)
+    PureDP(request.epsilon).check(force=False)
 
 
-def _confirm(choices: Choices, typed: str) -> None:
-    """A ValueError unless the curator typed ε, or the word."""
+def _confirm(request: Request, typed: str) -> None:
+    """Raise a ValueError unless the curator typed ε, or the word."""
     typed = typed.strip().lower()
     try:
-        same = float(typed) == choices.epsilon
+        same = float(typed) == request.epsilon
     except ValueError:
         same = typed == "release"
     if not same:
-        raise ValueError(f"to release, type the word release, or ε as it is: {choices.epsilon:g}. Nothing was spent")
+        raise ValueError(f"to release, type the word release, or ε as it is: {request.epsilon:g}. Nothing was spent")
 
 
-def _file(choices: Choices) -> Path:
-    if not choices.file:
+def _check_file(request: Request) -> None:
+    """Raise an error unless the records have a file."""
+    if not request.files:
         raise ValueError("name the file of the records first")
-    return Path(choices.file)
 
 
 def _persons(who: Any, rows: Any) -> int:
-    """Among these rows: the rows themselves, where no column says whose they are."""
+    """Return how many persons these rows are of: the rows themselves, where no column says whose they are."""
     from ...files.labels import people
 
     return int(rows.sum()) if who is None else len(set(people(who[rows]).tolist()))
 
 
-def _sentence(error: Exception) -> str:
-    """As the command line says it."""
-    if isinstance(error, OSError) and error.filename is not None and error.strerror:
-        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; check the name"
-    return str(error) or type(error).__name__
-
-
-def refusal(error: Exception) -> str:
-    """An error in words of the page."""
-    return in_the_page(_sentence(error))
-
-
-def _watched(out: Path, ledger: Any, n: int) -> Any:
-    """A session that says how far it is, and charges for the number of records that was planned with alone."""
-    from ...errors import Refusal
+def _watched(job: Job, ledger: Ledger | None) -> Any:
+    """Return a session that says how far it is, and charges for the number of records that was planned with alone."""
     from ...findings.session import Session
 
     class Watched(Session):
         job: Job
 
         def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
+            n = self.job.request.n
             if record["n"] != n:
                 raise Refusal(
                     f"the records give n = {record['n']}, but the plan was made for n = {n}: set n to {record['n']} in step 3, "
@@ -611,4 +550,6 @@ def _watched(out: Path, ledger: Any, n: int) -> Any:
             super().charge(epsilon, record)
             self.job.stage = "drawing, and writing the record"
 
-    return Watched(out, ledger)
+    session = Watched(Path(job.request.out), ledger)
+    session.job = job
+    return session

@@ -5,19 +5,8 @@ from functools import lru_cache, partial
 from math import pi
 
 from ...errors import Refusal
-from ...spaces import (
-    SPD,
-    Axes,
-    ElasticCurves,
-    Euclidean,
-    Grassmann,
-    Hyperbolic,
-    PlanarShapes,
-    Rotations,
-    Space,
-    Sphere,
-    Torus,
-)
+from ...spaces import SPD, Axes, ElasticCurves, Euclidean, Grassmann, Hyperbolic, PlanarShapes, Rotations, Sphere, Torus
+from ...spaces.base import Space
 from .base import Bounds
 from .charts import ChartBounds
 from .constant import UpToSignCurvature, constant_curvature
@@ -28,17 +17,16 @@ _MAKERS: dict[type[Space], Callable[..., Bounds | None]] = {}
 
 
 def register(kind: type[Space], make: Callable[..., Bounds | None]) -> None:
-    """From now on ``make(space)`` gives the bounds of spaces of this kind, and of its subclasses; None where nothing is proven
-    of one of them."""
+    """Let ``make(space)`` give the bounds of spaces of this kind and of its subclasses; None where nothing is proven."""
     _MAKERS[kind] = make
     _known.cache_clear()
     bounds_of.cache_clear()
 
 
 def has_bounds(space: Space) -> bool:
-    """Whether so much is proven of a space that KNG, the Laplace and the exponential mechanism work on it."""
-    found = _known(space)
-    return found is not None and not isinstance(found, ChartBounds)
+    """Return whether KNG, the Laplace and the exponential mechanism are proven on a space."""
+    bounds = _known(space)
+    return bounds is not None and not isinstance(bounds, ChartBounds)
 
 
 @lru_cache(maxsize=256)
@@ -49,13 +37,13 @@ def _known(space: Space) -> Bounds | None:
 
 @lru_cache(maxsize=256)
 def bounds_of(space: Space) -> Bounds:
-    """The bounds of a space.
+    """Return the bounds of a space.
 
     >>> bounds_of(Sphere(dim=2)).curvature, bounds_of(SPD(size=3)).mean_sensitivity(1.0)
     ((1.0, 1.0), 2.0)
     """
-    if (found := _known(space)) is not None:
-        return found
+    if (bounds := _known(space)) is not None:
+        return bounds
     raise Refusal(
         f"nothing is proven of {space}: KNG, the Laplace and the exponential mechanism need bounds on its curvature "
         "(sfumato.laws.bounds.register); use the tangent mechanism, which needs none"

@@ -13,8 +13,9 @@ from ...spaces.base import Moments, Space
 
 
 class Bounds(ABC):
-    """Curvature, Hessians, volumes and sensitivities of one space: what KNG, the Laplace and the exponential mechanism need of
-    it.  A subclass for a family of spaces is one file; ``register`` in this room says which spaces it is for.
+    """Curvature, Hessians, volumes and sensitivities of a space, which KNG, the Laplace and the exponential mechanism need.
+
+    A subclass for a family of spaces is one file; ``register`` says which spaces it is for.
 
     ``curvature``: a lower and an upper bound on the sectional curvature.  ``injectivity_radius``: the distance within which
     geodesics are the only shortest ones.  ``radial_growth``: the rate c of a growth like radius^(d−1)·exp(c·radius) of the
@@ -26,11 +27,12 @@ class Bounds(ABC):
     radial_growth: float = 0.0
 
     def __init__(self, space: Space) -> None:
-        self.space, self.dim = space, space.dim
+        self.space = space
+        self.dim = space.dim
 
     @property
     def convexity_radius(self) -> float:
-        """Distance π/(2√κ) up to which half the squared distance is convex; r + R must stay below it for KNG."""
+        """The distance π/(2√κ) up to which half the squared distance is convex; r + R must stay below it for KNG."""
         kappa = self.curvature[1]
         return float(np.pi / (2 * np.sqrt(kappa))) if kappa > 0 else np.inf
 
@@ -42,51 +44,55 @@ class Bounds(ABC):
     # -- volume ----------------------------------------------------------------------------------------------------
     @abstractmethod
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """log |det d exp_base| at the vectors: volume on the manifold over volume in the tangent space."""
+        """Return log |det d exp_base| at the vectors: volume on the manifold over volume in the tangent space."""
 
     @abstractmethod
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Bounds on log(radius^(d−1)·|det d exp|) over all directions.
+        """Return bounds on log(radius^(d−1)·|det d exp|) over all directions.
 
         Along every ray the true density over the upper bound V never rises, so that laws computed with V dominate.
         """
 
     def radial_breaks(self) -> tuple[float, ...]:
-        """Radii between which the upper radial bound is monotone and analytic."""
+        """Return the radii between which the upper radial bound is monotone and analytic."""
         return ()
 
     def log_sphere_area(self, radius: ArrayLike) -> Array | None:
-        """log of the mean over directions of radius^(d−1)·|det d exp|, up to a constant; None where not known exactly."""
+        """Return the log mean over directions of radius^(d−1)·|det d exp|, up to a constant; None where not known exactly."""
         lower, upper = self.log_radial_bounds(radius)
         return upper if np.array_equal(lower, upper) else None
 
     # -- Hessians --------------------------------------------------------------------------------------------------
     @abstractmethod
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """Bounds on the eigenvalues of the Hessian of ½·distance(·, y)² at a given distance from y."""
+        """Return bounds on the eigenvalues of the Hessian of ½·distance(·, y)² at a given distance from y."""
 
     @abstractmethod
     def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """Bounds on the eigenvalues of Hess F where the mean squared distance to the data is at most
-        ``second_moment`` and every distance at most ``reach``."""
+        """Return bounds on the eigenvalues of Hess F for data whose mean squared distance is at most ``second_moment`` and
+        none of which is farther than ``reach``."""
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        """A bound on ‖τ⁻¹∇F(exp v) − ∇F − Hv‖ for vectors of a given length at a base, τ parallel transport along exp(tv),
-        H = Hess F there: for data with that mean squared distance from the base and none farther than ``reach`` from any
-        point on the way, and a gradient of length ``slope`` at the base.  Infinite where nothing is proven."""
+        """Return a bound on ‖τ⁻¹∇F(exp v) − ∇F − Hv‖ for vectors v of a given length at a base, τ parallel transport along
+        exp(tv), H = Hess F there; infinite where nothing is proven.
+
+        It holds for data with that mean squared distance from the base, none farther than ``reach`` from any point on the
+        way, and a gradient of length ``slope`` at the base.
+        """
         return np.full(np.shape(length), np.inf)
 
     def second_moment_at(self, second_moment: ArrayLike, u: ArrayLike) -> Array:
-        """Bound on 2F at distance u from the Fréchet mean, from a bound on 2F there.
+        """Return a bound on 2F at distance u from the Fréchet mean, from a bound on 2F there.
 
         Where no curvature is negative Hess F ≤ 1 and 2F grows by at most u²; elsewhere √(2F) grows by at most u.
         """
-        m, u = np.asarray(second_moment, dtype=np.float64), np.asarray(u, dtype=np.float64)
+        m = np.asarray(second_moment, dtype=np.float64)
+        u = np.asarray(u, dtype=np.float64)
         return np.asarray(m + u * u if self.curvature[0] >= 0 else (np.sqrt(m) + u) ** 2)
 
     def second_moment(self, moments: Moments) -> float:
-        """The mean squared distance from mean moments, rounded up: with what a series left out, and with what cosines cannot
-        tell, angles below 1e-7; infinity where they do not tell it."""
+        """Return the mean squared distance from mean moments, rounded up by what a series left out and by angles below 1e-7,
+        which cosines do not resolve; infinity where the moments do not give it."""
         curvature = self.curvature[1]
         numbers = 2 * math.prod(self.space.point_shape)  # a norm may be off by a rounding for each
         slack = (64 + 4 * numbers) * 2.0**-50 / curvature if curvature > 0 else 0.0
@@ -95,22 +101,36 @@ class Bounds(ABC):
     # -- sensitivities ---------------------------------------------------------------------------------------------
     @abstractmethod
     def log_spread(self, r: float, R: float) -> float:
-        """A(r, R): the largest ‖log_x y − log_x y'‖ for x in B_R(p0), y and y' in B_r(p0); rounded up (Result 1)."""
+        """Return A(r, R): the largest ‖log_x y − log_x y'‖ for x in B_R(p0), y and y' in B_r(p0); rounded up (Result 1)."""
 
     @abstractmethod
     def divergence_bound(self, r: float, R: float) -> float:
-        """B(r, R) ≥ |div(H⁻¹a)| on B_R(p0), a = log y − log y', H the mean Hessian of data in B_r(p0) (Result 3)."""
+        """Return B(r, R) ≥ |div(H⁻¹a)| on B_R(p0), a = log y − log y', H the mean Hessian of data in B_r(p0) (Result 3)."""
 
     @abstractmethod
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """The same bound at distance u from the Fréchet mean, non-decreasing in u (Result 3b)."""
+        """Return this bound at distance u from the Fréchet mean, non-decreasing in u (Result 3b)."""
 
     @abstractmethod
     def mean_sensitivity(self, r: float) -> float:
-        """Most that n times the Fréchet mean of n points of B_r(p0) moves when one point is replaced (Result 2)."""
+        """Return the most that n times the mean of n points of B_r(p0) moves when one point is replaced (Result 2)."""
 
     @property
     def mean_radius_limit(self) -> float:
-        """Radius below which data in a ball have a unique Fréchet mean, in the ball (Afsari 2011)."""
+        """The radius below which data in a ball have a unique Fréchet mean, in the ball (Afsari 2011)."""
         kappa = self.curvature[1]
         return 0.5 * min(self.injectivity_radius, np.pi / np.sqrt(kappa)) if kappa > 0 else np.inf
+
+
+class Hadamard(Bounds):
+    """A space without positive curvature: logarithms do not stretch distances."""
+
+    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
+        """t·coth t is concave in t², so its mean is at most its value at the root mean square (Jensen)."""
+        return self.hessian_bounds(np.minimum(np.sqrt(np.asarray(second_moment, dtype=np.float64)), reach))
+
+    def log_spread(self, r: float, R: float) -> float:
+        return 2 * r
+
+    def mean_sensitivity(self, r: float) -> float:
+        return 2 * r

@@ -1,4 +1,4 @@
-"""Spaces of which only that is proven which charts need: how near a chart's mean is to the Fréchet mean."""
+"""Spaces for which only the bias of charts is proven: how near a chart's mean is to the Fréchet mean."""
 
 from __future__ import annotations
 
@@ -10,8 +10,7 @@ from .base import Bounds
 
 
 class ChartBounds(Bounds):
-    """A symmetric space with curvature between 0 and κ, and its injectivity radius: enough for the bias of a chart (proofs,
-    Result 5), and for no other mechanism.
+    """A symmetric space with curvature between 0 and κ: enough for the bias of a chart (proofs, Result 5) alone.
 
     >>> from sfumato import Torus
     >>> ChartBounds(Torus(dim=2), kappa=0.0, injectivity_radius=3.0).mean_radius_limit
@@ -20,7 +19,8 @@ class ChartBounds(Bounds):
 
     def __init__(self, space: Space, kappa: float, injectivity_radius: float) -> None:
         super().__init__(space)
-        self.curvature, self.injectivity_radius = (0.0, kappa), float(injectivity_radius)
+        self.curvature = (0.0, kappa)
+        self.injectivity_radius = float(injectivity_radius)
 
     @property
     def mean_radius_limit(self) -> float:

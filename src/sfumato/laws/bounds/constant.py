@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ...numerics.arrays import Array, Points
 from ...numerics.curvature import DEFECT, SMALL, coth_excess, log_sinc, log_sinhc
 from ...spaces.base import Space
-from .base import Bounds
+from .base import Bounds, Hadamard
 
 
 class PositiveCurvature(Bounds):
@@ -19,8 +19,10 @@ class PositiveCurvature(Bounds):
 
     def __init__(self, space: Space, kappa: float) -> None:
         super().__init__(space)
-        self.kappa, self.q = kappa, float(np.sqrt(kappa))
-        self.curvature, self.injectivity_radius = (kappa, kappa), float(np.pi) / self.q
+        self.kappa = kappa
+        self.q = float(np.sqrt(kappa))
+        self.curvature = (kappa, kappa)
+        self.injectivity_radius = float(np.pi) / self.q
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """(d − 1)·log(sin(√κ·t)/(√κ·t)), t = ‖v‖."""
@@ -58,14 +60,16 @@ class PositiveCurvature(Bounds):
         return unit_log_spread(self.q * r, self.q * R) / self.q
 
     def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3 at unit curvature, S = r + R, λ = S·cot S.
+        """Return the bound of Result 3, at unit curvature, S = r + R, λ = S·cot S.
 
         With H = Σ wᵢ(φᵢ·1 + (1 − φᵢ)nᵢnᵢᵀ), K = H⁻¹ and w = Ka,
         div(Ka) = tr K(H_y' − H_y) − Σ wᵢ[(χᵢ − ψᵢ)⟨w⊥, Knᵢ⟩ − ψᵢ⟨nᵢ, w⟩(tr K − ⟨nᵢ, Knᵢ⟩)].
         The trace is at most (d−1)(1 − λ)/λ; an off-diagonal entry of 1 ≤ K ≤ 1/λ is at most ½(1/λ − 1).
         """
-        r, R = self.q * r, self.q * R
-        S, d = r + R, self.dim
+        r = self.q * r
+        R = self.q * R
+        S = r + R
+        d = self.dim
         defect = float(cot_defect(S))
         lam = 1 - defect
         along = psi_max(S) * (d - 1) / lam
@@ -73,12 +77,15 @@ class PositiveCurvature(Bounds):
         return (d - 1) * defect / lam + unit_log_spread(r, R) / lam * float(np.hypot(along, across))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b.  Splitting ψ(t) = t/3 − (χ(t) − 2t/3) turns the first part into ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
+        """Return the bound of Result 3b: ψ(t) = t/3 − (χ(t) − 2t/3), the first part sums to ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
         S = np.minimum(2 * r + u, r + R)
         second_moment = self.second_moment_at(r * r, u)
         lam = self.mean_hessian_bounds(second_moment, S)[0]
-        r, u, S = self.q * r, self.q * u, self.q * S
-        d, defect = self.dim, cot_defect(S)
+        r = self.q * r
+        u = self.q * u
+        S = self.q * S
+        d = self.dim
+        defect = cot_defect(S)
         share = np.minimum(1.0, self.kappa * second_moment / S**2)
         trace = (d - 1) * defect
         trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
@@ -93,8 +100,8 @@ class PositiveCurvature(Bounds):
 class UpToSignCurvature(PositiveCurvature):
     """The sphere of curvature κ divided by ±1: real projective space, and with κ = ¼ the rotations of space.
 
-    Nothing changes but the injectivity radius, now π/(2√κ), beyond which the other of the two points above is nearer.  Records
-    in B_r(p₀) and outputs in B_R(p₀), r + R < π/(2√κ), and all between them, lie above as on the sphere (proofs, Result 8).
+    Only the injectivity radius changes: beyond π/(2√κ) the other of the two points above is nearer.  Records in
+    B_r(p₀) and outputs in B_R(p₀), r + R < π/(2√κ), and all between them, lie above as on the sphere (proofs, Result 8).
     """
 
     def __init__(self, space: Space, kappa: float) -> None:
@@ -102,7 +109,7 @@ class UpToSignCurvature(PositiveCurvature):
         self.injectivity_radius = float(np.pi) / (2 * self.q)
 
 
-class NoCurvature(Bounds):
+class NoCurvature(Hadamard):
     """R^d, where every bound is exact."""
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
@@ -118,14 +125,8 @@ class NoCurvature(Bounds):
         one = np.ones(np.shape(distance))
         return one, one
 
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        return self.hessian_bounds(np.asarray(second_moment) + np.asarray(reach))
-
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
         return np.zeros(np.shape(length))
-
-    def log_spread(self, r: float, R: float) -> float:
-        return 2 * r
 
     def divergence_bound(self, r: float, R: float) -> float:
         return 0.0
@@ -133,16 +134,14 @@ class NoCurvature(Bounds):
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
         return np.zeros(np.shape(u))
 
-    def mean_sensitivity(self, r: float) -> float:
-        return 2 * r
 
-
-class NegativeCurvature(Bounds):
+class NegativeCurvature(Hadamard):
     """Hyperbolic space of curvature κ < 0: the sphere's formulas, continued."""
 
     def __init__(self, space: Space, kappa: float) -> None:
         super().__init__(space)
-        self.kappa, self.q = kappa, float(np.sqrt(-kappa))
+        self.kappa = kappa
+        self.q = float(np.sqrt(-kappa))
         self.curvature = (kappa, 0.0) if self.dim > 1 else (0.0, 0.0)
         self.radial_growth = (self.dim - 1) * self.q  # coth x ≤ 1 + 1/x
 
@@ -164,26 +163,19 @@ class NegativeCurvature(Bounds):
         s = np.asarray(distance, dtype=np.float64)
         return np.ones_like(s), 1 + (coth_excess(self.q * s) if self.dim > 1 else np.zeros(s.shape))
 
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """t·coth t is concave in t², so its mean is at most its value at the root mean square (Jensen)."""
-        return self.hessian_bounds(np.minimum(np.sqrt(np.asarray(second_moment, dtype=np.float64)), reach))
-
-    def log_spread(self, r: float, R: float) -> float:
-        return 2 * r  # logarithms do not stretch distances where the curvature is nowhere positive
-
     def divergence_bound(self, r: float, R: float) -> float:
         return float(hyperbolic_divergence(self.dim, self.q, r, np.asarray(r + R)))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
         return hyperbolic_divergence(self.dim, self.q, r, np.minimum(2 * r + u, r + R))
 
-    def mean_sensitivity(self, r: float) -> float:
-        return 2 * r
-
 
 def hyperbolic_divergence(dim: int, q: float, r: float, reach: Array) -> Array:
-    """Result 3 for records within S of x, at curvature −1: H ≥ 1, so K = H⁻¹ ≤ 1, and with φ = t·coth t, χ = φ′ and
-    ψ = (φ − 1)·coth t = t − χ, which rises, (d−1)(φ(S) − 1) + 2r·[(d−1)·ψ(S) + ½(1 − 1/φ(S))·max|2χ − t|]."""
+    """Return the bound of Result 3 for records within S of x: at curvature −1,
+
+    (d−1)(φ(S) − 1) + 2r·[(d−1)·ψ(S) + ½(1 − 1/φ(S))·max|2χ − t|], φ = t·coth t, χ = φ′, ψ = (φ − 1)·coth t = t − χ.
+    Here H ≥ 1, so K = H⁻¹ ≤ 1, and ψ rises.
+    """
     if dim == 1:
         return np.zeros(np.shape(reach))
     S = np.asarray(q * reach)
@@ -197,7 +189,7 @@ def hyperbolic_divergence(dim: int, q: float, r: float, reach: Array) -> Array:
 
 
 def constant_curvature(space: Space, kappa: float) -> Bounds:
-    """The bounds of a space of constant curvature κ, simply connected, of any dimension."""
+    """Return the bounds of a simply connected space of constant curvature κ."""
     if kappa == 0:
         return NoCurvature(space)
     return PositiveCurvature(space, kappa) if kappa > 0 else NegativeCurvature(space, kappa)
@@ -205,30 +197,36 @@ def constant_curvature(space: Space, kappa: float) -> Bounds:
 
 @lru_cache(maxsize=1)
 def _psi_peak() -> float:
-    """Where the concave function ψ has its maximum on (0, π/2): χ′ = 1.  An error here enters ψ squared."""
-    low, high = 0.5, 1.5
+    """Return where the concave function ψ has its maximum on (0, π/2): χ′ = 1.  An error here enters ψ squared."""
+    low = 0.5
+    high = 1.5
     for _ in range(60):
         middle = (low + high) / 2
         rising = psi(middle + 1e-4) > psi(middle - 1e-4)
-        low, high = (middle, high) if rising else (low, middle)
+        if rising:
+            low = middle
+        else:
+            high = middle
     return low
 
 
 def psi_max(S: ArrayLike) -> Any:
-    """The maximum of ψ on [0, S], rounded up."""
+    """Return the maximum of ψ on [0, S], rounded up."""
     return psi(np.minimum(S, _psi_peak())) * (1 + 1e-7)
 
 
 def local_log_spread(r: float, u: Array) -> Array:
-    """A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 8 knots up to the largest u (A rises with
-    R); valid for every u, though it depends on the array that u comes in."""
+    """Return A(r, r + u) on the unit sphere for an array of u, rounded up to the next of 8 knots up to the largest u.
+
+    A rises with R, so it is valid for every u, though it depends on the array that u comes in.
+    """
     knots = np.linspace(0.0, float(np.max(u)), 9)[1:]
     values = np.array([unit_log_spread(r, r + knot) for knot in knots])
     return np.asarray(values[np.searchsorted(knots, u * (1 - 1e-12))])
 
 
 def cot_defect(t: ArrayLike) -> Array:
-    """1 − t·cot t: how far the Hessian of half the squared distance falls below 1 where the curvature is 1."""
+    """Return 1 − t·cot t: how far the Hessian of half the squared distance falls below 1 where the curvature is 1."""
     t = np.asarray(t, dtype=np.float64)
     q = t * t
     series = q * (DEFECT[0] + q * (DEFECT[1] + q * (DEFECT[2] + q * (DEFECT[3] + q * DEFECT[4]))))
@@ -237,7 +235,7 @@ def cot_defect(t: ArrayLike) -> Array:
 
 
 def chi(t: ArrayLike) -> Array:
-    """χ(t) = −(t·cot t)′ = t/sin²t − cot t."""
+    """Return χ(t) = −(t·cot t)′ = t/sin²t − cot t."""
     t = np.asarray(t, dtype=np.float64)
     q = t * t
     series = t * (2 * DEFECT[0] + q * (4 * DEFECT[1] + q * (6 * DEFECT[2] + q * (8 * DEFECT[3] + q * 10 * DEFECT[4]))))
@@ -246,13 +244,13 @@ def chi(t: ArrayLike) -> Array:
 
 
 def psi(t: ArrayLike) -> Array:
-    """ψ(t) = (1 − t·cot t)·cot t, which equals t − χ(t); concave, so it has one maximum on (0, π)."""
+    """Return ψ(t) = (1 − t·cot t)·cot t, which equals t − χ(t); concave, so it has one maximum on (0, π)."""
     return np.asarray(t, dtype=np.float64) - chi(t)
 
 
 @lru_cache(maxsize=4096)
 def unit_log_spread(r: float, R: float) -> float:
-    """A(r, R) on the unit sphere, rounded up: the largest ‖log_x y − log_x y'‖, x in B_R(p0), y and y' in B_r(p0).
+    """Return A(r, R) on the unit sphere, rounded up: the largest ‖log_x y − log_x y'‖, x in B_R(p0), y and y' in B_r(p0).
 
     The widest pair lies on the edge of B_r(p0), at an angle b from the direction of x and mirrored; by the law of
     sines its width is 2·sin r·sin b·s/sin s with cos s = cos r·cos R + sin r·sin R·cos b (theory, Result 1).  For b
@@ -268,22 +266,23 @@ def unit_log_spread(r: float, R: float) -> float:
     width = np.pi / 128
     for _ in range(14):
         upper = np.sin(low) * stretch(np.minimum(low + width, np.pi))
-        found = float(np.max(np.sin(low) * stretch(low)))
-        if upper.max() - found <= 1e-7 * found:
+        largest = float(np.max(np.sin(low) * stretch(low)))
+        if upper.max() - largest <= 1e-7 * largest:
             break
         width /= 8
-        low = (low[upper > found][:, None] + width * np.arange(8)).ravel()
+        low = (low[upper > largest][:, None] + width * np.arange(8)).ravel()
     return max(2 * r, 2 * float(np.sin(r) * upper.max()) * (1 + 1e-14))
 
 
 def gradient_error(kappa: float, length: ArrayLike, second_moment: Array, reach: Array, slope: float) -> Array:
-    """The bound of Space.gradient_error on the sphere (κ = 1/radius²) and on CP^m (κ = 4).
+    """Return the bound of Bounds.gradient_error on the sphere (κ = 1/radius²) and on CP^m (κ = 4).
 
     For one record at distance s, (∇ᵥH)v = ⅓R(w, v)v + a rest, w = −log: linear in w, so that the mean of the first part is
     ⅓R(g, v)v, at most ⅓κ‖g‖ with ‖g‖ ≤ slope + t along the way; and ‖rest‖ ≤ 2/√3·D(s), D(s) = √κ·(χ(x) − 2x/3), x = √κ·s.
     D(s)/s³ rises, so the mean of D is at most D(S)/S² times the second moment.
     """
-    u, S = np.asarray(length, dtype=np.float64), np.maximum(reach, 1e-150)
+    u = np.asarray(length, dtype=np.float64)
+    S = np.maximum(reach, 1e-150)
     x = np.sqrt(kappa) * S
     # χ(x) − 2x/3 = 4x³/45 + …: by the series where the difference would be rounding
     small = 4 * x**3 / 45 * (1 + x * x)

@@ -1,4 +1,4 @@
-"""Complex projective space CP^m with holomorphic curvature 4: planar shapes."""
+"""Complex projective space CP^m with holomorphic curvature 4: planar shapes and open curves."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from numpy.typing import ArrayLike
 from ...numerics.arrays import Array, Points
 from ...numerics.curvature import log_sinc
 from ...spaces.base import Space
-from .base import Bounds
-from .constant import chi, cot_defect, gradient_error, local_log_spread, psi, psi_max, unit_log_spread
+from .constant import PositiveCurvature, chi, cot_defect, local_log_spread, psi, psi_max
 
 
-class ProjectiveSpace(Bounds):
-    """CP^m of dimension d = 2m, with curvature between 1 and 4 (4 for m = 1, a sphere of radius ½)."""
+class ProjectiveSpace(PositiveCurvature):
+    """CP^m of dimension d = 2m, with curvature between 1 and 4 (4 for m = 1, a sphere of radius ½).
 
-    injectivity_radius = np.pi / 2
+    Bounds that need only the largest curvature are those of the sphere of curvature 4.
+    """
 
     def __init__(self, space: Space) -> None:
-        super().__init__(space)
+        super().__init__(space, 4.0)
         self.curvature = (1.0 if self.dim > 2 else 4.0, 4.0)
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
@@ -36,27 +36,14 @@ class ProjectiveSpace(Bounds):
     def radial_breaks(self) -> tuple[float, ...]:
         return (float(np.arctan(np.sqrt(self.dim - 1))),)
 
-    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """2s·cot 2s once, s·cot s d − 2 times, and 1."""
-        lower = 1 - cot_defect(2 * np.asarray(distance, dtype=np.float64))
-        return lower, np.ones_like(lower)
-
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """As on the sphere of curvature 4: 1 − 2s·cot 2s is s² times a rising function."""
-        reach = np.maximum(reach, 1e-150)  # all records in one place
-        lower = 1 - np.minimum(1.0, np.asarray(second_moment) / reach**2) * cot_defect(2 * reach)
-        return lower, np.ones_like(lower)
-
-    def log_spread(self, r: float, R: float) -> float:
-        return unit_log_spread(2 * r, 2 * R) / 2
-
     def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and
-        (φ₁ − φ₂)·cot t = t:
+        """Return the bound of Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t,
+        and (φ₁ − φ₂)·cot t = t:
 
         Σ_e⟨(∇ₑH)w, Ke⟩ = (χ₁−ψ₁)⟨Pw, Kn⟩ + (χ₂−ψ₂)⟨j,w⟩⟨j, Kn⟩ − ⟨n,w⟩[ψ₁·tr PK + ψ₂⟨j, Kj⟩] − t⟨iPw, Kj⟩.
         """
-        S, d = r + R, self.dim
+        S = r + R
+        d = self.dim
         lam = 1 - float(cot_defect(2 * S))
         trace = float(cot_defect(2 * S) + (d - 2) * cot_defect(S))
         along = ((d - 2) * psi_max(S) + 2 * psi_max(2 * S)) / lam
@@ -64,8 +51,11 @@ class ProjectiveSpace(Bounds):
         return trace / lam + self.log_spread(r, R) / lam * float(np.hypot(along, across))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b on CP^m: ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t), and the terms linear in t
-        sum to multiples of ⟨g, w⟩.  The rest is bounded entry by entry in K − 1, which lies between 0 and 1/λ − 1."""
+        """Return the bound of Result 3b on CP^m.
+
+        ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t), and the terms linear in t
+        sum to multiples of ⟨g, w⟩.  The rest is bounded entry by entry in K − 1, which lies between 0 and 1/λ − 1.
+        """
         S = np.minimum(2 * r + u, r + R)
         second_moment = self.second_moment_at(r * r, u)
         lam = self.mean_hessian_bounds(second_moment, S)[0]
@@ -81,17 +71,9 @@ class ProjectiveSpace(Bounds):
         w = local_log_spread(2 * r, 2 * u) / 2 / lam
         return np.asarray(trace / lam + w * (linear + (1 / lam - 1) * rest))
 
-    def mean_sensitivity(self, r: float) -> float:
-        return float(np.tan(2 * r))
-
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        """As on the sphere of curvature 4."""
-        moment = self.second_moment_at(second_moment + 2 * slope * np.asarray(length), length)
-        return gradient_error(4.0, length, moment, np.asarray(reach), slope)
-
 
 def _gap_max(S: ArrayLike) -> Array:
-    """Upper bound on the maximum over [0, S] of the concave function ψ₂ − ψ₁ = 2ψ(2t) − ψ(t), whose slope at 0 is 1."""
+    """Return a bound on the maximum over [0, S] of the concave function ψ₂ − ψ₁ = 2ψ(2t) − ψ(t), of slope 1 at 0."""
     grid = np.linspace(0.0, np.pi / 4, 4097)
     best = np.maximum.accumulate(2 * psi(2 * grid) - psi(grid))
     step = grid[1]

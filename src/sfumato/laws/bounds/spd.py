@@ -9,11 +9,11 @@ from ...numerics.arrays import Array, Points
 from ...numerics.curvature import coth_excess, coth_slope, log_sinhc
 from ...spaces.base import Space
 from ...spaces.spd import whiten
-from .base import Bounds
+from .base import Hadamard
 from .constant import hyperbolic_divergence
 
 
-class PositiveDefinite(Bounds):
+class PositiveDefinite(Hadamard):
     """SPD(k), with curvature between −½ and 0; for k = 2 a line times the hyperbolic plane of curvature −½."""
 
     def __init__(self, space: Space) -> None:
@@ -36,14 +36,15 @@ class PositiveDefinite(Bounds):
         rho = np.asarray(radius, dtype=np.float64)
         with np.errstate(divide="ignore"):
             lower = (self.dim - 1) * np.log(rho) if self.dim > 1 else np.zeros(rho.shape)
-        c, k = self.radial_growth, self.size
+        c = self.radial_growth
+        k = self.size
         turn = 12 * c / k  # radial_breaks
         excess = np.where(rho < turn, k * rho**2 / 24, k * turn**2 / 24 + c * (rho - turn))
         return lower, lower + (excess if k > 1 else 0.0)
 
     def log_sphere_area(self, radius: ArrayLike) -> Array | None:
-        """Averages of Π sinh(g)/g over directions, by quadrature over the eigenvalues' angles for sizes up to 3 (relative
-        error below 1e-7 up to radius 8, tested).
+        """Return log averages of Π sinh(g)/g over directions, for sizes up to 3, by quadrature over the eigenvalues' angles
+        (relative error below 1e-7 up to radius 8, tested).
 
         The trace makes an angle α with a uniform direction of R^d, with density ∝ sin^(d−2) α; the rest is one gap for
         2×2, and for 3×3 three gaps that an angle with density ∝ sin 3ψ sets.
@@ -75,10 +76,6 @@ class PositiveDefinite(Bounds):
         excess = coth_excess(s / np.sqrt(2)) if self.size > 1 else np.zeros(s.shape)
         return np.ones_like(s), 1 + excess
 
-    def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """t·coth t is concave in t², so its mean is at most its value at the root mean square (Jensen)."""
-        return self.hessian_bounds(np.minimum(np.sqrt(np.asarray(second_moment, dtype=np.float64)), reach))
-
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
         """For one record at distance s and w = −log, H = √Q·coth √Q with Q = −R(·, w)w, and w moves with Hv along v.  So
         (∇ᵥH)v = −⅓R(v, w)v + a rest: linear in w, so that the mean of the first part is at most ‖g‖/6, as
@@ -92,16 +89,13 @@ class PositiveDefinite(Bounds):
         rest = np.asarray(reach) * moment * (1 / 18 + upper / 45)
         return np.asarray(u * u * (upper * u / 36 + slope / 12 + rest / 2))
 
-    def log_spread(self, r: float, R: float) -> float:
-        return 2 * r  # logarithms do not stretch distances where the curvature is nowhere positive
-
     def _trace_excess(self, s: ArrayLike) -> Array:
-        """T(s) ≥ tr(Hess ½ρ² − 1) at distance s (Jensen over the k(k−1)/2 pairs)."""
+        """Return T(s) ≥ tr(Hess ½ρ² − 1) at distance s (Jensen over the k(k−1)/2 pairs)."""
         k = self.size
         return k * (k - 1) / 2 * coth_excess(np.asarray(s) / np.sqrt(2 * max(1, k - 1)))
 
     def divergence_bound(self, r: float, R: float) -> float:
-        """Result 3: T + 2r·[(k·S/4)·ψ̃(δ)/δ + (S/3)·√Λ·T·√(d/(d+T))], δ = S/√2, Λ = δ·coth δ.
+        """Return the bound of Result 3: T + 2r·[(k·S/4)·ψ̃(δ)/δ + (S/3)·√Λ·T·√(d/(d+T))], δ = S/√2, Λ = δ·coth δ.
 
         div(Ka) = tr K(H_y' − H_y) − ⟨div H, w⟩ − Σⱼ(κⱼ − 1)⟨(∇ⱼH)w, eⱼ⟩ in an eigenbasis of K = H⁻¹ ≤ 1.  div H is a
         graph Laplacian applied to the logarithm; ‖∇ᵥH_y‖ ≤ ⅓·S·‖H_y v‖ as √q·coth √q is operator monotone.
@@ -114,9 +108,12 @@ class PositiveDefinite(Bounds):
         return float(bound)
 
     def _divergence(self, r: float, reach: Array, spread: Array, linear: ArrayLike) -> Array:
-        """The bound for data within ``reach`` with root mean square distance ``spread``; ``linear`` is the part of
-        ψ̃(δ)/δ that the gradient accounts for."""
-        k, d = self.size, self.dim
+        """Return the bound for data within ``reach`` with root mean square distance ``spread``.
+
+        ``linear`` is the part of ψ̃(δ)/δ that the gradient accounts for.
+        """
+        k = self.size
+        d = self.dim
         delta = reach / np.sqrt(2)
         trace = self._trace_excess(spread)
         laplacian = k * spread / 4 * (coth_slope(delta) - np.asarray(linear))
@@ -124,18 +121,16 @@ class PositiveDefinite(Bounds):
         return np.asarray(self._trace_excess(reach) + 2 * r * (laplacian + turning))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, and ‖g‖ ≤ Λ(u)·u; the rest as in Result 3."""
+        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest as in Result 3."""
         if self.size == 1:
             return np.zeros(np.shape(u))
-        reach, spread = np.minimum(2 * r + u, r + R), np.minimum(r + u, r + R)
+        reach = np.minimum(2 * r + u, r + R)
+        spread = np.minimum(r + u, r + R)
         gradient = self.hessian_bounds(spread)[1] * u
         return self._divergence(r, reach, spread, 1 / 3) + 2 * r * self.size / 12 * gradient
 
-    def mean_sensitivity(self, r: float) -> float:
-        return 2 * r
-
 
 def _on_interval(end: float, count: int) -> tuple[Array, Array]:
-    """Gauss–Legendre nodes and weights on [0, end]."""
+    """Return Gauss–Legendre nodes and weights on [0, end]."""
     nodes, weights = np.polynomial.legendre.leggauss(count)
     return end / 2 * (1 + nodes), end / 2 * weights

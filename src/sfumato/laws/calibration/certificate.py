@@ -49,20 +49,20 @@ Make = Callable[[Space, float, float, float, float], Effect]
 
 
 def certify(space: Space, r: float, n_epsilon: float, below: float) -> Certificate | None:
-    """The smallest certified scale under ``below``, over R and both bounds; None if there is none."""
+    """Return the smallest certified scale under ``below``, over R and both bounds; None if there is none."""
     limit = bounds_of(space).convexity_radius
     widest = np.inf if np.isinf(limit) else (limit - 2 * r) * (1 - 1e-9)
-    typical = min((space.dim + 6 * np.sqrt(space.dim)) * 2 * r / n_epsilon, widest)  # draws seldom go farther
+    typical = min((space.dim + 6 * np.sqrt(space.dim)) * 2 * r / n_epsilon, widest)  # few draws are farther
 
     def search(effect: Make) -> Certificate | None:
-        """Any R is valid: downhill from a typical distance in large steps, then in small ones."""
+        """Return the best certificate over R, any of which is valid: by large steps from a typical one, then by small ones."""
         tried: dict[float, Certificate | None] = {}
 
         def sigma(step: float) -> float:  # R − r is 1.4^step times the typical distance
             if step not in tried:
                 tried[step] = _solve(space, r, r + min(typical * 1.4**step, widest), n_epsilon, below, effect)
-            found = tried[step]
-            return np.inf if found is None else found.sigma
+            certificate = tried[step]
+            return np.inf if certificate is None else certificate.sigma
 
         k = 0
         for step in (1, -1):
@@ -70,20 +70,14 @@ def certify(space: Space, r: float, n_epsilon: float, below: float) -> Certifica
                 k += step
         return tried[min(k + np.linspace(-1, 1, 7), key=sigma)]
 
-    found = search(_localised)
-    if found is None or found.sigma > 0.55 * below:  # half of it would be all that can be had
-        found = min(filter(None, [found, search(_global)]), key=lambda c: c.sigma, default=None)
-    return found
+    best = search(_localised)
+    if best is None or best.sigma > 0.55 * below:  # no scale is below half of it
+        best = min(filter(None, [best, search(_global)]), key=lambda c: c.sigma, default=None)
+    return best
 
 
-def _solve(
-    space: Space,
-    r: float,
-    R: float,
-    n_epsilon: float,
-    below: float,
-    make: Make,
-) -> Certificate | None:
+def _solve(space: Space, r: float, R: float, n_epsilon: float, below: float, make: Make) -> Certificate | None:
+    """Return the certificate of the smallest σ under ``below`` for this R; None if there is none."""
     A = bounds_of(space).log_spread(r, R)
     lowest = A / n_epsilon
     if lowest >= below:
@@ -103,19 +97,24 @@ def _solve(
         return None
     while high > low * (1 + 1e-7):
         middle = (low + high) / 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
+        if enough(middle):
+            high = middle
+        else:
+            low = middle
     sigma = float(high)  # the last σ that was verified
     return Certificate(sigma, float(R), A, *effect(sigma), localised=make is _localised)
 
 
 def _global(space: Space, r: float, R: float, A: float, sigma_floor: float) -> Effect:
-    B = bounds_of(space).divergence_bound(r, R)
-    lower, upper = bounds_of(space).hessian_bounds(r + R)
-    log_area = float(bounds_of(space).log_radial_bounds(R)[1])
+    """Return B_eff by Result 3."""
+    bounds = bounds_of(space)
+    B = bounds.divergence_bound(r, R)
+    lower, upper = bounds.hessian_bounds(r + R)
+    log_area = float(bounds.log_radial_bounds(R)[1])
     central = min(R - r, central_range(space, 0.5 / sigma_floor))
     edges = spread_edges(space, central, central)
     nodes, weights = gauss_legendre(edges)
-    log_volume = bounds_of(space).log_radial_bounds(nodes)[0] + np.log(weights)
+    log_volume = bounds.log_radial_bounds(nodes)[0] + np.log(weights)
 
     def effect(sigma: float) -> tuple[float, float, float]:
         log_mass = _log_sum(log_volume - float(upper) * nodes / sigma)
@@ -126,31 +125,36 @@ def _global(space: Space, r: float, R: float, A: float, sigma_floor: float) -> E
 
 
 def _localised(space: Space, r: float, R: float, A: float, sigma_floor: float) -> Effect:
-    rho1, end = R - r, min(R + r, bounds_of(space).injectivity_radius)
+    """Return B_eff by Result 3b."""
+    bounds = bounds_of(space)
+    rho1 = R - r
+    end = min(R + r, bounds.injectivity_radius)
     central = min(end, central_range(space, 0.5 / sigma_floor))
     edges = np.union1d(spread_edges(space, central, end), [rho1])
-    right, width = edges[1:], np.diff(edges)
-    fine, within = right <= central, right <= rho1  # fine cells are integrated, coarse ones get upper sums
+    right = edges[1:]
+    width = np.diff(edges)
+    fine = right <= central  # fine cells are integrated, coarse ones get upper sums
+    within = right <= rho1
 
-    lower, upper = bounds_of(space).mean_hessian_bounds(
-        bounds_of(space).second_moment_at(r * r, right), np.minimum(2 * r + right, r + R)
-    )
+    moment = bounds.second_moment_at(r * r, right)
+    lower, upper = bounds.mean_hessian_bounds(moment, np.minimum(2 * r + right, r + R))
     # the slope is proven with one λ and one Λ for the whole ray up to u: bounds that hold from 0 to u
-    lower, upper = np.minimum.accumulate(lower), np.maximum.accumulate(upper)
+    lower = np.minimum.accumulate(lower)
+    upper = np.maximum.accumulate(upper)
     slope = np.minimum.accumulate(np.sqrt(lower * upper) - (upper - lower) / 2)
     energy = np.concatenate([[0.0], np.cumsum(slope * width)])
-    beta = np.maximum.accumulate(bounds_of(space).local_divergence_bound(r, right[within], R))
+    beta = np.maximum.accumulate(bounds.local_divergence_bound(r, right[within], R))
     lam = float(lower[within][-1])
 
-    nodes, weights = gauss_legendre(edges)
-    nodes, weights = nodes[fine], weights[fine]
-    volumes = bounds_of(space).log_radial_bounds(np.concatenate([nodes.ravel(), edges, [rho1]]))[1]
+    nodes, weights = (each[fine] for each in gauss_legendre(edges))
+    volumes = bounds.log_radial_bounds(np.concatenate([nodes.ravel(), edges, [rho1]]))[1]
     fine_volume = volumes[: nodes.size].reshape(nodes.shape) + np.log(weights)
     fine_energy = energy[:-1][fine, None] + slope[fine, None] * (nodes - edges[:-1][fine, None])
     at_edges = volumes[nodes.size : -1]
     coarse_volume = np.maximum(at_edges[:-1], at_edges[1:])[~fine] + np.log(width[~fine])
     coarse_energy = np.minimum(energy[:-1], energy[1:])[~fine]
-    log_rim, rim_energy = float(volumes[-1]), float(energy[1:][within][-1])
+    log_rim = float(volumes[-1])
+    rim_energy = float(energy[1:][within][-1])
 
     def effect(sigma: float) -> tuple[float, float, float]:
         log_cells = fine_volume - fine_energy / sigma

@@ -1,4 +1,4 @@
-"""How far a release by chart lies from the chart's own mean, and that from the Fréchet mean; from public numbers only."""
+"""The error of a release by chart: its distance from the chart's mean, and that from the Fréchet mean; public numbers only."""
 
 from __future__ import annotations
 
@@ -17,27 +17,27 @@ from ..radial import check_probability
 
 STEP = 2.0 ** (1 / 64)  # ratio of neighbouring lengths in the table: quantiles are rounded up by at most its root
 SHORTEST = 1 / 256  # squared axes shorter than this much of the longest are taken for that long
-LEFT_OUT = 1e-9  # probability that each of the sums may miss; it is added to every tail
-COMMON = 0.999  # smaller values than this share exceeds are rounded up to it
+LEFT_OUT = 1e-9  # probability that each of the sums may leave out; it is added to every tail
+COMMON = 0.999  # values below the quantile that this share exceeds are rounded up to it
 BASIS = 1 + 1e-9  # how much longer a vector may be than its coordinates, in a basis that is orthonormal to nine digits
 
 
 @dataclass(frozen=True, eq=False)
 class ChartError:
-    """The law of ‖A·noise‖, rounded up: ``tails[i]`` is at least the probability of a square above ``squares[i]``."""
+    """The distribution of ‖A·noise‖, rounded up: ``tails[i]`` is at least the probability of a square above ``squares[i]``."""
 
     squares: Array
     tails: Array
 
     def quantile(self, probability: float) -> float:
-        """A length that the noise exceeds with at most the rest of the probability."""
+        """Return a length that the noise exceeds with probability at most 1 − ``probability``."""
         check_probability(probability)
         below = self.tails <= 1 - probability
         return float(np.sqrt(self.squares[int(np.argmax(below))])) if below.any() else np.inf
 
 
 def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError:
-    """The law of ‖A·noise‖ for noise of density ∝ e^(−‖w‖/σ) in R^p, or for normal noise of deviation σ.
+    """Return the distribution of ‖A·noise‖ for noise of density ∝ e^(−‖w‖/σ) in R^p, or for normal noise of deviation σ.
 
     A Gamma(p) variable is the product of independent χ_p and χ_{p+1}; so the noise is σ·χ_{p+1}·g, g standard normal in R^p,
     and ‖A·noise‖² = σ²·V·Q with V = χ²_{p+1} (1, for normal noise) and Q = Σaⱼ²gⱼ².  Both are put on one grid of equal ratios;
@@ -49,7 +49,8 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
     True
     """
     axes = np.asarray(axes, dtype=np.float64)
-    longest, p = float(axes.max()), len(axes)
+    longest = float(axes.max())
+    p = len(axes)
     if longest == 0:
         return ChartError(np.zeros(1), np.zeros(1))
     first, tails = _form_tails(tuple(np.sort((axes[axes > 0] / longest) ** 2).tolist()))
@@ -65,13 +66,14 @@ def chart_error(axes: Array, sigma: float, gaussian: bool = False) -> ChartError
 
 @lru_cache(maxsize=64)
 def _form_tails(weights: tuple[float, ...]) -> tuple[int, Array]:
-    """P(Q > STEP^e), rounded up, for e = first, first + 1, …; Q = Σλⱼgⱼ² with weights λ that rise to 1.
+    """Return P(Q > STEP^e), rounded up, for e = first, first + 1, …; Q = Σλⱼgⱼ² with weights λ that rise to 1.
 
     With β ≤ λⱼ, Q/β is χ² with p + 2N degrees of freedom, N a sum of independent negative binomial variables of order ½ and
     parameters γⱼ = 1 − β/λⱼ (Ruben 1962); its law comes from its generating function, and large N are rounded up to one in 64.
     What the transform folds over is below LEFT_OUT, by Chernoff's bound.
     """
-    p, beta = len(weights), max(weights[0], SHORTEST)
+    p = len(weights)
+    beta = max(weights[0], SHORTEST)
     gamma = 1 - beta / np.maximum(weights, beta)
     numbers = np.zeros(1)  # N = 0, if all weights are the same
     law = np.ones(1)
@@ -83,20 +85,21 @@ def _form_tails(weights: tuple[float, ...]) -> tuple[int, Array]:
         logarithm = sum(np.log1p(-g) - np.log(1 - g * circle) for g in gamma)
         every = np.maximum(np.fft.irfft(np.exp(0.5 * logarithm), size), 0.0)
         ends = np.unique(np.minimum(size, np.ceil(np.exp(np.arange(0, np.log(size) + 1 / 64, 1 / 64)))).astype(int))
-        numbers, law = ends - 1.0, np.diff(np.concatenate([[0.0], np.cumsum(every)[ends - 1]]))
+        numbers = ends - 1.0
+        law = np.diff(np.concatenate([[0.0], np.cumsum(every)[ends - 1]]))
     start, stop = _exponents(beta * chdtri(p, COMMON), chdtri(p, LEFT_OUT))
     x = STEP ** np.arange(start, stop) / beta
     return start, np.asarray(chdtrc(p + 2 * numbers, x[:, None]) @ law)
 
 
 def _exponents(low: float, high: float) -> tuple[int, int]:
-    """Whole numbers e from below low to above high as powers STEP^e."""
+    """Return the whole numbers between which the powers STEP^e go from below low to above high."""
     return int(np.floor(np.log(low) / np.log(STEP))), int(np.ceil(np.log(high) / np.log(STEP))) + 1
 
 
 def chart_bias(space: Space, radius: float, reach: float = np.inf) -> float:
-    """A bound on ‖log_c x̂ − t̄‖: how far the mean t̄ of tangent vectors no longer than ``radius`` at c may be from the Fréchet
-    mean x̂ of their end points, seen from c (proofs, Result 5); infinity where nothing is proven.
+    """Return a bound on ‖log_c x̂ − t̄‖, from the mean t̄ of tangent vectors at c no longer than ``radius`` to the Fréchet mean
+    x̂ of their end points (proofs, Result 5); infinity where nothing is proven.
 
     ``reach`` is ‖t̃‖ + q, for a bound at a release t̃ that holds wherever the noise is no longer than q.
     Curvature in [0, κ], τ = ρ(c, x̂), h(x) = x·cot x of √κ times its argument, k = (1 − h(R + τ))/(R + τ)²:
@@ -107,12 +110,14 @@ def chart_bias(space: Space, radius: float, reach: float = np.inf) -> float:
     >>> round(chart_bias(Sphere(dim=2), 0.2), 5), round(chart_bias(SPD(size=2), 1.0), 3), chart_bias(Euclidean(dim=3), 1.0)
     (0.00128, 0.077, 0.0)
     """
-    bounds, R = bounds_of(space), BASIS * radius
+    bounds = bounds_of(space)
+    R = BASIS * radius
     lower, upper = bounds.curvature
     if lower < 0 < upper or not bounds.mean_radius_limit > R:
         return float(np.inf)
     steps = np.linspace(0.0, R if upper > 0 else min(R, reach), 1 << 12)
-    below, above = steps[:-1], steps[1:]  # of each cell: every factor is taken where it is largest
+    below = steps[:-1]  # and above: the ends of each cell, at which every factor is taken where it is largest
+    above = steps[1:]
     moment = R * R - 2 / 3 * below**2
     if lower < 0:
         bent = above * coth_excess(np.sqrt(-lower * moment))
@@ -122,4 +127,5 @@ def chart_bias(space: Space, radius: float, reach: float = np.inf) -> float:
     proven = k * above**2 < 1
     public = (k * above * moment / (1 - k * above**2)).max() if proven.all() else np.inf
     beta = float(cot_defect(2 * root * R)) / 4
-    return float(min(public, beta / (1 - beta) * min(R, reach) if beta <= 2 / 3 else np.inf))
+    at_release = beta / (1 - beta) * min(R, reach) if beta <= 2 / 3 else np.inf
+    return float(min(public, at_release))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import bdtrc
 
 from ...numerics.arrays import Array
 from ...spaces.base import Space
@@ -14,20 +15,21 @@ from ..bounds import bounds_of
 from ..radial import RadialLaw, central_range, gauss_legendre, radial_edges, spread_edges
 
 COARSE = 26  # bits of the matrix that shapes proposals
-FAIL = 1e-9  # the chance of a rare event that a fixed amount of work allows for
+FAIL = 1e-9  # the probability with which a fixed amount of work may not be enough
 
 
 def public_hessian(space: Space, r: float, R: float, u: Array, slope: float = 0.0) -> tuple[Array, Array]:
-    """Bounds on the mean Hessian at distance u from the Fréchet mean, within B_R(p0), for any data in B_r(p0); or from a point
-    where the gradient is at most ``slope`` and that is so little outside of B_r(p0) that slope·4 covers it."""
+    """Return bounds on the mean Hessian at distance u from the Fréchet mean, within B_R(p0), for any data in B_r(p0).
+
+    Or at distance u from a point where the gradient is at most ``slope``, and that is outside of B_r(p0) by at most 4·slope.
+    """
     reach = np.minimum(2 * r + 4 * slope + u, r + R)
-    return bounds_of(space).mean_hessian_bounds(
-        bounds_of(space).second_moment_at(r * r + 4 * slope * (r + slope), u), reach
-    )
+    moment = bounds_of(space).second_moment_at(r * r + 4 * slope * (r + slope), u)
+    return bounds_of(space).mean_hessian_bounds(moment, reach)
 
 
 def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
-    """A law that stochastically dominates the distance of a KNG draw from the mean, whatever the data.
+    """Return a law that stochastically dominates the distance of a KNG draw from the mean, whatever the data.
 
     Along every ray the gradient norm rises at least like √(λΛ) − (Λ−λ)/2 (see certificate.py), the volume at most like V,
     and leaving Ω early only helps.
@@ -41,8 +43,10 @@ def kng_error_law(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
 
 
 def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | None:
-    """A lower bound on the share of KNG's proposals that are accepted: ∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the
-    public bounds Λ and G on the mean Hessian.  None where the region does not reach beyond the ball."""
+    """Return a lower bound on the share of KNG's proposals that are accepted; None if the region is within the ball.
+
+    ∫₀^(R−r) V₋·e^(−Λu/σ) over ∫ V·e^(−Gu/σ), with the public bounds Λ and G on the mean Hessian.
+    """
     if np.isinf(R):
         return 1.0
     envelope = _kng_envelope(space, r, R, sigma)
@@ -57,8 +61,10 @@ def kng_acceptance(space: Space, r: float, R: float, sigma: float) -> float | No
 
 @dataclass(frozen=True, eq=False)
 class Ellipse:
-    """Proposals v = H⁻¹w about the mean, H the mean Hessian there: the law of ‖w‖, a lower bound on the share that is accepted,
-    and an upper bound on the share for which that is in doubt before the data are asked; whatever the data."""
+    """Proposals v = H⁻¹w about the mean, H the mean Hessian there, whatever the data.
+
+    The law of ‖w‖, a lower bound on the share that is accepted, and an upper bound on the share for which only the data decide.
+    """
 
     law: RadialLaw
     acceptance: float
@@ -66,30 +72,33 @@ class Ellipse:
 
 
 def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float, slope: float) -> Ellipse | None:
-    """KNG's gradient transported back to the mean is Hv, give or take e(‖v‖), the error of the gradient: so ‖∇F‖ ≥
-    s − e(s/λ), s = ‖Hv‖, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H.  As e rises, chords stay below the
-    first if each grid point takes e from the next one, and as λ is the least so far G is a chain of chords itself.  The first
-    rules near the mean, the second far out.  None for data too few, or a region too narrow.
+    """Return proposals for KNG that follow its Hessian; None for too few records, or too narrow a region.
 
-    Accepted is at least ∫ s^(d−1)·J₋·e^(−(s+e)/σ), up to where s/λ = R − r, over the mass of the law; bounds on the energy are
-    2e/σ apart.
+    Transported back to the mean the gradient is Hv, give or take its error e(‖v‖).  So ‖∇F‖ ≥ s − e(s/λ), s = ‖Hv‖, which is
+    the better bound near the mean, and ‖∇F‖ ≥ G(s/Λ) with G = ∫λ and λ, Λ the public bounds on H, which is better far out.  As
+    e rises, chords stay below the first if each grid point takes e from the next one; as λ is the least so far, G is a chain of
+    chords itself.  Accepted is at least ∫ s^(d−1)·J₋·e^(−(s+e)/σ), up to where s/λ = R − r, over the mass of the law; bounds on
+    the energy are 2e/σ apart.
     """
     if np.isinf(R) or r >= R:
         return None
     lower, upper = (float(h) for h in public_hessian(space, r, R, np.zeros(()), slope))
     if lower < 0.25 or 4 * slope > r:  # the mean is at most slope/λ away
         return None
-    d, limit = space.dim, min(r + R, bounds_of(space).injectivity_radius)
+    d = space.dim
+    limit = min(r + R, bounds_of(space).injectivity_radius)
     # H⁻¹ is kept to COARSE bits, half a unit off in each of d² entries: that moves Hv by less than rough·‖w‖
     rough = d * 2.0**-COARSE * upper / lower
-    lower, upper = lower * (1 - rough), upper / (1 - rough)
+    lower = lower * (1 - rough)
+    upper = upper / (1 - rough)
 
     def error(u: Array) -> Array:
-        moment, reach = r * r + 4 * slope * (r + slope), np.minimum(2 * r + 4 * slope + u, r + R)
+        moment = r * r + 4 * slope * (r + slope)
+        reach = np.minimum(2 * r + 4 * slope + u, r + R)
         return rounding + rough * upper * u + bounds_of(space).gradient_error(u, moment, reach, slope)
 
     def stretch(s: Array) -> tuple[Array, Array]:
-        """Bounds on log J at ‖Hv‖ = s."""
+        """Return bounds on log J at ‖Hv‖ = s."""
         u = np.maximum(s / lower, 1e-300)
         below, above = bounds_of(space).log_radial_bounds(u)
         return below - (d - 1) * np.log(u), np.maximum(0.0, above - (d - 1) * np.log(u))
@@ -120,23 +129,23 @@ def kng_ellipse(space: Space, r: float, R: float, sigma: float, rounding: float,
 
 
 def _kng_envelope(space: Space, r: float, R: float, sigma: float) -> RadialLaw:
-    """The widest law that proposals of KNG follow, whatever the data."""
+    """Return the widest law that proposals of KNG follow, whatever the data."""
     limit = min(r + R, bounds_of(space).injectivity_radius)
     return RadialLaw.from_slope(space, lambda u: public_hessian(space, r, R, u)[0] / sigma, limit)
 
 
 def doubtful(proposals: int, probability: float) -> tuple[int, float]:
-    """The least number that the count of doubtful proposals exceeds with a chance of at most FAIL, and that chance."""
-    from scipy.special import bdtrc
-
-    chances = bdtrc(np.arange(proposals + 1), proposals, min(1.0, probability))
-    most = int(np.flatnonzero(chances <= FAIL)[0])
-    return most, float(chances[most])
+    """Return the least count that undecided proposals exceed with a probability of at most FAIL, and that probability."""
+    exceeded = bdtrc(np.arange(proposals + 1), proposals, min(1.0, probability))
+    most = int(np.flatnonzero(exceeded <= FAIL)[0])
+    return most, float(exceeded[most])
 
 
 def kng_error_laws(space: Space, r: float, R: float, sigma: float) -> tuple[RadialLaw, ...]:
-    """What bounds the distance of a KNG draw from the mean: the law that dominates it and, with negative curvature on a bounded
-    region, one that is shallower and one that is steeper than the density along every ray."""
+    """Return the law that dominates the distance of a KNG draw from the mean.
+
+    With negative curvature on a bounded region, also one shallower and one steeper than the density along every ray.
+    """
     first = kng_error_law(space, r, R, sigma)
     if np.isinf(R) or bounds_of(space).curvature[0] >= 0:
         return (first,)
@@ -146,7 +155,7 @@ def kng_error_laws(space: Space, r: float, R: float, sigma: float) -> tuple[Radi
 
 
 def kng_error_quantile(laws: tuple[RadialLaw, ...], p: float) -> float:
-    """A distance from the mean that a KNG draw exceeds with probability at most 1 − p, whatever the data.
+    """Return a distance from the mean that a KNG draw exceeds with probability at most 1 − p, whatever the data.
 
     The smaller of two proven bounds: the quantile of :func:`kng_error_law`, and the least t with
     ∫_t V·e^(−∫λ/σ) / ∫₀^t V·e^(−∫Λ/σ) ≤ (1 − p)/p.  The second holds as the gradient norm lies between ∫λ and ∫Λ and as the
@@ -163,7 +172,7 @@ def kng_error_quantile(laws: tuple[RadialLaw, ...], p: float) -> float:
 
 
 def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
-    """The same for the exponential mechanism: F rises from the mean at least like ∫∫λ."""
+    """Return a law that dominates the distance of an exponential draw from the mean: F rises at least like ∫∫λ."""
     limit = min(2 * r, bounds_of(space).injectivity_radius)
     edges = gaussian_edges(space, sigma, limit)
     lower = np.minimum.accumulate(public_hessian(space, r, r, edges[1:])[0])
@@ -172,11 +181,10 @@ def exponential_error_law(space: Space, r: float, sigma: float) -> RadialLaw:
 
 
 def exponential_doubt(space: Space, r: float, sigma: float, error: Callable[[Array], Array], slope: float) -> float:
-    """A bound on the share of the exponential mechanism's proposals that a squeeze leaves in doubt, whatever the data:
-    bounds on F that are 2·error(u) apart at distance u from a base where the gradient is at most ``slope``.
+    """Return a bound on the share of the exponential mechanism's proposals that a squeeze does not decide, whatever the data.
 
-    The law is the widest that proposals follow, on the same edges; a narrower one has less mass far out, where the error is
-    larger.
+    Its bounds on F are 2·error(u) apart at distance u from a base where the gradient is at most ``slope``.  The law is
+    the widest that proposals follow, on the same edges; a narrower one has less mass far out, where the error is larger.
     """
     edges = gaussian_edges(space, sigma, widest_span(space, r))
     lower = np.minimum.accumulate(public_hessian(space, r, r, edges[1:], 2 * slope)[0])
@@ -186,19 +194,22 @@ def exponential_doubt(space: Space, r: float, sigma: float, error: Callable[[Arr
 
 
 def widest_span(space: Space, r: float) -> float:
-    """The farthest that a point of a ball can be from another, rounded up."""
+    """Return the largest distance of two points of a ball, rounded up."""
     return min(2 * r * (1 + 1e-9), bounds_of(space).injectivity_radius)
 
 
 def gaussian_edges(space: Space, sigma: float, limit: float) -> Array:
-    """Cells for a law like exp(−u²/(2σ)): its draws seldom pass √σ·(√d + 9)."""
+    """Return cells for a law like exp(−u²/(2σ)), whose draws seldom pass √σ·(√d + 9)."""
     return spread_edges(space, float(np.sqrt(2 * sigma) * (np.sqrt(space.dim) + 9)), limit)
 
 
 def known_area(space: Space, sigma: float) -> Any:
-    """log of the area of a sphere as a function of its radius, for laws of rate 1/σ; None where it is not known to the
-    accuracy that such a law needs, or what laws take anyway."""
-    bounds, ones = bounds_of(space), np.ones(1)
+    """Return the log area of a sphere as a function of its radius, for laws of rate 1/σ.
+
+    None where it is not known to the accuracy that such a law needs, or equals the bound that laws take anyway.
+    """
+    bounds = bounds_of(space)
+    ones = np.ones(1)
     if bounds.log_sphere_area(ones) is None or np.array_equal(*bounds.log_radial_bounds(ones)):
         return None
     if np.isinf(bounds.injectivity_radius) and central_range(space, 1 / sigma) > 8:
@@ -207,7 +218,9 @@ def known_area(space: Space, sigma: float) -> Any:
 
 
 def laplace_error_law(space: Space, sigma: float) -> RadialLaw:
-    """The law of the distance from its centre of a Laplace draw: exact where the sphere's area is known in closed form or
-    by quadrature, otherwise dominating it."""
+    """Return the law of the distance of a Laplace draw from its centre.
+
+    It is exact where the sphere's area is known in closed form or by quadrature, and dominates otherwise.
+    """
     limit = bounds_of(space).injectivity_radius
     return RadialLaw.from_slope(space, lambda u: np.full(u.shape, 1 / sigma), limit, known_area(space, sigma))

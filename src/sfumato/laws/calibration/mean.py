@@ -47,13 +47,20 @@ class MeanBounds:
 
     @property
     def distance(self) -> float:
-        """The farthest that a computed mean can be from the mean."""
+        """The largest distance of a computed mean from the mean."""
         return (self.tolerance + self.error) / self.hessian
+
+
+def too_wide(space: Space, r: float) -> PrecisionError:
+    """Return the error for a radius at which rounding is too large."""
+    return PrecisionError(f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius")
 
 
 @lru_cache(maxsize=64)
 def mean_bounds(ball: PublicBall, n: int) -> MeanBounds:
-    """With curvature between 0 and κ, q = √κ and r < π/(2q): step cos(qr), λ = ½·cos(qr), near = ½·cot(qr)/q, and at most
+    """Return what is known of the mean of n records in a ball.
+
+    With curvature between 0 and κ, q = √κ and r < π/(2q): step cos(qr), λ = ½·cos(qr), near = ½·cot(qr)/q, and at most
     (qr)²/2 / ((step − step²/2)·(q·near)²) steps until ‖∇F‖ ≤ near, then log(near/tolerance)/(step·λ).  With no positive
     curvature: step 1/Λ with Λ ≥ Hess F within 3r of the records, λ = 1, and Λ·log(Λ²r²/tolerance²) steps at most.  Rounding at
     most doubles their number.
@@ -63,32 +70,33 @@ def mean_bounds(ball: PublicBall, n: int) -> MeanBounds:
     >>> round(bounds.step, 3), round(bounds.hessian, 3), bounds.passes < 2000, bounds.distance < 1e-10
     (0.54, 0.27, True, True)
     """
-    space, center, r = ball.space, ball.center, ball.radius
+    space = ball.space
+    center = ball.center
+    r = ball.radius
     lowest, highest = bounds_of(space).curvature
     if lowest < 0 < highest:
         raise Refusal(f"nothing is proven of means on {space}, whose curvature is of both signs")
     if highest > 0:
         q = math.sqrt(highest)
         angle = q * r * (1 + 1e-9)  # a computed point can lie outside by a rounding
-        step, near = math.cos(angle), 0.5 / math.tan(angle) * r / angle
+        step = math.cos(angle)
+        near = 0.5 / math.tan(angle) * r / angle
         hessian = 0.5 * step
         error = gradient_error(space, center, 2 * r, n)
     else:
         with np.errstate(over="ignore", invalid="ignore"):
             steepest = float(bounds_of(space).hessian_bounds(3 * r)[1])
-        step, near, hessian = 1 / steepest, r / 100, 1.0
+        step = 1 / steepest
+        near = r / 100
+        hessian = 1.0
         # on the way records are up to 3r away; where the gradient is below r/100 hardly more than 2r
         wide = gradient_error(space, center, 3 * r, n)
         if not 2 * wide * (1 + steepest) <= near:
-            raise PrecisionError(
-                f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
-            )
+            raise too_wide(space, r)
         error = gradient_error(space, center, 2.02 * r, n)
     tolerance = 1e-12 * r + 2 * error * (1 + 1 / step) / hessian
     if not tolerance + error <= near:
-        raise PrecisionError(
-            f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
-        )
+        raise too_wide(space, r)
     if highest > 0:
         far = 2 * (angle * math.tan(angle)) ** 2 / (step - step * step / 2)
         passes = far + math.log(near / tolerance) / (step * hessian)

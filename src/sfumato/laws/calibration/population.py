@@ -12,13 +12,13 @@ from scipy.special import chdtr, chdtri, erf, gdtrix
 from ...numerics.arrays import Array
 
 LEAST = 0.85  # the smallest level at which a spread in one direction is the worst of its size
-MANY_EPSILON = 2.0  # above which 4/n is added to the variance: the noise no longer hides that it is estimated
+MANY_EPSILON = 2.0  # above this 4/n is added to the variance: the noise no longer covers the error of its estimate
 NODES, WEIGHTS = np.polynomial.legendre.leggauss(48)
-CELLS = (400, 48)  # equally likely values of χ² that stand for its law, for one group and for each of two
+CELLS = (400, 48)  # equally likely values of χ² that stand for its distribution, for one group and for each of two
 
 
 def check_level(level: float) -> None:
-    """A ValueError unless regions at this level are shown to cover.
+    """Raise a ValueError unless regions at this level are shown to cover.
 
     >>> check_level(0.5)
     Traceback (most recent call last):
@@ -33,14 +33,14 @@ def check_level(level: float) -> None:
 
 
 def noise_quantile(level: float, p: int, sigma: float) -> float:
-    """The quantile of ‖N‖ for N of density ∝ e^(−‖w‖/σ) in R^p: σ·Gamma(p)."""
+    """Return the quantile of ‖N‖ for N of density ∝ e^(−‖w‖/σ) in R^p: σ·Gamma(p)."""
     return sigma * float(gdtrix(1.0, float(p), level))
 
 
 def variance_bound(
     level: float, n: int, epsilon: float, p: int, sigma: float, second_moment: float, scale: float, length: float
 ) -> float:
-    """V of Result 6: what the released second moment m̃ and the released length ‖w̃‖ say of E‖w − Ew‖², rounded up.
+    """Return V of Result 6: a bound on E‖w − Ew‖² from the released second moment m̃ and the released length ‖w̃‖.
 
     V = n/(n − 1)·clip(min(1, (m̃ + b·ln(½/(1 − level)))⁺) − ((‖w̃‖ − q_N)⁺)², 0, 1), b the scale of the Laplace noise of m̃ and
     q_N the quantile of the noise of w̃ at that level; plus 4/n for ε above 2.
@@ -57,7 +57,7 @@ def variance_bound(
 
 
 def sum_quantile(level: float, p: int, sigmas: Sequence[float], variance: float) -> float:
-    """The quantile of ‖N + √variance·Z·e₁‖, N the sum of noises with scales ``sigmas`` in R^p, Z standard normal.
+    """Return the quantile of ‖N + √variance·Z·e₁‖, N the sum of noises with scales ``sigmas`` in R^p, Z standard normal.
 
     >>> round(sum_quantile(0.95, 1, [1e-9], 1.0), 3), round(sum_quantile(0.95, 1, [1.0], 0.0), 2)
     (1.96, 3.0)
@@ -65,12 +65,12 @@ def sum_quantile(level: float, p: int, sigmas: Sequence[float], variance: float)
     high = p * sum(sigmas) + math.sqrt(variance)
     while sum_probability(high, p, sigmas, variance) < level:
         high *= 2
-    found = brentq(lambda x: sum_probability(x, p, sigmas, variance) - level, 0.0, high, xtol=1e-10 * high, rtol=1e-10)
-    return float(found) + 2e-10 * high
+    root = brentq(lambda x: sum_probability(x, p, sigmas, variance) - level, 0.0, high, xtol=1e-10 * high, rtol=1e-10)
+    return float(root) + 2e-10 * high
 
 
 def sum_probability(length: float, p: int, sigmas: Sequence[float], variance: float) -> float:
-    """P(‖N + √variance·Z·e₁‖ ≤ length).
+    """Return P(‖N + √variance·Z·e₁‖ ≤ length).
 
     A noise of scale σ is σ·χ_{p+1}·g with g standard normal; given τ² = Σσᵢ²χ²_{p+1}, the square of the norm is
     (τ² + variance)·χ²₁ + τ²·χ²_{p−1}: integrated over the first by Gauss's rule, and over equally likely values of τ².

@@ -13,12 +13,12 @@ from ..bounds import bounds_of
 from ..radial import RadialLaw, gauss_legendre
 
 UNIT = 2.0**-53  # half the distance from 1 to the next double
-SELECTION = 1e-12  # what the steps of the random numbers leave to chance: which cell, whether accepted
-LEVELS = (0.99, 1 - 1e-6, 1 - 1e-12)  # probabilities at which the length of the noise is asked for
+SELECTION = 1e-12  # error of the choice of a cell and of acceptance, as random numbers have finitely many bits
+LEVELS = (0.99, 1 - 1e-6, 1 - 1e-12)  # at which the quantiles of the length of the noise are computed
 
 
 def relative_error(dim: int) -> float:
-    """Expected error of the coordinates ρ·z/‖z‖ of a draw, in parts of ρ, as against real random numbers.
+    """Return the expected error of the coordinates ρ·z/‖z‖ of a draw, in parts of ρ, against real random numbers.
 
     Eight roundings of one unit; and the normal numbers z have steps of at most 3.66·2^−52 (they are 52 random bits times a
     width of the ziggurat), a root mean square error of 1/√3 of that, which ‖z‖ divides: √d·E[1/‖z‖] =
@@ -34,7 +34,7 @@ def relative_error(dim: int) -> float:
 
 
 def crossing(dim: int, spacing: float, error: float) -> float:
-    """Chance that an error of this expected length takes a point across a face of its cell.
+    """Return the probability that an error of this expected length takes a point across a face of its cell.
 
     Coordinate i lies within eᵢ of a face with probability (2eᵢ/spacing)·(1 + spacing·E|∂ᵢ log density|); the spacing is at
     most a sixteenth of the noise, a quarter is added for the second term, and Σeᵢ ≤ √d·‖e‖.
@@ -43,28 +43,32 @@ def crossing(dim: int, spacing: float, error: float) -> float:
 
 
 def density_error(space: Space, radius: float) -> float:
-    """Error of the log density of a proposal beside that of the energy: sums over the cells of a radial law (up to a thousand
-    terms), the volume at a vector of length ``radius``, and the norm that a direction is divided by (d/2 roundings, which
-    stretch the law of the radius)."""
+    """Return the error of the log density of a proposal beside that of the energy.
+
+    It is of sums over the cells of a radial law (up to a thousand terms), of the volume at a vector of length ``radius``, and
+    of the norm that a direction is divided by (d/2 roundings, which stretch the law of the radius).
+    """
     exponent = space.dim + 9 * np.sqrt(space.dim) + 45  # log densities of interest lie between ± this
     return float(UNIT * exponent * (1000 + space.dim) + 16 * UNIT * space.dim * bounds_of(space).radial_growth * radius)
 
 
 def mean_error(n: int) -> float:
-    """Relative error of a mean of n numbers that NumPy adds in pairs: blocks of 128 on eight lanes, then halves."""
+    """Return the relative error of a mean of n numbers that NumPy adds in pairs: blocks of 128 on eight lanes, then halves."""
     return float(UNIT * (24 + np.log2(n)))
 
 
 def gradient_error(space: Space, center: Points, reach: float, n: int) -> float:
-    """Rounding in a mean of n logarithms at a computed point, for records and points within ``reach`` of each other: of the
-    point, of a logarithm there, and of the sum.  Sums are made over runs of RUN records, at most RUN runs in a row, and then in
-    pairs.  A bound, also for records that coincide and are all rounded the same way."""
+    """Return a bound on the rounding in a mean of n logarithms at a computed point, for records and points within ``reach``.
+
+    It is that of the point, of a logarithm there, and of the sum, over runs of RUN records, at most RUN runs in a row, and then
+    in pairs; also for records that coincide and are all rounded the same way.
+    """
     additions = min(n, RUN) + min(n / RUN, RUN) + np.log2(n)
     return float(2 * space.rounding_error(center, reach) + additions * UNIT * space.largest_term(reach))
 
 
 def stretch(space: Space, radius: ArrayLike, distance: ArrayLike) -> Array:
-    """How much log_p₀∘exp_x̄ stretches vectors of length ``radius`` at x̄ whose ends lie ``distance`` from p₀ (Rauch):
+    """Return how much log_p₀∘exp_x̄ stretches vectors of length ``radius`` at x̄ whose ends lie ``distance`` from p₀ (Rauch):
     sinh(√κ₋·ρ)/(√κ₋·ρ) for curvature at least −κ₋, times √κ·t/sin(√κ·t) for curvature at most κ.
 
     >>> from sfumato import SPD, Sphere
@@ -78,14 +82,13 @@ def stretch(space: Space, radius: ArrayLike, distance: ArrayLike) -> Array:
 
 
 def stretch_at_cut_locus(space: Space, law: RadialLaw, r: float, start: float) -> float:
-    """E[stretch] where a Laplace draw lies beyond ``start`` from the centre, on a space of positive curvature.
+    """Return E[stretch] where a Laplace draw lies beyond ``start`` from the centre, on a space of positive curvature.
 
     The density is there at most its value at start − r from the mean, and the stretch times the volume is integrable:
     e^(−(start−r)/σ)·∫_start^inj stretch·V / ∫V·e^(−u/σ).
     """
     nodes, weights = gauss_legendre(np.linspace(start, bounds_of(space).injectivity_radius, 17))
-    top = np.logaddexp.reduce(
-        (np.log(weights * stretch(space, 0.0, nodes)) + bounds_of(space).log_radial_bounds(nodes)[1]).ravel()
-    )
+    log_terms = np.log(weights * stretch(space, 0.0, nodes)) + bounds_of(space).log_radial_bounds(nodes)[1]
+    top = np.logaddexp.reduce(log_terms.ravel())
     least = float(law.energy(np.array([max(0.0, start - r)]))[0])
     return float(np.exp(min(0.0, top - least - np.logaddexp.reduce(law.log_masses()))))

@@ -7,22 +7,24 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from ...errors import PrecisionError, Refusal
 from ...errors import RadiusError as RadiusError
+from ...errors import Refusal
 from ...spaces.base import Space
 from ..bounds import bounds_of
 from .certificate import certify
-from .mean import PublicBall, mean_bounds
+from .mean import PublicBall, mean_bounds, too_wide
 
 Calibration = Literal["certified", "tight", "theorem", "as run"]
-WIDEST = 0.95  # of the radius below which means are unique: so close to it the steps that surely find one are too many
+WIDEST = 0.95  # of the radius below which means are unique; closer to it a proven solver needs too many steps
 CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
 
 
 @dataclass(frozen=True)
 class Scale:
-    """A scale σ, the formula it comes from, and the numbers in it.  ``region`` is the radius of the ball about the public
-    centre to which the output is confined (infinite: none)."""
+    """A scale σ, the formula it comes from, and the numbers in it.
+
+    ``region`` is the radius of the ball about the public centre to which the output is confined (infinite: none).
+    """
 
     sigma: float
     formula: str
@@ -31,11 +33,13 @@ class Scale:
 
 
 def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str) -> None:
+    """Raise a RadiusError unless the radius is below the limit."""
     if not r < limit:
         raise RadiusError(f"{mechanism} on {space} needs a radius below {limit:.6g}, not {r:g}: {why}")
 
 
 def check_records(n: int) -> None:
+    """Raise a ValueError unless n is a number of records."""
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 1:
         raise ValueError(f"a release needs at least one record, a whole number, not {n!r}")
     if n > 10**15:
@@ -43,25 +47,20 @@ def check_records(n: int) -> None:
 
 
 def assumption_1(space: Space, r: float, mechanism: str) -> None:
-    """r < ½·min(inj M, π/(2√κ)): squared distances are then convex on the ball (the paper's Assumption 1)."""
+    """Raise a RadiusError unless r < ½·min(inj M, π/(2√κ)), where squared distances are convex (the paper's Assumption 1)."""
     limit = 0.5 * min(bounds_of(space).injectivity_radius, bounds_of(space).convexity_radius)
-    check_radius(
-        space,
-        r,
-        limit,
-        mechanism,
-        "beyond that squared distances are no longer convex on the ball (Assumption 1)",
-    )
+    why = "beyond that squared distances are no longer convex on the ball (Assumption 1)"
+    check_radius(space, r, limit, mechanism, why)
 
 
 def theorem_sensitivity(space: Space, r: float, n: int, at: float | None = None) -> float:
-    """Theorem 2: Δ = 2r·(2 − h(2r))/n, h(s) = √κ·s·cot(√κ·s), 1 where κ ≤ 0.  ``at`` replaces 2r in h."""
+    """Return Δ of Theorem 2: 2r·(2 − h(2r))/n, h(s) = √κ·s·cot(√κ·s), 1 where κ ≤ 0.  ``at`` replaces 2r in h."""
     h = float(bounds_of(space).hessian_bounds(2 * r if at is None else at)[0])
     return 2 * r * (2 - h) / n
 
 
 def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calibration) -> Scale:
-    """σ of the K-norm gradient mechanism for the Fréchet mean of n records in a ball of radius r.
+    """Return σ of the K-norm gradient mechanism for the Fréchet mean of n records in a ball of radius r.
 
     >>> from sfumato import Sphere
     >>> [round(kng_scale(Sphere(dim=2), np.pi / 8, 500, 1.0, c).sigma * 500 / (np.pi / 4), 3)
@@ -92,12 +91,13 @@ def kng_scale(space: Space, r: float, n: int, epsilon: float, calibration: Calib
 
 
 def laplace_scale(ball: PublicBall, n: int, epsilon: float, calibration: Calibration, name: str = "Laplace") -> Scale:
-    """σ of the manifold Laplace, or another law of its kind, centred at the Fréchet mean.
+    """Return σ of the manifold Laplace, or another distribution of its kind, centred at the Fréchet mean.
 
     "theorem" and "as run" are the paper's Remark 1, the others Result 2.  Twice the distance of a computed mean from the mean
     (Result 2b) is part of the sensitivity.
     """
-    space, r = ball.space, ball.radius
+    space = ball.space
+    r = ball.radius
     if calibration in ("theorem", "as run"):
         assumption_1(space, r, f"the manifold {name} (Remark 1)")
         delta = theorem_sensitivity(space, r, n) / float(bounds_of(space).hessian_bounds(2 * r)[0])
@@ -112,9 +112,7 @@ def laplace_scale(ball: PublicBall, n: int, epsilon: float, calibration: Calibra
     sigma = (delta + slack) / epsilon
     growth = bounds_of(space).radial_growth
     if sigma * growth >= 1 > delta * growth / epsilon:
-        raise PrecisionError(
-            f"{space} with a radius of {r:g} is too wide for double precision; choose a smaller radius"
-        )
+        raise too_wide(space, r)
     if sigma * growth >= 1:
         raise Refusal(
             f"the {name} distribution on {space} does not exist at this scale: n·ε must exceed "
@@ -124,7 +122,7 @@ def laplace_scale(ball: PublicBall, n: int, epsilon: float, calibration: Calibra
 
 
 def exponential_scale(space: Space, r: float, n: int, epsilon: float) -> Scale:
-    """σ of the exponential mechanism exp(−F/σ) on B_r(p0): F(x) = ½·mean squared distance moves by at most 2r²/n."""
+    """Return σ of the exponential mechanism exp(−F/σ) on B_r(p0): F(x) = ½·mean squared distance moves by at most 2r²/n."""
     assumption_1(space, r, "the exponential mechanism")
     delta = 2 * r * r / n
     return Scale(2 * delta / epsilon, "2·Δ/ε, Δ = 2r²/n (McSherry and Talwar 2007)", {"delta": delta}, r)

@@ -38,9 +38,9 @@ def james_stein(w: ArrayLike, axes: ArrayLike, sigma: float) -> Array:
     next_to = np.append((axes[order][1:] / axes[order][:-1]) ** 2, 0.0)  # d_{i+1}/d_i
     for i in range(p - 2, -1, -1):
         factors[..., i] += next_to[i] * (factors[..., i + 1] - factors[..., i])
-    found = np.empty_like(w)
-    found[..., order] = w[..., order] * factors
-    return found
+    shrunk = np.empty_like(w)
+    shrunk[..., order] = w[..., order] * factors
+    return shrunk
 
 
 def shrunk_noise(axes: ArrayLike, offsets: ArrayLike, sigma: float) -> float:

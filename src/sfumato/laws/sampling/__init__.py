@@ -1,6 +1,5 @@
-"""Exact draws by rejection, the public lattice, secure randomness, and a Markov chain kept for comparison."""
+"""Exact draws by rejection, the public lattice, and secure randomness."""
 
-from .chain import metropolis
 from .lattice import add_exactly, is_precise, lattice_spacing, round_to_lattice
 from .precise import coarse
 from .rejection import Draws, EnvelopeError, Target
@@ -17,7 +16,6 @@ __all__ = [
     "generator_name",
     "is_precise",
     "lattice_spacing",
-    "metropolis",
     "replaying",
     "round_to_lattice",
     "secure_generator",

@@ -1,4 +1,4 @@
-"""Laplace noise and choices on whole numbers: no rounding that is not within ε, no δ, and a constant number of steps."""
+"""Laplace noise and choices on whole numbers: no δ, no rounding outside ε, and a constant number of steps."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from itertools import accumulate
 import numpy as np
 from numpy.typing import NDArray
 
-DIGITS = 150  # of the decimal numbers that chances are computed with
-TAIL = 64.0  # −ln of the chance that a geometric draw takes another round
-CLOCK_DELTA = 2 * math.exp(-TAIL)  # the chance that one of the two draws of a Laplace does
+DIGITS = 150  # of the decimal numbers that probabilities are computed with
+TAIL = 64.0  # −ln of the probability that a geometric draw takes another round
+CLOCK_DELTA = 2 * math.exp(-TAIL)  # the probability that a Laplace draw takes more time than others
 LEAST = Fraction(1, 256)  # the smallest scale of a Laplace
-RESERVE = 2.0**-40  # share of ε that is left to the rounding of chances
+RESERVE = 2.0**-40  # share of ε that is left to the rounding of probabilities
 FAR = 60  # losses that cost more than e^−FAR count as that much
 WIDE = 640  # random bits of a choice
 
@@ -26,7 +26,7 @@ def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
 
     k is the difference of two geometric variables with ratio q = e^(−1/scale), whose binary digits are independent: digit j is
     1 with probability 1/(1 + q^(−2^j)) (proofs, Whole numbers).  Digits beyond q^(2^j) < e^−64 are one geometric variable
-    more, which is 0 but for a chance of e^−64.  Scales below 1/256, at which no draw is ever other than 0, count as that.
+    more, which is 0 except with probability e^−64.  Scales below 1/256, at which no draw is ever other than 0, count as that.
 
     >>> draws = [discrete_laplace(Fraction(5, 2), np.random.default_rng(seed)) for seed in range(2000)]
     >>> abs(sum(draws)) < 500, 2.2 < sum(map(abs, draws)) / 2000 < 2.8
@@ -40,7 +40,7 @@ def discrete_laplace(scale: Fraction, rng: np.random.Generator) -> int:
 
 def _geometric(scale: Fraction, rng: np.random.Generator) -> int:
     """Return k ≥ 0 with probability ∝ e^(−k/scale)."""
-    limits = _digit_chances(scale)
+    limits = _digit_probabilities(scale)
     digits = _heads(limits, rng)
     rounds = 0
     while digits[-1]:
@@ -51,12 +51,11 @@ def _geometric(scale: Fraction, rng: np.random.Generator) -> int:
 
 
 @lru_cache(maxsize=64)
-def _digit_chances(scale: Fraction) -> NDArray[np.uint64]:
-    """Return the chances of the digits of a geometric variable, and last that of another round, in B bits: rows of words of 64
-    bits, the highest first.
+def _digit_probabilities(scale: Fraction) -> NDArray[np.uint64]:
+    """Return the probabilities of the digits of a geometric variable, and last that of another round.
 
-    The exponents are 2^j/scale up to the first above 64, x.  No chance is below e^−x/2, and each is off by 2^−B at most, B
-    at least 192 + 2x.
+    Each is a row of words of 64 bits, the highest first: B bits in all.  The exponents are 2^j/scale up to the first above 64,
+    x.  No probability is below e^−x/2, and each is off by 2^−B at most, B at least 192 + 2x.
     """
     with localcontext(Context(prec=DIGITS)) as context:
         times = [(1 - Fraction(RESERVE)) / scale]
@@ -65,14 +64,14 @@ def _digit_chances(scale: Fraction) -> NDArray[np.uint64]:
         exact = [Decimal(t.numerator) / Decimal(t.denominator) for t in times]
         words = 3 + math.ceil(times[-1] / 32)
         context.prec += 20 * words
-        chances = [1 / (1 + x.exp()) for x in exact[:-1]] + [(-exact[-1]).exp()]
-        whole = [int(chance * 2 ** (64 * words)) for chance in chances]
+        probabilities = [1 / (1 + x.exp()) for x in exact[:-1]] + [(-exact[-1]).exp()]
+        whole = [int(probability * 2 ** (64 * words)) for probability in probabilities]
     rows = [np.frombuffer(number.to_bytes(8 * words, "big"), dtype=">u8") for number in whole]
     return np.array(rows, dtype=np.uint64)
 
 
 def _heads(limits: NDArray[np.uint64], rng: np.random.Generator) -> NDArray[np.bool_]:
-    """Return, for each chance, whether as many random bits are below it: all are compared to the end."""
+    """Return, for each probability, whether as many random bits are below it: all are compared to the end."""
     drawn = np.frombuffer(rng.bytes(limits.nbytes), dtype=np.uint64).reshape(limits.shape)
     below = np.zeros(len(limits), dtype=bool)
     for j in reversed(range(limits.shape[1])):

@@ -13,11 +13,10 @@ import numpy as np
 
 from ...numerics.arrays import Array, Points
 from ...spaces.base import Space
-from ...spaces.exact import exact_of
 
 
 def lattice_spacing(sigma: float) -> float:
-    """The largest power of two that is at most a sixteenth of the noise scale.
+    """Return the largest power of two that is at most a sixteenth of the noise scale.
 
     >>> lattice_spacing(0.1)
     0.00390625
@@ -26,26 +25,26 @@ def lattice_spacing(sigma: float) -> float:
 
 
 def round_to_lattice(space: Space, base: Points, coordinates: Array, center: Points, spacing: float) -> Points:
-    """The point of the lattice about ``center`` nearest, in tangent coordinates, to exp_base(coordinates)."""
+    """Return the lattice point about ``center`` nearest, in tangent coordinates, to exp_base(coordinates)."""
     whole = whole_numbers(space, base, coordinates, center, spacing)
     return space.exp(center, space.from_coordinates(center, whole * spacing))
 
 
 def is_precise(space: Space, reach: float) -> bool:
     """Whether draws within ``reach`` of the centre are rounded in long arithmetic."""
-    exact = exact_of(space)
-    return exact is not None and reach <= exact.reach
+    return space.exact is not None and reach <= space.exact.reach
 
 
 def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points, spacing: float) -> Array:
-    """Coordinates at ``center`` of exp_base(coordinates), in units of ``spacing`` and rounded: by the exact map of the space
-    where it has one, else in doubles.
+    """Return the coordinates at ``center`` of exp_base(coordinates), in units of ``spacing`` and rounded.
+
+    They come from the exact map of the space if it has one, otherwise from doubles.
 
     >>> from sfumato import Euclidean
     >>> whole_numbers(Euclidean(dim=1), np.array([0.1]), np.array([0.2]), np.array([0.0]), 2.0**-4).tolist()
     [5.0]
     """
-    if exact := exact_of(space):
+    if exact := space.exact:
         found = exact.coordinates(space, base, coordinates, center)
         return np.array([float(round(c / Fraction(spacing))) for c in found])
     point = space.exp(base, space.from_coordinates(base, coordinates))
@@ -53,7 +52,7 @@ def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points
 
 
 def add_exactly(value: Array, noise: Array, spacing: Array | float) -> Array:
-    """The lattice point nearest to value + noise, the sum being exact.
+    """Return the lattice point nearest to value + noise, the sum being exact.
 
     >>> add_exactly(np.array([0.1]), np.array([0.2]), 0.25).tolist()
     [0.25]

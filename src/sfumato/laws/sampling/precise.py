@@ -11,7 +11,7 @@ from ..calibration.error import COARSE
 
 
 def coarse(matrix: Array) -> Array:
-    """The matrix rounded to COARSE bits below its largest entry.
+    """Return the matrix rounded to COARSE bits below its largest entry.
 
     >>> coarse(np.array([[0.5, 1e-9]])).tolist()
     [[0.5, 0.0]]
@@ -21,11 +21,10 @@ def coarse(matrix: Array) -> Array:
 
 
 def product(vector: Array, matrix: Array) -> Array:
-    """vector @ matrix for a :func:`coarse` matrix, with each entry rounded once, so that no error adds up (unless terms cancel
-    to less than 2^−70 of the largest one).
+    """Return vector @ matrix for a :func:`coarse` matrix, with each entry rounded once.
 
-    The vector is divided into pieces with so few bits that their products with the matrix are exact in doubles.  The number
-    of pieces does not depend on the vector.
+    (Unless terms cancel to less than 2^−70 of the largest one.)  The vector is divided into pieces with so few bits that
+    their products with the matrix are exact in doubles.  The number of pieces does not depend on the vector.
 
     >>> product(np.array([1.0, 1e-17, -1.0]), np.ones((3, 1))).tolist()
     [1e-17]
@@ -33,7 +32,8 @@ def product(vector: Array, matrix: Array) -> Array:
     bits = 53 - COARSE - len(vector).bit_length()
     count = -(-128 // bits)
     top = np.frexp(np.abs(vector).max())[1]
-    rest, pieces = np.ldexp(vector, bits - top), np.empty((count, len(vector)))
+    rest = np.ldexp(vector, bits - top)
+    pieces = np.empty((count, len(vector)))
     for i in range(count):
         pieces[i] = np.rint(rest)
         rest = np.ldexp(rest - pieces[i], bits)

@@ -20,8 +20,7 @@ MOST_BATCHES = 2000  # batches of proposals before the sampler gives up
 
 @dataclass(frozen=True)
 class Proposals:
-    """The vectors that were drawn, the proposed points and their coordinates at the base, and the log of J/V and the envelope
-    at these points."""
+    """Vectors that were drawn, the points x that they propose and their coordinates at the base, log J/V and the envelope."""
 
     drawn: Array
     coordinates: Array
@@ -47,8 +46,8 @@ class Target:
     exp(−(energy − envelope))·J/V, and only inside the region.  Accepted points follow the target exactly.
 
     With a ``shape`` H⁻¹, a matrix in the coordinates at the base, the law is that of ‖w‖ for proposals H⁻¹w.  ``squeeze``
-    gives a lower and an upper bound on the energy from the coordinates of a proposal alone.  If they decide whether it is
-    accepted, the data are not asked; the draw is the same.
+    gives a lower and an upper bound on the energy from the coordinates of a proposal alone.  Where they decide whether it is
+    accepted, the energy is not evaluated; the draw is the same.
 
     With ``doubted`` the envelope is not proven, and one above the energy raises an error.  Otherwise only rounding could
     cause it, and an exception would reveal something about the data, so the energy is then taken to be the envelope.
@@ -66,7 +65,7 @@ class Target:
     doubted: bool = False
 
     def propose(self, size: int, rng: np.random.Generator) -> Proposals:
-        """Coordinates at the base, points, the log of J/V (−∞ outside the region), and the envelope at them."""
+        """Return proposals, with a log J/V of −∞ outside the region."""
         space = self.space
         radius = self.law.sample(size, rng)
         gaussian = rng.standard_normal((size, space.dim))
@@ -82,7 +81,7 @@ class Target:
         return Proposals(drawn, coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
 
     def log_acceptance(self, x: Points, envelope: Array) -> Array:
-        """−(energy − envelope), which is at most zero."""
+        """Return −(energy − envelope), which is at most zero."""
         if self.energy is None:
             return np.zeros(len(x))
         excess = self.energy(x) - envelope
@@ -94,7 +93,7 @@ class Target:
         return -np.maximum(excess, 0.0)
 
     def _settle(self, proposals: Proposals, slack: Array) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-        """Which proposals the squeeze accepts, and which it cannot decide; ``slack`` is log u − log J/V."""
+        """Return which proposals the squeeze accepts, and which it cannot decide; ``slack`` is log u − log J/V."""
         open_ = slack <= 0
         if self.energy is None:
             return open_, np.zeros_like(open_)
@@ -105,13 +104,15 @@ class Target:
         return accepted, ~accepted & (slack <= -np.maximum(low - proposals.envelope, 0.0))
 
     def draw(self, size: int, rng: np.random.Generator) -> Draws:
-        """Many draws.  The energy is evaluated only where the volume, the region and the squeeze do not decide."""
+        """Return many draws.  The energy is evaluated only where the volume, the region and the squeeze do not decide."""
         kept: list[Points] = []
-        missing, evaluations, proposed = size, 0, 0
+        missing = size
+        evaluations = 0
+        proposed = 0
         for _ in range(MOST_BATCHES):
             if missing == 0:
                 return Draws(np.concatenate(kept), evaluations)
-            # first as many as are missing, then as many as the acceptance rate so far suggests
+            # as many as the acceptance rate so far suggests; all are taken to be accepted at first
             rate = (size - missing + 1) / (proposed + 1)
             count = min(1 << 18, int(np.ceil(missing / max(rate, 1e-3))))
             proposed += count
@@ -130,11 +131,11 @@ class Target:
         )
 
     def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array | None:
-        """The coordinates at the base of one draw, with a fixed amount of work.
+        """Return the coordinates at the base of one draw, with a fixed amount of work; None if it is not accepted.
 
-        A whole batch is proposed, the data are always asked about ``asks`` of the proposals (all by default), and the first
-        accepted one is kept.  It is rare that the data must be asked about more, or that a second batch is needed; see
-        ``clock_delta`` in a record.  None if none of very many proposals is accepted.
+        A whole batch is proposed, the energy is always evaluated at ``asks`` of the proposals (all by default), and the first
+        accepted one is kept.  More evaluations, or a second batch, are rare, and a timing side channel: ``clock_delta`` in a
+        record bounds their probability.
         """
         asks = batch if asks is None else asks
         for _ in range(MOST_BATCHES):

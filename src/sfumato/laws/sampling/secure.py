@@ -29,8 +29,10 @@ def secure_generator() -> np.random.Generator:
 
 @contextmanager
 def replaying(rng: np.random.Generator) -> Iterator[None]:
-    """Let releases draw from this generator: for tests and attacks.  No call of a user's reaches it, and a release that was
-    made so says in its record that it is not private."""
+    """Let releases draw from this generator: for tests and attacks.
+
+    No call of a user's reaches it, and the record of such a release says that it is not private.
+    """
     token = _handed_in.set(rng)
     try:
         yield
@@ -39,5 +41,5 @@ def replaying(rng: np.random.Generator) -> Iterator[None]:
 
 
 def generator_name() -> str:
-    """Return what a record says of the generator."""
+    """Return the name of the generator in a record."""
     return GENERATOR if _handed_in.get() is None else HANDED_IN

@@ -1,9 +1,8 @@
 """What is released: each statistic with its name, what it is computed from, and how far one record can move it."""
 
 from .ambient import AmbientMean
-from .base import FRECHET_MEAN, Statistic
-from .chart import ChartMean
+from .base import CHART_MEAN, FRECHET_MEAN, Statistic
 from .landmarks import LandmarkMean
 from .objective import Objective
 
-__all__ = ["FRECHET_MEAN", "AmbientMean", "ChartMean", "LandmarkMean", "Objective", "Statistic"]
+__all__ = ["CHART_MEAN", "FRECHET_MEAN", "AmbientMean", "LandmarkMean", "Objective", "Statistic"]

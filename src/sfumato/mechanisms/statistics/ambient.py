@@ -27,10 +27,10 @@ class AmbientMean:
 
     @property
     def embedding(self) -> Embedding:
-        found = self.ball.space.embedding()
-        if found is None:
+        embedding = self.ball.space.embedding()
+        if embedding is None:
             raise Refusal(f"AmbientLaplace is not defined on {self.ball.space}; use PointwiseLaplace for landmarks")
-        return found
+        return embedding
 
     @property
     def distance(self) -> str:
@@ -48,7 +48,7 @@ class AmbientMean:
         return records.mean(self.embedding.embed)
 
     def present(self, y: Array) -> Array:
-        """Vectors of R^D as points are written; on the manifold with ``project``."""
+        """Return vectors of R^D as points are written; on the manifold with ``project``."""
         if self.project:
             return self.embedding.project(y, self.ball.center, self.ball.radius)
         return self.embedding.unembed(y)

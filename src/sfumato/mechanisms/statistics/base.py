@@ -1,8 +1,10 @@
-"""What every statistic says of itself."""
+"""What every statistic says of itself; and the two that need to say no more."""
 
 from __future__ import annotations
 
 from typing import Protocol
+
+from ...release.terms import Named
 
 
 class Statistic(Protocol):
@@ -18,12 +20,8 @@ class Statistic(Protocol):
     def condition(self) -> str: ...
 
 
-class _FrechetMean:
-    """The point with the smallest mean squared distance to the records; on the manifold."""
-
-    name = "Fréchet mean"
-    distance = "geodesic distance"
-    condition = ""
-
-
-FRECHET_MEAN = _FrechetMean()
+# the point with the smallest mean squared distance to the records, on the manifold
+FRECHET_MEAN = Named("Fréchet mean", "geodesic distance")
+# exp_c of the mean of the records' logarithms at the public centre c, in the directions of the region and clipped to it: close
+# to the Fréchet mean of the records so clipped, and a record states how close
+CHART_MEAN = Named("mean in a chart about the public centre", "length in the tangent space at the public centre")

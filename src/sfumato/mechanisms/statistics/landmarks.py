@@ -36,8 +36,10 @@ class LandmarkMean:
         return np.clip(aligned, middle - self.half_widths, middle + self.half_widths)
 
     def as_run(self, records: Records) -> tuple[Array, Array]:
-        """The paper's run: the Fréchet mean, and half-widths that come from the data.  Not private."""
-        space, points = self.ball.space, records.points
+        """Return what the paper's run took: the Fréchet mean, and half-widths that come from the data.  Not private."""
+        space = self.ball.space
+        points = records.points
         mean = space.align(self.ball.center, solve(records).point)
-        aligned, value = space.present(space.align(mean, points) if self.align else points), space.present(mean)
+        aligned = space.present(space.align(mean, points) if self.align else points)
+        value = space.present(mean)
         return value, np.abs(aligned - value).max(axis=0)

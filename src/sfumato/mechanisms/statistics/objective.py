@@ -14,10 +14,8 @@ from ...records import one_thread
 from ...regions.ball import Ball
 from ...release.record import STATED
 
-TRIALS, MANY = (
-    40,
-    10_000,
-)  # made-up neighbours at which a sensitivity is tried; fewer where there are more records than MANY
+TRIALS = 40
+MANY = 10_000  # made-up neighbours at which a sensitivity is tried; fewer where there are more records than MANY
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ class Objective:
         return self.statistic
 
     def refute(self, ball: Ball, n: int) -> None:
-        """A Refusal if replacing one of n made-up records moves the gradient by more than is stated, or the envelope is
+        """Raise a Refusal if replacing one of n made-up records moves the gradient by more than is stated, or the envelope is
         none, at one of the pairs and points tried: the same for all data, as none are looked at.  Silence proves nothing.
 
         >>> from sfumato import Euclidean
@@ -60,11 +58,13 @@ class Objective:
         ...
         sfumato.errors.Refusal: the objective states a sensitivity of 0.05 for 20 records, but ... by 0.06; state a larger one
         """
-        space, stated, found = ball.space, float(self.sensitivity(n)), 0.0
+        space = ball.space
+        stated = float(self.sensitivity(n))
+        most = 0.0
         for x, first, second in made_up_neighbours(ball, n):
             with one_thread():
                 here = self.gradient(x, first)
-                found = float(np.maximum(found, np.max(space.norm(x, here - self.gradient(x, second)))))  # NaN stays
+                most = float(np.maximum(most, np.max(space.norm(x, here - self.gradient(x, second)))))  # NaN stays
                 radius = np.atleast_1d(space.distance(self.start(first), x))
             order = np.argsort(radius)
             floor = np.asarray(self.envelope(radius[order], first), dtype=np.float64)
@@ -72,16 +72,18 @@ class Objective:
                 raise Refusal("the envelope of an objective must not fall as the radius grows")
             if not (floor <= space.norm(x, here)[order] + 1e-9 * np.abs(floor)).all():
                 raise Refusal("the envelope of an objective must not exceed the norm of its gradient, and did")
-        if not found <= stated * (1 + 1e-9):
+        if not most <= stated * (1 + 1e-9):
             raise Refusal(
                 f"the objective states a sensitivity of {stated:g} for {n} records, but replacing one of {n} made-up records "
-                f"moved its gradient by {found:g}; state a larger one"
+                f"moved its gradient by {most:g}; state a larger one"
             )
 
 
 def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Points]]:
-    """Points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public numbers."""
-    space, rng = ball.space, np.random.default_rng(0)
+    """Yield points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public
+    numbers."""
+    space = ball.space
+    rng = np.random.default_rng(0)
     ones = (1,) * len(space.point_shape)
 
     def spread(count: int, low: float) -> Points:

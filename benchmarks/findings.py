@@ -11,19 +11,20 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 from scipy.special import fdtr
 
-from ..laws.calibration.population import sum_quantile, variance_bound
-from ..laws.privacy import PureDP
-from ..means.frechet import frechet_mean
-from ..mechanisms import Problem, choose
-from ..mechanisms.inference import SHARE, InferencePlan
-from ..numerics.arrays import Array, blocks
-from ..records import Records
-from ..regions import Ball, Ellipsoid, Region
-from ..spaces import space_from
-from ..spaces.base import Space
-from ..views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
-from .synthetic import corpus_callosa, corpus_callosum_template
+from sfumato.laws.calibration.population import sum_quantile, variance_bound
+from sfumato.laws.privacy import PureDP
+from sfumato.means.frechet import frechet_mean
+from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms.inference import SHARE
+from sfumato.mechanisms.stages import Composition
+from sfumato.numerics.arrays import Array, blocks
+from sfumato.records import Records
+from sfumato.regions import Ball, Ellipsoid, Region
+from sfumato.spaces import space_from
+from sfumato.spaces.base import Space
+from sfumato.studies.store import Compute, Row, Store, mark_ticks, markdown_table, save_figure, summary
+from sfumato.studies.synthetic import corpus_callosa, corpus_callosum_template
+from sfumato.views.figures import QUIET, SHARP, SOFT, figure, plain, shared_legend
 
 LEVEL, SPREAD, MODES, PUBLIC = 0.95, 0.4, 10, 50
 POOL = 10_000  # records of a population, all of it: its mean is known, and a study draws from it with replacement
@@ -55,9 +56,9 @@ def _space(place: str) -> Space:
     return space_from(*known.get(place, ("shapes", {"landmarks": 50 if place == OUTLINES else 10})))
 
 
-def plan_of(place: str, n: int, epsilon: float) -> InferencePlan:
+def plan_of(place: str, n: int, epsilon: float) -> Composition:
     plan = choose(Problem(region(place), n, PureDP(epsilon)), "tangent", check=0, inference=SHARE)
-    assert isinstance(plan, InferencePlan)
+    assert isinstance(plan, Composition)
     return plan
 
 
@@ -96,14 +97,14 @@ def place_of_mean(chart: Ellipsoid, name: str) -> Array:
     return np.asarray(found[0])
 
 
-def released(plan: InferencePlan, rows: Array, studies: int, rng: np.random.Generator) -> tuple[Array, Array]:
+def released(plan: Composition, rows: Array, studies: int, rng: np.random.Generator) -> tuple[Array, Array]:
     """w̃ and V of so many studies, each with n records from the population and the plan's own noise and lattice."""
     base, n, p = plan.chart, plan.n, rows.shape[1]
     squares, means, moments = np.sum(rows * rows, axis=1), np.empty((studies, p)), np.empty(studies)
     for part in blocks(studies, n * p, AT_ONCE):
         chosen = rng.integers(len(rows), size=(len(range(studies)[part]), n))
         means[part], moments[part] = rows[chosen].mean(axis=1), squares[chosen].mean(axis=1)
-    scale, sigma, epsilon = float(plan.width) / n, base.scale.sigma, plan.problem.privacy.epsilon
+    scale, sigma, epsilon = float(plan.width) / n, base.scale.sigma, plan.epsilon
     w = np.rint((means + base._noise(studies, rng)) / base.spacing) * base.spacing
     moments += rng.laplace(scale=scale, size=studies)
     found = zip(moments.tolist(), np.linalg.norm(w, axis=1).tolist(), strict=True)
@@ -119,21 +120,21 @@ def _table(p: int, groups: int) -> Callable[[Array], Array]:
     return spline
 
 
-def quantiles(plan: InferencePlan, variance: Array, groups: int) -> Array:
+def quantiles(plan: Composition, variance: Array, groups: int) -> Array:
     """What regions and tests compare lengths with: the quantile, and half a cell of the lattice for each group."""
     base, p = plan.chart, len(plan.chart.chart.axes)
     sigma, cells = base.scale.sigma, groups * base.spacing / 2 * np.sqrt(p)
     return np.asarray(sigma * np.exp(_table(p, groups)(np.log1p(variance / sigma**2))) + cells)
 
 
-def covered(plan: InferencePlan, rows: Array, truths: list[Array], studies: int, rng: np.random.Generator) -> Array:
+def covered(plan: Composition, rows: Array, truths: list[Array], studies: int, rng: np.random.Generator) -> Array:
     """Which studies have each of these points in their region: (points, studies)."""
     w, variance = released(plan, rows, studies, rng)
     q = quantiles(plan, variance / plan.n, 1)
     return np.stack([np.linalg.norm(w - truth, axis=1) <= q for truth in truths])
 
 
-def rejected(plan: InferencePlan, first: Array, second: Array, studies: int, rng: np.random.Generator) -> Array:
+def rejected(plan: Composition, first: Array, second: Array, studies: int, rng: np.random.Generator) -> Array:
     """Which studies of two groups reject equal means."""
     (a, v), (b, u) = (released(plan, rows, studies, rng) for rows in (first, second))
     return np.asarray(np.linalg.norm(a - b, axis=1) > quantiles(plan, (v + u) / plan.n, 2))
@@ -176,7 +177,7 @@ def ball_errors(place: str, n: int, kind: str, repeats: int, rng: np.random.Gene
         points = space.present(space.exp(center, space.from_coordinates(center, radius * t)))
         mean = space.validate(frechet_mean(space, points).point[None])
         for name, plan in plans.items():
-            records = Records(space, plan.problem.region.admit(points))
+            records = Records(space, plan.region.admit(points))
             drawn = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
             found[name].append(space.distance(mean[0], space.validate(drawn)))
     return {name: np.array(values) for name, values in found.items()}
@@ -211,20 +212,19 @@ class Findings:
             return [("S²", 1000, KINDS[0])]
         return [(place, n, kind) for n in FOUND for place in UNKNOWN for kind in KINDS]
 
-    def cells(self) -> int:
-        tested = len(self.places) * len(self.sizes)
-        return (len(list(self.grid())) + len(self.places)) * len(self.sizes) + tested + len(self.unknown())
-
-    def run(self, store: Store, replicates: int) -> None:
+    def cells(self, replicates: int) -> dict[str, Compute]:
+        """Return what computes each cell, by its name."""
+        cells: dict[str, Compute] = {}
         for n in self.sizes:
             for place, name in self.grid():
-                store.cell(f"coverage/{place}/{name}/{n}", partial(self._coverage, place, name, n, replicates // 20))
+                cells[f"coverage/{place}/{name}/{n}"] = partial(self._coverage, place, name, n, replicates // 20)
             for place in self.places:
-                store.cell(f"level/{place}/{n}", partial(self._level, place, n, replicates // 4))
-                store.cell(f"power/{place}/{n}", partial(self._power, place, n, max(20, replicates // 80)))
+                cells[f"level/{place}/{n}"] = partial(self._level, place, n, replicates // 4)
+                cells[f"power/{place}/{n}"] = partial(self._power, place, n, max(20, replicates // 80))
         for place, n, kind in self.unknown():
-            found = partial(self._unknown, place, n, kind, max(4, replicates // 1000))
-            store.cell(f"unknown/{place}/{n}/{kind}", found)
+            repeats = max(4, replicates // 1000)
+            cells[f"unknown/{place}/{n}/{kind}"] = partial(self._unknown, place, n, kind, repeats)
+        return cells
 
     def _coverage(self, place: str, name: str, n: int, studies: int, rng: np.random.Generator) -> list[Row]:
         made = []

@@ -1,4 +1,4 @@
-"""A correct Metropolis–Hastings chain, only for comparison with the exact sampler.
+"""A correct Metropolis–Hastings chain, for comparison with the exact sampler.
 
 Nobody has bounded what a finite chain adds to the privacy loss, so no release uses it.
 """
@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...numerics.arrays import Points
-from .rejection import Target
+from sfumato.laws.sampling import Target
+from sfumato.numerics.arrays import Points
 
 
 def metropolis(
@@ -20,12 +20,13 @@ def metropolis(
     burn_in: int = 20_000,
     thin: int = 600,
 ) -> Points:
-    """States of a random walk exp_x(step·z), z standard normal in the tangent space at x.
+    """Return states of a random walk exp_x(step·z), z standard normal in the tangent space at x.
 
     On spheres, SPD matrices and shapes the density of such a step with respect to volume is symmetric in its two ends, so
     no Hastings factor is needed.  A rejected step repeats the state.
     """
-    space, energy = target.space, target.energy
+    space = target.space
+    energy = target.energy
 
     def cost(x: Points) -> float:
         if target.center is not None and float(space.distance(target.center, x)) > target.region:
@@ -34,13 +35,15 @@ def metropolis(
             return float(target.law.energy(np.atleast_1d(space.distance(target.base, x)))[0])
         return float(energy(x[None])[0])
 
-    x, current = target.base, cost(target.base)
+    x = target.base
+    current = cost(x)
     states = []
     for i in range(burn_in + size * thin):
         candidate = space.exp(x, space.from_coordinates(x, step * rng.standard_normal(space.dim)))
         proposed = cost(candidate)
         if rng.standard_exponential() >= proposed - current:
-            x, current = candidate, proposed
+            x = candidate
+            current = proposed
         if i >= burn_in and (i - burn_in + 1) % thin == 0:
             states.append(x)
     return np.array(states)

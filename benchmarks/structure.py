@@ -9,18 +9,18 @@ from typing import Any
 
 import numpy as np
 
-from ..laws.privacy import PureDP
-from ..means.frechet import frechet_mean
-from ..mechanisms import Problem, choose
-from ..numerics.arrays import Array
-from ..records import Records
-from ..regions import Ball, Ellipsoid, Region
-from ..regions.ellipsoid import tangent_coordinates
-from ..spaces import space_from
-from ..spaces.base import Space
-from ..views.figures import QUIET, SHARP, figure, plain, shared_legend
-from .store import Row, Store, mark_ticks, markdown_table, save_figure, summary
-from .synthetic import corpus_callosa
+from sfumato.laws.privacy import PureDP
+from sfumato.means.frechet import frechet_mean
+from sfumato.mechanisms import Problem, choose
+from sfumato.numerics.arrays import Array
+from sfumato.records import Records
+from sfumato.regions import Ball, Ellipsoid, Region
+from sfumato.regions.ellipsoid import tangent_coordinates
+from sfumato.spaces import space_from
+from sfumato.spaces.base import Space
+from sfumato.studies.store import Compute, Row, Store, mark_ticks, markdown_table, save_figure, summary
+from sfumato.studies.synthetic import corpus_callosa
+from sfumato.views.figures import QUIET, SHARP, figure, plain, shared_legend
 
 EPSILON, RADIUS, DRAWS, TURN = 1.0, 0.15, 10, np.pi / 6
 RIGHT = {"ball": QUIET, "smooth": "#7a9a3a", "bending": "#2f6f8f", "sample": SHARP}
@@ -106,12 +106,11 @@ class Structure:
             found["wings", "m"] = [("wings", 80, 18, i) for i in public if i <= 20]
         return found
 
-    def cells(self) -> int:
-        return sum(map(len, self.grids().values()))
-
-    def run(self, store: Store, replicates: int) -> None:
-        for point in (point for points in self.grids().values() for point in points):
-            store.cell(f"structure/{point}", partial(self._cell, point, max(2, replicates // 5000)))
+    def cells(self, replicates: int) -> dict[str, Compute]:
+        """Return what computes each cell, by its name."""
+        repeats = max(2, replicates // 5000)
+        points = dict.fromkeys(point for points in self.grids().values() for point in points)
+        return {f"structure/{point}": partial(self._cell, point, repeats) for point in points}
 
     def _cell(self, point: Point, repeats: int, rng: np.random.Generator) -> list[Row]:
         found: dict[str, list[Array]] = {}

@@ -1,0 +1,443 @@
+"""Every wish that a release, a comparison or a plan may have: once, with its words, its place in the help and its checks.
+
+The command line makes its options from the fields of :class:`Request`, the studio takes what its page sends by them, and both
+say a fix (:class:`sfumato.errors.Fix`) by their words.  A new wish is one field.
+"""
+
+# ruff: noqa: RUF009 (fields are made by a function)
+from __future__ import annotations
+
+import math
+import os
+import re
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from itertools import zip_longest
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+
+from ..errors import Fix, Refusal, SfumatoError
+
+if TYPE_CHECKING:
+    from ..regions.sketch import Prior
+
+GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
+DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS
+MADE = "release compare"
+PLANNED = f"{MADE} plan"
+READ = f"{MADE} inspect"
+SEEN = f"{PLANNED} inspect"
+ALL = f"{SEEN} audit"
+READING = ("columns", "array", "missing", "curves")
+SIZES = ("landmarks", "size", "dim")
+File = Annotated[str, "the name of a file, or what may be typed in place of one"]
+R = TypeVar("R", bound="Request")
+
+
+class Wish(NamedTuple):
+    """What is said of a wish: its place in the help, the commands that take it, its label in the page, its words in the help.
+
+    ``said`` is the label with a value in it; ``page``, whether the page may send it.
+    """
+
+    group: str
+    commands: tuple[str, ...]
+    label: str
+    help: str
+    said: str = ""
+    option: str = ""
+    metavar: str | None = None
+    page: bool = True
+    required: bool = False
+
+
+def wish(default: Any, group: str, commands: str, label: str, help: str, **more: Any) -> Any:
+    """Return the field of a wish; ``commands`` are the names of those that take it."""
+    return field(default=default, metadata={"wish": Wish(group, tuple(commands.split()), label, help, **more)})
+
+
+@dataclass(frozen=True)
+class Request:
+    """What is asked for.  An empty text, or None, was not said.
+
+    >>> Request(files=("wings.tps",), public="atlas.tps", epsilon=1.0).find is None
+    True
+    >>> Request(public="atlas.tps", radius=0.1)
+    Traceback (most recent call last):
+    sfumato.errors.Refusal: public gives the centre and the size too: leave out center and radius, or leave out public
+    """
+
+    # fmt: off
+    files: tuple[File, ...] = wish((), DATA, READ, "the file of the records",
+        "The curator's records: TPS, NTS, 3D Slicer, CSV, NPY, Parquet, MATLAB, R, …; several such files, or a folder of them. "
+        "Several Parquet files are read in parts.", required=True)
+    by: str = wish("", DATA, "compare", "the column of the groups",
+        "Column that says which group a record is in, such as sex or species.", required=True)
+    labels: File = wish("", DATA, "compare", "the table of the groups",
+        "Table (CSV) with the groups, if the records do not say them. It shares a column, such as ID, with the records.")
+    labels_are_public: bool = wish(False, DATA, "compare", "“everybody may know it” in step 1",
+        "Say that everybody may know the group of every person.")
+    n: int = wish(0, DATA, "plan", "the number of records", "Number of records (people).", required=True)
+    space: str = wish("", DATA, ALL, "“what the records are” in step 1",
+        "What the records are: a name from the list at the end, with arguments as in 'spd(size=3)'. Landmarks are shapes "
+        "unless you say otherwise.", said="“{}” in step 1", metavar="NAME")
+    landmarks: int | None = wish(None, DATA, ALL, "how many landmarks, as shapes(landmarks=18)",
+        "How many landmarks a specimen has.", said="shapes(landmarks={}) in step 1", page=False)
+    size: int | None = wish(None, DATA, ALL, "its size, as spd(size=3)", "Rows of a matrix: channels, regions.", page=False)
+    dim: int | None = wish(None, DATA, ALL, "its dimension, as sphere(dim=2)",
+        "Dimension of the space: 2 for directions in space.", page=False)
+    columns: str = wish("", DATA, READ, "the columns",
+        "Columns of a table that hold the points: lat,lon or lat=theta,lon=phi.")
+    array: str = wish("", DATA, READ, "the array", "Name of the array or table, in a file that holds several.")
+    missing: str = wish("", DATA, READ, "the code for missing values",
+        "Number that stands for a missing value, as -999; or 'none' if all were measured.")
+    curves: str = wish("", DATA, SEEN, "“curves of TPS files”",
+        "Curves and outlines of TPS files: keep their points, drop them, or the number of points to resample each to.",
+        metavar="WHAT")
+    unit_column: str = wish("", DATA, MADE, "“a column says whose record it is”",
+        "Column that says whose record it is: all records of one person count as one.")
+    unit: str = wish("", DATA, MADE, "what one record stands for",
+        "What one record stands for, in words (default: 'one record').", said="“each record by itself”")
+    alone: bool = wish(False, DATA, "", "“each record by itself”", "Each record counts by itself, though a column repeats.")
+    invalid: str = wish("raise", DATA, MADE, "“a record that cannot be read” under the file's details",
+        "Bad records: 'raise' stops before anything is spent, 'center' puts the centre in their place.",
+        said="“put the public centre in its place” under the file's details")
+    public: File = wish("", KNOWN, SEEN, "public specimens",
+        "Public specimens (an atlas, an earlier study). They give the centre, the directions and the size of the region, and "
+        "most often far less noise. Read like the records.")
+    center: File = wish("", KNOWN, SEEN, "the centre",
+        "File with one public record; or 'identity' for spd, 'origin' for euclidean.")
+    radius: float | None = wish(None, KNOWN, ALL, "the radius",
+        "How far from the centre records lie, as is publicly known; never computed from the data.")
+    prior: str = wish("", KNOWN, "release plan", "“where records surely lie”",
+        "Where the records surely lie, however wide: a part of epsilon then finds a smaller region within it. A generous "
+        "radius about --center; 'whole' for the whole sphere; LOW:HIGH for spd if all eigenvalues (variances) surely lie "
+        "between these numbers, as 1e-3:1e3, and for euclidean if all coordinates do.", metavar="WHERE")
+    find_radius: bool = wish(False, KNOWN, "release plan", "“a generous guess”",
+        "The radius is only a generous upper bound: a part of epsilon finds a smaller one about the centre.")
+    smooth: bool = wish(False, KNOWN, PLANNED, "“a closed outline”",
+        "The landmarks run along a closed outline: less noise in fine ripples.")
+    open: bool = wish(False, KNOWN, PLANNED, "“an open curve”",
+        "The landmarks run along an open curve: less noise in fine ripples.")
+    bending: bool = wish(False, KNOWN, PLANNED, "“landmarks anywhere, bending little”",
+        "The landmarks stand anywhere: less noise in what bends the shape sharply.")
+    modes: int | None = wish(None, KNOWN, PLANNED, "the number of directions",
+        "How many directions to release, the most important first (default: all that are worth their noise).")
+    symmetric: str = wish("", KNOWN, PLANNED, "the pairs of landmarks",
+        "Left and right landmarks, counted from 1, as 1-2,3-4: each specimen becomes its mean with its mirror image.",
+        metavar="PAIRS")
+    epsilon: float = wish(0.0, PRIVACY, f"{PLANNED} audit demo", "ε",
+        "Privacy budget of the release: the smaller, the more private; 1 is common.", required=True)
+    mechanism: str = wish("auto", PRIVACY, "release", "the mechanism",
+        "How the noise is drawn: auto takes the most accurate of kng, laplace, staircase, exponential, tangent, …")
+    steps: int = wish(1, PRIVACY, "release plan", "“the centre may be far from the mean”",
+        "2: a quarter of epsilon makes a first release and moves the region there. For a public centre so far from the mean "
+        "that many records are clipped; there is no look then.")
+    inference: float | None = wish(None, PRIVACY, PLANNED, "“where the mean of the population lies”",
+        "Share of epsilon, such as 0.1, for how much the records vary. The release then says where the mean of the whole "
+        "population lies, and not only how large the noise is.", metavar="SHARE")
+    check: float | None = wish(None, PRIVACY, "release plan", "the look",
+        "Share of epsilon for a private look at whether the public specimens fit; 0: no look (default: 0.1).",
+        metavar="SHARE", page=False)
+    allow_useless: bool = wish(False, PRIVACY, MADE, "“release even if useless”",
+        "Release even if the noise is as large as the region.", option="--even-if-useless")
+    ledger: File = wish("", PRIVACY, f"{MADE} studio", "the ledger", "Ledger that the epsilon is charged to.")
+    dataset: str = wish("", PRIVACY, MADE, "the data set of the ledger", "Which data set of the ledger pays.")
+    out: File = wish("mean.json", OUTPUT, MADE, "the record's file", "Where the JSON record goes.")
+    plot: File = wish("", OUTPUT, PLANNED, "the picture",
+        "Picture (PNG or SVG): of the mean, of two groups and how they differ, or of the errors of a plan.", page=False)
+    report: File = wish("", OUTPUT, MADE, "the report", "Report in words (HTML or Markdown).", page=False)
+    value: File = wish("", OUTPUT, "release", "the value", "The released value alone (TPS, CSV or NPY).", page=False)
+    simulate: File = wish("", OUTPUT, "plan", "the simulated picture",
+        "Picture of such a release, of synthetic data.", page=False)
+    links: File = wish("", OUTPUT, MADE, "the lines between landmarks",
+        "Lines between landmarks in pictures: 1-2,2-3; a file with one pair a line; or 'outline'.", metavar="LINES")
+    channels: File = wish("", OUTPUT, MADE, "the names of channels",
+        "Names of channels in pictures and reports, which anyone may then see: Fz,Cz,Pz; a file with one name a line; or an "
+        ".npz file that holds them as channels or ch_names.", metavar="NAMES")
+    force: bool = wish(False, OUTPUT, MADE, "leave in the command line",
+        "Replace outputs that exist; allow an epsilon above 100.", page=False)
+    workers: int = wish(1, MORE, "release", "the threads", "Threads that share each pass over the records.", page=False)
+    memory: str = wish("256MiB", MORE, "release", "the memory", "Parquet larger than this is read in parts.", page=False)
+    scheduler: str = wish("", MORE, "release", "the scheduler",
+        "Address of a Dask scheduler (tcp://…) whose workers read the Parquet files, by the same paths. They see the records; "
+        "noise and ledger stay here.", page=False)
+    smallest: int | None = wish(None, MORE, "", "the smallest group", "Persons in the smallest group, in a plan.")
+    read_as: str = wish("", MORE, "", "the inspection", "The space that the curator's inspection found.")
+    # fmt: on
+
+    def __post_init__(self) -> None:
+        for words in (*self._wrong_regions(), *self._wrong_priors(), *self._wrong_shares()):
+            raise refusal(words, prior=self.prior, inference=self.inference, check=self.check, steps=self.steps)
+
+    def _wrong_regions(self) -> Iterator[str]:
+        """Yield what does not go together of what is said about the region."""
+        if self.public and (self.center or self.radius is not None):
+            yield "<public> gives the centre and the size too: leave out <center> and <radius>, or leave out <public>"
+        if len(self._directions) > 1:
+            yield f"{_listed(self._directions)} say different things of the same landmarks: give one of them"
+        if self.modes is not None and not self.public and not self._directions:
+            yield "<modes> counts directions, the most important first: give <public>, <smooth>, <open> or <bending> too"
+
+    def _wrong_priors(self) -> Iterator[str]:
+        """Yield what does not go together with a region that is yet to be found."""
+        if self.find is None:
+            return
+        wide = "<prior>" if self.prior else "<find_radius>"
+        known = [*self._directions, *(["public"] if self.public else [])]
+        if self.prior and self.find_radius:
+            yield "<prior> finds a centre and a radius, <find_radius> a radius about a known centre: give one of them"
+        if known:
+            yield f"{wide} is for records of which little is known: leave it out, or leave out {_listed(known)}"
+        if self.prior and self.radius is not None:
+            yield "<prior:> says how wide the region is: leave out <radius>"
+        if self.limits is not None and self.center:
+            yield "<prior:> has a centre of its own: leave out <center>"
+        if self.steps == 2:
+            yield f"<steps:> moves a region that is known: leave it out, or leave out {wide}"
+
+    def _wrong_shares(self) -> Iterator[str]:
+        """Yield what is wrong of what is spent on other things than the mean."""
+        if self.steps not in (1, 2):
+            yield "<steps:> must be 1 or 2"
+        if self.inference is not None and not 0 < self.inference <= 0.5:
+            yield "<inference:> must be a share of epsilon, above 0 and up to 0.5; 0.1 is common"
+        if self.check is not None and not self.public:
+            yield "<check> is a look at whether public specimens fit: it goes with <public>"
+        if self.check is not None and not 0 <= self.check < 1 / 6:
+            yield "<check:> must be a share of epsilon: 0 for no look, or up to 0.16"
+
+    def complete(self) -> None:
+        """Raise a Refusal if no region can be made of this."""
+        if self.public or self.limits is not None:
+            return
+        one = "a file with one public record"
+        if self.prior and not self.center:
+            raise refusal(f"<prior:> is a radius, and needs <center> too: {one}", prior=self.prior)
+        if self.center and self.radius is None and not self.prior:
+            raise refusal("<center> needs <radius> too: how far from it records lie, as is publicly known")
+        if self.radius is not None and not self.center:
+            raise refusal(f"<radius> needs <center> too: {one}; or give <public:> instead", public="FILE")
+        if not self.center:
+            raise refusal(
+                "say what is publicly known of where the records lie: <public:> with public specimens, such as an atlas or an "
+                "earlier study; or <center:> with one public record, and <radius>",
+                public="FILE",
+                center="FILE",
+            )
+
+    # -- what follows from the wishes ----------------------------------------------------------------------------------------
+    @property
+    def find(self) -> Literal["ball", "radius"] | None:
+        """Return what is to be found privately within a generous region."""
+        if self.prior:
+            return "ball"
+        return "radius" if self.find_radius else None
+
+    @property
+    def limits(self) -> tuple[float, ...] | None:
+        """Return the numbers of a prior: none for all of a space, two for a range; None for a radius, or without a prior."""
+        if not self.prior:
+            return None
+        if self.prior == "whole":
+            return ()
+        try:
+            numbers = [float(part) for part in self.prior.split(":")]
+            if len(numbers) > 2:
+                raise ValueError
+        except ValueError:
+            words = "<prior:>: say a radius, as 2.5; a range, as 1e-3:1e3; or 'whole' for the whole sphere"
+            raise refusal(words, prior=self.prior) from None
+        return None if len(numbers) == 1 else tuple(numbers)
+
+    @property
+    def widest(self) -> float:
+        """Return how far from the centre records lie, or surely lie."""
+        return float(self.prior) if self.prior else self.radius or 0.0
+
+    @property
+    def _directions(self) -> list[Prior]:
+        every: tuple[Prior, ...] = ("smooth", "open", "bending")
+        return [name for name in every if getattr(self, name)]
+
+    @property
+    def directions(self) -> Prior | None:
+        """Return what is known of the directions beside a sample."""
+        return next(iter(self._directions), None)
+
+    @property
+    def share(self) -> float:
+        """Return the share of ε for the look."""
+        from ..regions.look import SHARE
+
+        return SHARE if self.check is None else self.check
+
+    @property
+    def how(self) -> dict[str, Any]:
+        """Return what a plan is asked for beside the region, n and ε."""
+        return {"check": self.share, "steps": self.steps, "inference": self.inference or 0.0, "find": self.find}
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """Return how the file is read."""
+        return {name: getattr(self, name) or None for name in READING}
+
+    @property
+    def sizes(self) -> dict[str, int | None]:
+        """Return the size of the space, where it is said."""
+        return {name: getattr(self, name) for name in SIZES}
+
+    @property
+    def inputs(self) -> list[Path]:
+        """Return the files that no output may replace."""
+        return [Path(name) for name in (*self.files, self.public, self.center, self.ledger, self.labels) if name]
+
+    @property
+    def named_files(self) -> list[str]:
+        """Return all names of files that were given, of those to be written too."""
+        given = [getattr(self, name) for name, kind in types_of(type(self)).items() if names_files(kind)]
+        return [name for each in given for name in ([each] if isinstance(each, str) else each) if name]
+
+
+def names_files(kind: Any) -> bool:
+    """Return whether a wish of this type names a file or several."""
+    return kind == File or File in get_args(kind)
+
+
+def types_of(kind: type[Request]) -> dict[str, Any]:
+    """Return the type of each wish by its name."""
+    return get_type_hints(kind, include_extras=True)
+
+
+def wish_of(part: Any) -> Wish:
+    """Return what is said of the wish that a field of a request holds."""
+    found: Wish = part.metadata["wish"]
+    return found
+
+
+# -- how the fronts say a wish ----------------------------------------------------------------------------------------------
+def refusal(words: str, **values: Any) -> Refusal:
+    """Return a Refusal; a wish stands in its words as <radius>, or as <radius:> with the value that is given.
+
+    >>> str(refusal("<center:> needs <radius> too", center="mean.tps"))
+    "center='mean.tps' needs radius too"
+    """
+    return Refusal(*parts(words, **values))
+
+
+def parts(words: str, **values: Any) -> list[str | Fix]:
+    """Return the words of an error with fixes in place of the wishes in angle brackets."""
+    found = re.split(r"<(\w+:?)>", words)
+    wishes = [Fix(name.rstrip(":"), values[name[:-1]] if name.endswith(":") else ...) for name in found[1::2]]
+    return [part for pair in zip_longest(found[::2], wishes, fillvalue="") for part in pair if part != ""]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return " and ".join(f"<{name}>" for name in names)
+
+
+WISHES = {part.name: wish_of(part) for part in fields(Request)}
+
+
+def option_of(name: str, one: Wish) -> str:
+    """Return the option of the command line for a wish."""
+    return one.option or f"--{name.replace('_', '-')}"
+
+
+def as_option(fix: Fix) -> str:
+    """Return a fix as it is typed in the command line.
+
+    >>> as_option(Fix("allow_useless", True)), as_option(Fix("unit", "one record")), as_option(Fix("center", ...))
+    ('--even-if-useless', "--unit 'one record'", '--center')
+    """
+    if fix.wish not in WISHES:
+        return str(fix)
+    option = option_of(fix.wish, WISHES[fix.wish])
+    return option if any(fix.value is one for one in (True, ..., None)) else f"{option} {as_typed(fix.value)}"
+
+
+def as_typed(value: Any) -> str:
+    """Return a value as it is typed after its option."""
+    if isinstance(value, list | tuple):
+        value = ",".join(map(str, value))
+    return shlex.quote(repr(value).removesuffix(".0") if isinstance(value, float) else str(value))
+
+
+def in_page(fix: Fix) -> str:
+    """Return a fix in the words of the page.
+
+    >>> in_page(Fix("unit_column", "subject")), in_page(Fix("radius", ...)), in_page(Fix("public", "FILE"))
+    ('“a column says whose record it is” (subject)', 'the radius', 'public specimens')
+    """
+    if fix.wish not in WISHES:
+        return str(fix)
+    one = WISHES[fix.wish]
+    if any(fix.value is bare for bare in (True, ..., None)) or str(fix.value).startswith(("FILE", "NAME")):
+        return one.label
+    return (one.said or f"{one.label} ({{}})").format(fix.value)
+
+
+def sentence(error: BaseException, how: Any) -> str:
+    """Return an error in the words of a front, which are :func:`as_option` or :func:`in_page`."""
+    if isinstance(error, SfumatoError):
+        return error.say(how)
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror[0].lower()}{error.strerror[1:]}; check the name"
+    return str(error) or type(error).__name__
+
+
+# -- what the page sends ------------------------------------------------------------------------------------------------------
+def is_text(name: str) -> bool:
+    """Return whether a name can be written as UTF-8, without a NUL; names of files on some systems cannot.
+
+    >>> is_text("aile gauche.tps"), is_text(chr(0xDCFF))
+    (True, False)
+    """
+    return "\0" not in name and name == name.encode(errors="replace").decode()
+
+
+def from_page(given: Mapping[str, Any], kind: type[R]) -> R:
+    """Return what the page sent as a request; a ValueError names what is not understood.
+
+    >>> from_page({"files": "wings.tps", "n": "1e2", "smooth": True}, Request).n
+    100
+    """
+    types = types_of(kind)
+    if unknown := given.keys() - {part.name for part in fields(kind) if wish_of(part).page}:
+        raise ValueError(f"the page sent what is not known here: {', '.join(sorted(map(str, unknown)))}")
+    made: dict[str, Any] = {}
+    for name, value in given.items():
+        if value is not None and value != "":
+            made[name] = _of_page(name, value, types[name])
+    return kind(**made)
+
+
+def _of_page(name: str, value: Any, kind: Any) -> Any:
+    """Return one value as a wish of this type."""
+    if kind is bool or isinstance(value, bool):  # a flag must be a JSON boolean
+        if kind is not bool or not isinstance(value, bool):
+            raise ValueError(f"{name.replace('_', ' ')}: {value!r} is not understood: load the page again")
+        return value
+    if kind is str or names_files(kind):
+        if not isinstance(value, str):
+            raise ValueError(f"{name}: must be text, not {value!r}")
+        if not is_text(value):
+            raise ValueError(f"{name}: {value!a} holds a character that is no text: give the file another name")
+        text = os.path.expanduser(value) if names_files(kind) else value
+        return text if kind in (str, File) else (text,)
+    return _number(name.replace("_", " "), value, whole=kind in (int, int | None))
+
+
+def _number(name: str, value: Any, whole: bool) -> float:
+    """Return a number; a whole one also where it is typed as 1e6."""
+    try:
+        number = float(value)
+        exact = int(value) if isinstance(value, int) else int(number) if whole else 0
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"{name}: {value!r} is not a number") from None
+    if not math.isfinite(number):
+        raise ValueError(f"{name}: {value!r} is not a number to work with")
+    if whole and exact != number:
+        raise ValueError(f"{name}: {value!r} is not a whole number")
+    return exact if whole else number

@@ -1,0 +1,195 @@
+"""Releases in stages that are charged as one: what a stage gives out may decide the next, so their shares of ε add up."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import repeat
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ..laws.calibration.scale import Scale
+from ..numerics.arrays import Array
+from ..records import Records
+from ..regions import Region
+from ..release.record import Record
+from ..release.terms import Purpose
+from .inference import Spread
+from .plan import Drawn, Losses, Plan, Remedy
+from .statistics import Statistic
+from .tangent import TangentKNorm
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """What a stage decided: the plan of the mean, and the mean in its chart where the stage computed it anyway."""
+
+    plan: TangentKNorm
+    mean: list[Fraction] | None = None
+
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        """Return one draw by this plan."""
+        return self.plan.draw(records, rng) if self.mean is None else self.plan.about(self.mean, rng)
+
+
+class Stage(ABC):
+    """A part of ε that is spent before the mean is released, and decides how."""
+
+    finds_region: ClassVar[bool] = False  # whether the region of the mean is known only afterwards
+    chart: TangentKNorm  # the plan of the mean, as far as it is known before
+
+    @property
+    @abstractmethod
+    def shares(self) -> dict[Purpose, float]:
+        """The shares of ε that it takes, by their purpose."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What the shares were spent on, in words: the end of a formula."""
+
+    @property
+    def share(self) -> float:
+        """All that it takes of ε."""
+        return sum(self.shares.values())
+
+    @property
+    @abstractmethod
+    def losses(self) -> Losses:
+        """What it adds to the losses of the plan of the mean."""
+
+    @abstractmethod
+    def run(self, records: Records, rng: np.random.Generator) -> Outcome:
+        """Spend the share, and return how the mean is released."""
+
+    def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
+        """Yield what so many runs decide, one after the other, for study."""
+        for _ in range(size):
+            yield self.run(records, rng)
+
+    @abstractmethod
+    def described(self, plan: TangentKNorm, done: bool) -> dict[str, Any]:
+        """Return what a record says of the chart of the mean; with what came out, if the stage is ``done``."""
+
+
+@dataclass(frozen=True, eq=False)
+class Composition(Plan):
+    """A stage, the mean by what it decided, and the spread of the records; one or both of the others may be missing.
+
+    ``chart`` is the plan of the mean as far as it is known before, and the numbers are its own.
+    """
+
+    region: Region
+    n: int
+    epsilon: float
+    chart: TangentKNorm
+    first: Stage | None = None
+    spread: Spread | None = None
+
+    @property
+    def name(self) -> str:
+        return self.chart.name
+
+    @property
+    def scale(self) -> Scale:
+        return self.chart.scale
+
+    @property
+    def statistic(self) -> Statistic:
+        return self.chart.statistic
+
+    def error_quantile(self, p: float) -> float:
+        return self.chart.error_quantile(p)
+
+    def release_error(self, p: float) -> float:
+        return self.chart.release_error(p)
+
+    @property
+    def directions(self) -> int:
+        return self.chart.directions
+
+    @property
+    def _region_is_known(self) -> bool:
+        return self.first is None or not self.first.finds_region
+
+    @property
+    def likely_error(self) -> float:
+        """The error of the chart.  Where a region is yet to be found, of the noise alone if the records filled the prior: it is
+        in proportion in what is found, and how far a mean in its chart is from the Fréchet mean is known once it is."""
+        return self.chart.likely_error if self._region_is_known else self.stated_error
+
+    @property
+    def to_beat(self) -> float:
+        return self.chart.to_beat
+
+    @property
+    def remedies(self) -> list[Remedy]:
+        return self.chart.remedies if self._region_is_known else []
+
+    @cached_property
+    def losses(self) -> Losses:
+        """The losses of all parts together."""
+        parts = [self.chart.losses]
+        parts += [stage.losses for stage in (self.first, self.spread) if stage is not None]
+        delta = sum(part.numerical_delta for part in parts)
+        return Losses(delta, clock_delta=sum(part.clock_delta or 0.0 for part in parts))
+
+    @property
+    def spending(self) -> dict[Purpose, float]:
+        spread = 0.0 if self.spread is None else self.spread.share
+        first = {} if self.first is None else self.first.shares
+        shares = {what: (1 - spread) * share for what, share in first.items()}
+        return {**shares, Purpose.SPREAD: spread} if spread else shares
+
+    @property
+    def width(self) -> Fraction:
+        """Scale of the noise of the sum of squared lengths; 0 where the spread is not released."""
+        return Fraction(0) if self.spread is None else self.spread.width
+
+    # -- the release -------------------------------------------------------------------------------------------------------
+    @property
+    def record(self) -> Record:
+        return self._noted(self.chart, done=False)
+
+    def _noted(self, plan: TangentKNorm, done: bool) -> Record:
+        """Return the record of the mean with the whole ε, and what else ε was spent on."""
+        record = plan.record
+        formula = record.calibration.formula
+        chart = record.chart
+        spread = None
+        if self.first is not None and chart is not None:
+            formula += f", ε here {1 - self.first.share:g} of the whole: {self.first.words}"
+            chart = replace(chart, **self.first.described(plan, done))
+        if self.spread is not None:
+            before = ", ε here" if self.first is None else "; and all of that is"
+            formula += f"{before} {1 - self.spread.share:g} of the whole: {self.spread.words}"
+            spread = self.spread.described(self.n)
+        calibration = replace(record.calibration, epsilon=self.privacy.epsilon, formula=formula)
+        spent = {what.value: share for what, share in self.spending.items()}
+        return replace(record, calibration=calibration, chart=chart, spread=spread, spent=spent)
+
+    def mean(self, records: Records, rng: np.random.Generator) -> tuple[TangentKNorm, Drawn]:
+        """Return the plan of the mean as the first stage decided it, and its draw."""
+        outcome = Outcome(self.chart) if self.first is None else self.first.run(records, rng)
+        return outcome.plan, outcome.draw(records, rng)
+
+    def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
+        return self.mean(records, rng)[1]
+
+    def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
+        outcomes: Iterable[Outcome] = repeat(Outcome(self.chart), size)
+        if self.first is not None:
+            outcomes = self.first.runs(records, size, rng)
+        return np.stack([outcome.draw(records, rng).raw for outcome in outcomes])
+
+    def run(self, record: Record, records: Records, rng: np.random.Generator) -> tuple[Record, Drawn]:
+        plan, drawn = self.mean(records, rng)
+        record = self._noted(plan, done=True)
+        if self.spread is not None and record.spread is not None:
+            moment = self.spread.second_moment(plan.chart, records, rng)
+            record = replace(record, spread=replace(record.spread, second_moment=moment))
+        return record, drawn

@@ -1,0 +1,76 @@
+"""Spaces that are shown as tables: products, a table of each part; subspaces and frames, their vectors."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..spaces.product import Product
+from .base import MOST_ROWS, Rows, Table, numbered
+from .scene import Scene
+from .subject import Subject
+
+Row = tuple[str, ...]
+HEADER: Row = ("Part", "Number", "Value", "Public centre")
+
+
+class Products(Table):
+    """Each number by itself: the error is one for all parts together, so no part is drawn with one of its own."""
+
+    def things(self, s: Subject) -> str:
+        names = [part["name"] for part in s.space_of.parameters["parts"]]
+        return f"points with {len(names)} parts ({', '.join(names)})"
+
+    def table(self, s: Subject) -> Rows:
+        parts = _parts(s)
+        if parts is None:
+            return super().table(s)
+        return HEADER, [row for rows in parts for row in rows]
+
+    def scene(self, s: Subject) -> Scene:
+        """Return the first numbers of every part, so that none is left out for the length of another."""
+        parts = _parts(s)
+        if parts is None or s.value is None:
+            return super().scene(s)
+        most = max(2, MOST_ROWS // len(parts))
+        shown = list[Row]()
+        for rows in parts:
+            shown += rows[:most]
+            shown += [(rows[0][0], "…", f"{len(rows) - most} more", "")] if len(rows) > most else []
+        return Scene(header=HEADER, table=shown)
+
+
+def _parts(s: Subject) -> list[list[Row]] | None:
+    """Return for each part a row for each of its numbers; None where a part is not known here."""
+    space = s.space_of.known
+    if not isinstance(space, Product):
+        return None
+    parts = list[list[Row]]()
+    both = zip(space.parts, space.split(s.about), space.split(s.centre), strict=True)
+    for i, (part, value, centre) in enumerate(both, start=1):
+        numbers = zip(np.ndindex(value.shape), value.ravel(), centre.ravel(), strict=True)
+        places = ((", ".join(str(k + 1) for k in place), f"{x:.6g}", f"{c:.6g}") for place, x, c in numbers)
+        parts.append([(f"{i}: {part.name}", *row) for row in places])
+    return parts
+
+
+class Frames(Table):
+    origin = "the first axes"
+
+    def things(self, s: Subject) -> str:
+        n, p = s.about.shape
+        return f"frames of {p} vectors in {n} dimensions"
+
+    def table(self, s: Subject) -> Rows:
+        return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)
+
+
+class Subspaces(Frames):
+    def things(self, s: Subject) -> str:
+        n, p = s.about.shape
+        own = "1 dimension" if p == 1 else f"{p} dimensions"
+        return f"subspaces of {own} in {n} dimensions"
+
+    def meaning(self, s: Subject, error: float) -> str:
+        """Return the error as an angle: no principal angle is larger than the distance, and a chart shortens no distance, as no
+        curvature is negative."""
+        return f"every principal angle at most {np.degrees(error):.3g}°" if error < np.pi / 2 else ""
