@@ -10,6 +10,7 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud, typical_radius
+from sfumato.laws.calibration.stein import james_stein
 from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms import Problem, choose
 from sfumato.mechanisms.look import Looked
@@ -18,6 +19,7 @@ from sfumato.mechanisms.tangent import BITS, whole_sums
 from sfumato.records import Records
 from sfumato.regions import Look
 from sfumato.regions.ellipsoid import point_or_center
+from sfumato.release.population import released_coordinates
 
 TINY = 1e-6
 SPHERE = sf.Sphere(dim=2)
@@ -135,13 +137,41 @@ def test_a_draw_outside_of_a_ball_comes_to_its_edge(rng):
     space = sf.PlanarShapes(landmarks=40)
     ball = sf.Ball(space, space.present(space.origin()), 0.1)
     points = space.present(cloud(space, ball.center, 0.1, 30, rng))
-    for mechanism in (sf.TangentKNorm(ball, 1.0), sf.ManifoldLaplace(ball, 1.0)):
+    shrunk = "moved towards the public centre (James and Stein), then "
+    for mechanism, before in {sf.TangentKNorm(ball, 1.0): shrunk, sf.ManifoldLaplace(ball, 1.0): ""}.items():
         release = mechanism.release(points, allow_useless=True)
-        assert release.after == "projected onto the public ball"
+        assert release.after == f"{before}projected onto the public ball"
         assert ball.distances(space.validate(release.value[None]))[0] <= 0.1
         assert ball.distances(space.validate(release.raw[None]))[0] > 0.1
         again = sf.Release.from_json(release.to_json())
         assert np.array_equal(again.raw, release.raw)
+
+
+@pytest.mark.parametrize("axes", [[0.1, 0.08], np.full(12, 0.1), np.linspace(0.1, 0.05, 12)])
+def test_a_value_is_the_draw_moved_to_the_centre_and_into_the_region(axes, rng):
+    """And everything that is to be compared starts from the draw, which is in the record."""
+    space = sf.PlanarShapes(landmarks=20)
+    region = sf.Ellipsoid(space, space.present(space.origin()), axes)
+    points = space.present(cloud(space, space.origin(), 0.05, 40, rng))
+    release = sf.TangentKNorm(region, 1.0).release(points, allow_useless=True)
+    w = np.array(release.chart.point)
+    moved = region.nearest(james_stein(w, region.axes, release.calibration.sigma))
+    assert np.allclose(release.value, space.present(region.point(moved)), atol=1e-12)
+    assert np.allclose(release.raw, space.present(region.point(w)), atol=1e-12)
+    assert np.array_equal(released_coordinates(release), w)
+    assert release.chart.after == (["projected"] if len(axes) == 2 else ["shrunk", "projected"])
+    assert ("nearer to the mean of the clipped records" in release.describe()) == (len(axes) > 2)
+    assert sf.Release.from_json(release.to_json()).sha256 == release.sha256
+
+
+def test_a_value_in_many_dimensions_is_much_nearer_than_the_draw(rng):
+    plan = sf.TangentKNorm(sf.Ball(sf.Euclidean(dim=30), np.zeros(30), 1.0), 1.0).at(100)
+    mean = [Fraction(1, 100)] * 30
+    drawn = [plan.about(mean, rng) for _ in range(200)]
+    off = [
+        np.mean([np.sum((x - 0.01) ** 2) for x in xs]) for xs in zip(*((d.value, d.raw) for d in drawn), strict=True)
+    ]
+    assert off[0] < 0.36 * off[1]
 
 
 def test_with_an_ellipsoid_only_charts_apply():

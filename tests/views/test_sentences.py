@@ -44,7 +44,8 @@ def test_a_bound_wider_than_the_region_is_not_stated():
 def test_landmarks_are_an_outline_only_if_somebody_said_so(rng):
     space = sf.PlanarShapes(landmarks=7)
     public = rng.normal(size=(7, 2)) + 0.1 * rng.normal(size=(30, 7, 2))
-    sources = [source for source, *_ in sf.Ellipsoid.from_sample(space, public)._candidates]
+    sketch = sf.Ellipsoid.from_sample(space, public)
+    sources = [sketch._words(*source) for source in sketch._candidates.sources]
     assert any("smoothness along the landmarks in their order" in source for source in sources)
     assert not any("outline" in source for source in sources)
     said = sf.Ellipsoid.from_sample(space, public, prior="smooth").settle(400, 1.0)

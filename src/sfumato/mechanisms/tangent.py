@@ -15,11 +15,13 @@ from ..laws.bounds import bounds_of, has_bounds
 from ..laws.calibration.chart import ChartError, chart_bias, chart_error
 from ..laws.calibration.rounding import SELECTION, UNIT, crossing, relative_error
 from ..laws.calibration.scale import Scale, check_records
+from ..laws.calibration.stein import james_stein, shrinks
 from ..numerics.arrays import MANY, RUN, Array, Points, compiled
 from ..records import Records
 from ..regions import Ellipsoid, Settled
-from ..regions.ellipsoid import point_or_center, shorten
+from ..regions.ellipsoid import point_or_center
 from ..release.record import ChartOf
+from ..release.terms import After, in_order
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Remedy
 from .statistics import CHART_MEAN, Statistic
@@ -31,9 +33,10 @@ BITS = 40  # records are rounded towards zero to whole multiples of 2^−BITS, s
 class TangentKNorm(Mechanism):
     """Density ∝ exp(−(nε/2)·‖w − w̄‖) in the chart of the region, w̄ the mean of the records there, each clipped to ‖wᵢ‖ ≤ 1.
 
-    The release is exp_c(W⁺w̃): a point of the manifold.  Privacy: ε-DP with σ = 2/(nε), as replacing one record moves w̄ by at
-    most 2/n (proofs, Result 5).  Nothing about the manifold enters the proof.  The region is a ball, an ellipsoid, or what
-    :meth:`Ellipsoid.from_sample`, ``smooth`` and ``bending`` give, whose axes are settled for this n and ε.
+    The draw is exp_c(W⁺w̃), a point of the manifold, and ``raw`` of a release; ``value`` is made of w̃ by moving it towards the
+    public centre (Result 10), and then to the nearest point of the region.  Privacy: ε-DP with σ = 2/(nε), as replacing one
+    record moves w̄ by at most 2/n (proofs, Result 5).  Nothing about the manifold enters the proof.  The region is a ball, an
+    ellipsoid, or what :meth:`Ellipsoid.from_sample`, ``smooth`` and ``bending`` give, whose axes are settled for this n and ε.
 
     >>> from sfumato import Sphere
     >>> region = Ellipsoid(Sphere(dim=2), center=[0.0, 0.0, 1.0], axes=[0.4, 0.1])
@@ -72,15 +75,19 @@ class TangentKNorm(Mechanism):
 
     @property
     def after(self) -> str:
-        return f"projected onto the {self.region.called}" if self.region.is_ball else ""
+        return in_order(self._done, self.region.called)
+
+    @property
+    def _done(self) -> list[After]:
+        """What is done to a draw, in order."""
+        return [After.SHRUNK, After.PROJECTED] if shrinks(self.chart.axes) else [After.PROJECTED]
 
     @cached_property
     def described(self) -> ChartOf:
         chart = self.chart
         basis = None if self.region.is_ball else chart.basis.tolist()
-        return ChartOf(
-            chart.axes.tolist(), basis, chart.source, chart.spread, chart.frozen, self.bias(), reach=chart.reach
-        )
+        parts = (chart.axes.tolist(), basis, chart.source, chart.spread, chart.frozen, self.bias())
+        return ChartOf(*parts, reach=chart.reach, after=[done.value for done in self._done])
 
     # -- the error ---------------------------------------------------------------------------------------------------------
     @cached_property
@@ -115,14 +122,11 @@ class TangentKNorm(Mechanism):
 
     @property
     def _stretch(self) -> float:
-        """How much exp stretches distances: f = sinh(s)/s in the region where the curvature is at least −κ, s = √κ·radius.  A
-        draw that is not projected may lie beyond: then f as far as the error reaches, or √(1 + f²) (proofs, Result 5)."""
+        """How much exp stretches distances: sinh(s)/s in the region where the curvature is at least −κ, s = √κ·radius
+        (proofs, Result 5).  Released values lie in it."""
         root = np.sqrt(max(0.0, -bounds_of(self.space).curvature[0]))
-        if root == 0:
-            return 1.0
-        s = np.minimum(root * (self.chart.radius + np.array([0.0, self.stated_error])), 300.0)
-        inside, beyond = (float(f) for f in np.sinh(s) / s)
-        return inside if self.region.is_ball else min(beyond, float(np.hypot(1, inside)))
+        s = min(root * self.chart.radius, 300.0)
+        return float(np.sinh(s) / s) if s > 0 else 1.0
 
     @property
     def directions(self) -> int:
@@ -179,15 +183,14 @@ class TangentKNorm(Mechanism):
         return self.about(self.mean(records), rng)
 
     def about(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Drawn:
-        """Return one draw about w̄."""
+        """Return one draw about w̄, and the value: moved towards the centre (Result 10), then to the nearest point of the
+        region, from which no mean in it is farther."""
         w = self.lattice_point(mean, rng)
-        tangent = self.chart.tangent(w)
-        raw = point_or_center(self.space, self.chart.center, tangent)
-        if self.region.is_ball:  # one outside comes to the edge, which is nearer to any mean of the ball
-            tangent = shorten(tangent, self.chart.radius)
-        reach = float(np.linalg.norm(tangent)) + self.stated_error
-        value = point_or_center(self.space, self.chart.center, tangent)
-        return Drawn(value, raw, self.bias(reach), w)
+        chart = self.chart
+        reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.stated_error
+        value = chart.nearest(james_stein(w, chart.axes, self.scale.sigma))
+        shown, raw = (point_or_center(self.space, chart.center, chart.tangent(x)) for x in (value, w))
+        return Drawn(shown, raw, self.bias(reach), w)
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """Return w̃ on the lattice of R^p, from whole numbers and exact fractions."""

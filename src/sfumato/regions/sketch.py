@@ -502,5 +502,5 @@ def _spectrum(moment: Array) -> tuple[Array, Array]:
 
 
 def _ellipsoid(ball: Ball, axes: Array, basis: Array, source: str, spread: float) -> Ellipsoid:
-    center, reach = ball.space.present(ball.center), ball.radius
-    return Ellipsoid(ball.space, center, axes, basis, source=source, spread=spread, reach=reach)
+    center = ball.space.present(ball.center)
+    return Ellipsoid(ball.space, center, axes, basis, source=source, spread=spread, reach=ball.radius)

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
 NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier versions did not write; left out where empty
-NEWER_IN = {"ball": "source", "chart": "reach", "predicted_error": "quantiles"}  # the same, of parts
-EMPTY: tuple[Any, ...] = (None, "", {})
+NEWER_IN = {"ball": ("source",), "chart": ("reach", "after"), "predicted_error": ("quantiles",)}  # the same, of parts
+EMPTY: tuple[Any, ...] = (None, "", {}, [])
 GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
 
@@ -147,6 +147,7 @@ class ChartOf:
     reach: float | None = (
         None  # the distance from the centre within which records lie in all directions; None: not known
     )
+    after: list[str] = field(default_factory=list)  # what is done to the draw, as terms.After; in order
 
 
 @dataclass(frozen=True)
@@ -209,7 +210,7 @@ class Record:
             parts["predicted_error"] = replace(self.predicted_error, quantiles=dict(self.predicted_error.quantiles))
         if self.chart is not None:
             basis = None if self.chart.basis is None else [row[:] for row in self.chart.basis]
-            parts["chart"] = replace(self.chart, axes=self.chart.axes[:], basis=basis)
+            parts["chart"] = replace(self.chart, axes=self.chart.axes[:], basis=basis, after=self.chart.after[:])
         return replace(self, **parts)
 
     @property
@@ -239,8 +240,8 @@ class Record:
         parts = {part.name: getattr(self, part.name) for part in fields(Record)}
         parts = {name: asdict(part) if hasattr(part, "__dataclass_fields__") else part for name, part in parts.items()}
         for name, newer in NEWER_IN.items():
-            if parts[name] is not None and parts[name][newer] in EMPTY:
-                del parts[name][newer]
+            if parts[name] is not None:
+                parts[name] = without(parts[name], *(part for part in newer if parts[name][part] in EMPTY))
         if self.statistic in BY_NAME and self.scalar == BY_NAME[self.statistic].within(self.ball):
             del parts["scalar"]  # the name says it all
         return {name: part for name, part in parts.items() if name not in NEWER or part}

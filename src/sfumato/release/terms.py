@@ -6,7 +6,7 @@ Files of earlier versions say some of it in sentences alone.  Those are understo
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
 from enum import Enum, StrEnum
 from math import sqrt
@@ -45,6 +45,13 @@ class Purpose(StrEnum):
     CENTER = "centre"  # of a ball that is found privately
     RADIUS = "radius"  # of a ball that is found privately
     SPREAD = "spread"  # of the records, for the region of the population's mean
+
+
+class After(StrEnum):
+    """What is done to a draw with public numbers alone."""
+
+    SHRUNK = "shrunk"  # moved towards the public centre (proofs, Result 10)
+    PROJECTED = "projected"  # moved to the nearest point of the region
 
 
 @dataclass(frozen=True)
@@ -99,6 +106,20 @@ SIZE_VARIANCE = ScalarStatistic(
     each="squared differences of centroid sizes from their released mean",
     mean="the variance of centroid sizes",
 )
+
+
+def in_order(done: Iterable[After], region: str) -> str:
+    """Return in words what was done to a draw.
+
+    >>> in_order([After.SHRUNK, After.PROJECTED], "public ball")
+    'moved towards the public centre (James and Stein), then projected onto the public ball'
+    """
+    words = {
+        After.SHRUNK: "moved towards the public centre (James and Stein)",
+        After.PROJECTED: f"projected onto the {region}",
+    }
+    return ", then ".join(words[step] for step in done)
+
 
 # -- what earlier versions wrote -----------------------------------------------------------------------------------------
 # Statistics whose name alone says what their number is about: their words stand in no file.

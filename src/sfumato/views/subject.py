@@ -16,7 +16,7 @@ from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
 from ..release.population import chart_coordinates
 from ..release.record import SpaceOf
-from ..release.terms import Kind
+from ..release.terms import After, Kind
 from ..spaces.base import Space
 from .scene import Role
 
@@ -169,13 +169,16 @@ class Subject:
 def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
     """Return the noise of a release by chart, and the region for the population's mean where a share of ε was spent on it.
 
-    Of a projected draw the length alone is known.  The region is a ball in the chart: any image of it, such as one landmark,
+    Of a draw that was projected from outside the length alone is known; one that was moved towards the centre is shown with the
+    noise that it was drawn with.  The region is a ball in the chart: any image of it, such as one landmark,
     holds the image of the mean with the same confidence, all of them at once.
     """
     parts: dict[str, Any] = {}
     space = chart.space
     sigma = release.calibration.sigma
-    if release.unprojected is None:
+    recorded = release.chart
+    shrunk = recorded is not None and After.SHRUNK in recorded.after and np.linalg.norm(recorded.point or np.inf) <= 1
+    if release.unprojected is None or shrunk:
         tangent = space.coordinates(chart.center, space.log(chart.center, space.validate(release.value[None])))[0]
         parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, sigma, p)
     if release.spread is not None and p >= LEAST:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
+from ..release.terms import After
 from .directions import in_degrees
 
 if TYPE_CHECKING:
@@ -19,6 +20,11 @@ LONG_VALUE = 400  # numbers of a value that are still shown
 UNCHECKED = (
     "This program cannot prove the sensitivity, nor see whether it was chosen after a look at the data; it tried made-up "
     "neighbours and found none that exceed it, which proves nothing. Who stated it answers for it."
+)
+
+SHRUNK = (
+    " On average a value so moved is nearer to the mean of the clipped records, wherever that is; it tells nothing that the "
+    "draw did not, and whoever compares or combines releases starts from the draw."
 )
 
 
@@ -174,7 +180,8 @@ def _after(release: Release) -> Fact | None:
         return None
     done = f"{release.after}, with public numbers alone" if release.scalar is None else "kept between the public limits"
     kept = "this changed nothing" if release.unprojected is None else "release.raw is the draw before that"
-    return Fact("After", f"the draw was {done}; {kept}.")
+    shrunk = release.chart is not None and After.SHRUNK in release.chart.after
+    return Fact("After", f"the draw was {done}; {kept}.{SHRUNK if shrunk else ''}")
 
 
 # -- parts of sentences -------------------------------------------------------------------------------------------------------

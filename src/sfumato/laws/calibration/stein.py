@@ -11,6 +11,13 @@ FEWEST = 5.0  # unequal axes, counted as (Σa)²/Σa²: with fewer the smallest 
 EQUAL = 1e-9  # axes that differ by no more than this, in parts of the longest, are those of a ball
 
 
+def shrinks(axes: Array) -> bool:
+    """Return whether :func:`james_stein` moves a draw in a chart with these axes: there are directions enough."""
+    shares = axes / axes.max()
+    equal = bool(shares.min() >= 1 - EQUAL)
+    return len(axes) > 2 and (equal or bool(np.sum(shares) ** 2 >= FEWEST * np.sum(shares**2)))
+
+
 def james_stein(w: ArrayLike, axes: ArrayLike, sigma: float) -> Array:
     """Return chart coordinates (…, p) with noise of density ∝ e^(−‖x‖/σ), each multiplied by a factor between 0 and 1.
 
@@ -26,7 +33,7 @@ def james_stein(w: ArrayLike, axes: ArrayLike, sigma: float) -> Array:
     """
     w = np.asarray(w, dtype=np.float64)
     axes = np.asarray(axes, dtype=np.float64)
-    if not _worth(axes):
+    if not shrinks(axes):
         return w.copy()
     p = len(axes)
     order = np.argsort(-axes, kind="stable")
@@ -57,16 +64,9 @@ def shrunk_noise(axes: ArrayLike, offsets: ArrayLike, sigma: float) -> float:
     longest = float(axes.max())
     order = np.argsort(-axes, kind="stable")
     squares = (axes[order] / longest) ** 2
-    if not _worth(axes):
+    if not shrinks(axes):
         return float(sigma * longest * np.sqrt((p + 1) * np.sum(squares)))
     k = np.arange(1, p + 1)
     variances = np.cumsum(np.asarray(offsets)[order]) / k / sigma**2
     left = k * (p + 1) - np.maximum(k - 2, 0) * (p - 1) * (p + 1) / (p + 1 + variances)
     return float(sigma * longest * np.sqrt(np.sum((squares - np.append(squares[1:], 0.0)) * left)))
-
-
-def _worth(axes: Array) -> bool:
-    """Whether there are directions enough."""
-    shares = axes / axes.max()
-    equal = bool(shares.min() >= 1 - EQUAL)
-    return len(axes) > 2 and (equal or bool(np.sum(shares) ** 2 >= FEWEST * np.sum(shares**2)))
