@@ -971,7 +971,9 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     assert "to beat" in out
     assert re.search("It is made in [0-9]+ of 32 directions; nothing is learned about the others", out), out
     assert re.search("With 50 records in [0-9]+, error up to .*; with 200 records in [0-9]+, error up to", out), out
-    assert re.search("known beforehand to be some 0.0[0-9]+ from the public centre: this release says more", out), out
+    assert re.search(
+        "centre alone is expected to be some 0.0[0-9]+ from the mean: this release is 1.[0-9]+ times nearer", out
+    ), out
     for name in ("plan.png", "such.png"):
         assert (tmp_path / name).read_bytes()[:4] == b"\x89PNG"
     found = json.loads(sfumato(*public, "--modes", "3", "--check", "0", "--json")[1])["mechanisms"]
@@ -979,10 +981,9 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     looked = json.loads(sfumato(*public, "--modes", "3", "--json")[1])["mechanisms"][0]
     assert looked["error_95"] > found[0]["error_95"]  # a tenth of ε is spent on the look
     region = sf.Ellipsoid.from_sample(sf.PlanarShapes(18), sf.read("atlas.tps").points)
-    enough = sf.needed_n(region, 1.0, 0.008)
-    assert sf.plan(region, n=round(1.01 * enough), epsilon=1.0)[0].error_95 <= 0.008
-    stated = [region.whole_error(round(f * enough), 0.9).quantile(0.95) for f in (0.97, 1, 1.01, 1.3, 3, 30)]
-    assert stated == sorted(stated, reverse=True)  # though more records let more directions in
+    enough = sf.needed_n(region, 1.0, 0.008)  # from there on, though more records let more directions in
+    assert sf.plan(region, n=round(0.97 * enough), epsilon=1.0)[0].error_95 > 0.008
+    assert all(sf.plan(region, n=round(f * enough), epsilon=1.0)[0].error_95 <= 0.008 for f in (1.01, 1.3, 3, 30))
     about = ("plan", "--center", "reference.tps", "--radius", "0.15", "--n", "100", "--epsilon", "1")
     assert "It is made in 5 of 32 directions" in sfumato(*about, "--smooth", "--modes", "5")[1]
     assert "known beforehand to be within 0.15 of the public centre" in sfumato(*about)[1]

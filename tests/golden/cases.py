@@ -49,7 +49,7 @@ def facts(found: Any) -> Facts:
             "spacing": found.lattice_spacing,
             "epsilon": found.guarantee.epsilon,
         }
-        numbers |= {"n": found.n, "delta": found.guarantee.numerical_delta, "error": found.error(0.95)}
+        numbers |= {"n": found.n, "delta": found.guarantee.numerical_delta, "error": found.noise(0.95)}
         return {"mechanism": found.mechanism.name, "lattice": lattice(found), **numbers, **spread}
     if hasattr(found, "groups"):
         return {name: facts(release) for name, release in found.groups.items()}

@@ -288,7 +288,7 @@ def test_after_the_draw_a_wrong_sample_shows_and_the_figure_never_falls(rng):
         chart, foreseen = sketch.settle(300, 1.0), sketch.whole_error(300, 1.0)
         for offset, found in ((0.0, right), (1.5, wrong)):
             error, raw = released(sketch, falling(300, 12, rng) + offset * np.eye(12)[0], 1.0, rng)
-            after = sketch.after(chart, 300, 1.0, raw)
+            after = sketch.whole_after(chart, 300, 1.0, raw)
             assert after.quantile(0.95) >= foreseen.quantile(0.95)
             assert after.rms >= foreseen.rms
             assert after.public >= foreseen.public
@@ -303,8 +303,8 @@ def test_after_the_draw_a_wrong_sample_shows_and_the_figure_never_falls(rng):
 def test_after_a_draw_in_the_ball_it_is_the_ball_s(rng):
     sketch = Ellipsoid.from_sample(sf.Euclidean(dim=4), falling(20, 4, rng))
     ball = sketch.ball.as_chart()
-    assert sketch.after(ball, 100, 1.0, np.zeros(4)) == sketch.ball_error(100, 1.0)
-    far = sketch.after(ball, 100, 1.0, np.full(4, 0.5))
+    assert sketch.whole_after(ball, 100, 1.0, np.zeros(4)) == sketch.ball_error(100, 1.0)
+    far = sketch.whole_after(ball, 100, 1.0, np.full(4, 0.5))
     assert far.public > sketch.ball_error(100, 1.0).public
     assert far.quantile(0.95) >= sketch.ball_error(100, 1.0).quantile(0.95)
 

@@ -274,16 +274,18 @@ def test_old_records_load_and_say_the_same(name):
     assert old.describe() == expected["describe"]
     if expected["errors"] is None:
         with pytest.raises(ValueError, match="nothing public is known"):
-            old.error(0.9)
+            old.noise(0.9)
         return
+    with pytest.raises(ValueError, match=r"only the noise is known.*noise\(p\)"):
+        old.error(0.9)
     stated = old.predicted_error
     for p, radius in expected["errors"].items():
         if float(p) <= stated.probability:
-            assert radius <= old.error(float(p)) * (1 + 1e-9)
+            assert radius <= old.noise(float(p)) * (1 + 1e-9)
         else:
             with pytest.raises(ValueError, match=r"up to a probability of 0\.95, not for"):
-                old.error(float(p))
-    assert old.error(stated.probability) == pytest.approx(expected["errors"][f"{stated.probability:g}"], rel=1e-9)
+                old.noise(float(p))
+    assert old.noise(stated.probability) == pytest.approx(expected["errors"][f"{stated.probability:g}"], rel=1e-9)
     document = json.loads((OLD / f"{name}.json").read_text(encoding="utf-8"))
     del document["sha256"], document["format"], document["value"], document["guarantee"]
     assert old.record == document

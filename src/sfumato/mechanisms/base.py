@@ -195,6 +195,7 @@ class Mechanism(Plan):
             lattice_spacing=self.spacing,
             generator="",
             predicted_error=self.error,
+            whole=self.whole,
             chart=self.described,
             after=self.after,
             version=_version.__version__,

@@ -64,7 +64,14 @@ class Forecast:
     scale : float or None
         The noise scale.
     median_error, error_95 : float or None
-        Distances that the error exceeds with probability at most 50% and 5%.
+        Distances that the whole error exceeds with probability 50% and 5%: noise, clipping, what is left out and curvature,
+        as far as public knowledge tells.
+    noise_95 : float or None
+        The distance that the noise alone exceeds with probability at most 5%.
+    gain : float or None
+        How many times nearer to the mean a release is expected to be than the public centre; None where nothing tells.
+    fallback_95 : float or None
+        The whole error at 95% where a look says that the public sample does not fit; None without a look.
     refusal : str or None
         Why the mechanism cannot be used; None if it can.
     to_beat : float or None
@@ -73,7 +80,8 @@ class Forecast:
     directions : int or None
         In how many directions it learns anything, where it is made in a chart.
     useless : bool
-        Whether the error at 95% is not below the size of the region: such a release is refused unless wanted.
+        Whether the gain is not above 1; or, where there is none, the error at 95% not below the size of the region.  Such a
+        release is refused unless wanted.
     spending : dict
         Shares of ε that are spent on other things than the mean, by their purpose.
 
@@ -94,6 +102,9 @@ class Forecast:
     directions: int | None = None
     useless: bool = False
     spending: Mapping[Purpose, float] = field(default_factory=dict)
+    noise_95: float | None = None
+    gain: float | None = None
+    fallback_95: float | None = None
 
     @classmethod
     def of(cls, name: str, plan: Plan | Refusal) -> Forecast:
@@ -103,12 +114,15 @@ class Forecast:
         return cls(
             name,
             plan.scale.sigma,
-            plan.release_error(0.5),
-            plan.likely_error,
+            plan.whole_error(0.5),
+            plan.error_95,
             to_beat=plan.to_beat,
             directions=plan.directions,
             useless=plan.useless,
             spending=plan.spending,
+            noise_95=plan.stated_error,
+            gain=plan.gain,
+            fallback_95=plan.fallback_95,
         )
 
 
@@ -296,8 +310,8 @@ def _looked(region: Region, n: int, epsilon: float, check: float) -> tuple[Regio
         return region, None
     looked = region.looked(n, epsilon, check)
     if isinstance(looked, Look):
-        return looked.chart, Looked.of(looked, n, epsilon)
-    return looked, None
+        return looked.chart, Looked.of(looked, n, epsilon, region)
+    return region, None
 
 
 def _kind(mechanism: str) -> type[Mechanism] | None:

@@ -12,7 +12,7 @@ import numpy as np
 
 from ..laws.calibration.rounding import UNIT
 from ..records import Records
-from ..regions import Look
+from ..regions import Look, Region
 from ..release.terms import Purpose
 from .plan import Losses
 from .stages import Outcome, Stage
@@ -31,10 +31,15 @@ class Looked(Stage):
     ball: TangentKNorm
 
     @classmethod
-    def of(cls, look: Look, n: int, epsilon: float) -> Looked:
-        """Return the stage, with the plans of both ways out."""
-        chart, ball = (TangentKNorm(region, (1 - look.share) * epsilon).plan(n) for region in (look.chart, look.ball))
+    def of(cls, look: Look, n: int, epsilon: float, known: Region | None = None) -> Looked:
+        """Return the stage, with the plans of both ways out; ``known`` is the sketch that settled them."""
+        rest = (1 - look.share) * epsilon
+        chart, ball = (TangentKNorm(region, rest, known=known).plan(n) for region in (look.chart, look.ball))
         return cls(look, epsilon, chart, ball)
+
+    @property
+    def fallback_95(self) -> float:
+        return self.ball.likely_error
 
     @property
     def shares(self) -> dict[Purpose, float]:

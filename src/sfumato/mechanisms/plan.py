@@ -17,7 +17,7 @@ from ..laws.sampling import HANDED_IN, lattice_spacing
 from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Ball, Region
-from ..release.record import PROBABILITIES, ErrorOf, Guarantee, Record, Release
+from ..release.record import PROBABILITIES, ErrorOf, Guarantee, Record, Release, WholeOf
 from ..release.terms import Purpose
 from ..spaces.base import Space
 from .paying import Budget, paying
@@ -47,13 +47,14 @@ class Losses:
 
 @dataclass(frozen=True, eq=False)
 class Drawn:
-    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean, and the
-    lattice point's own coordinates."""
+    """A value and the lattice point that it was made from; for a chart, how far that may be from the Fréchet mean, the
+    lattice point's own coordinates, and the whole error where these tell more of it."""
 
     value: Array
     raw: Array
     bias: float | None = None
     point: Array | None = None
+    whole: WholeOf | None = None
 
 
 class Plan(ABC):
@@ -124,10 +125,34 @@ class Plan(ABC):
         """What a release is off by with a probability of at most 5%."""
         return float(self.release_error(PREDICTED))
 
-    @property
+    def whole_error(self, p: float) -> float:
+        """Return what the whole error of a release exceeds with probability 1 − p, as far as public knowledge tells."""
+        return self.stated_error if p == PREDICTED else self.release_error(p)
+
+    @cached_property
     def likely_error(self) -> float:
-        """The same, to the Fréchet mean of the clipped records: plans are compared by it."""
-        return self.stated_error
+        """The whole error at 95%: plans are compared by it."""
+        return float(self.whole_error(PREDICTED))
+
+    @property
+    def error_95(self) -> float:
+        """The whole error that is foreseen: with a probability of 95% a release is that near to the mean of its records."""
+        return self.likely_error
+
+    @property
+    def gain(self) -> float | None:
+        """How many times nearer to the mean a release is expected to be than the public centre; None where nothing tells."""
+        return None
+
+    @property
+    def fallback_95(self) -> float | None:
+        """The whole error at 95% where a look says that the public sample does not fit; None without a look."""
+        return None
+
+    @cached_property
+    def whole(self) -> WholeOf | None:
+        """What a record states of the whole error; None where nothing public is known of it."""
+        return None if self.error is None else WholeOf(self.error.quantiles)
 
     @cached_property
     def error(self) -> ErrorOf | None:
@@ -158,7 +183,10 @@ class Plan(ABC):
 
     @property
     def useless(self) -> bool:
-        """Whether the noise is as large as what is known beforehand."""
+        """Whether a release is no nearer to the mean than the public centre; or its error no less than the size of the region,
+        where nothing tells how near that centre is."""
+        if self.gain is not None:
+            return self.gain <= 1
         return self.error is not None and self.comparable and not self.likely_error < self.region.radius
 
     @property
@@ -174,33 +202,37 @@ class Plan(ABC):
         """
         if allow or not self.useless:
             return
-        radius = self.region.radius
         n = self.n
         epsilon = self.privacy.epsilon
 
         def error(region: Region, n: int, epsilon: float) -> float:
+            """Return the error of a release that is of use, else infinity."""
             try:
-                return again(region, n, epsilon).likely_error
+                plan = again(region, n, epsilon)
             except Refusal:
                 return np.inf
+            return np.inf if plan.useless else plan.likely_error
 
         steps = 1.2 ** np.arange(1, 40)
         ways: list[Remedy] = []
         for larger in (f"{epsilon * step:.2g}" for step in steps):
-            if error(self.region, n, float(larger)) < radius:
+            if error(self.region, n, float(larger)) < np.inf:
                 ways.append((f"an epsilon of {larger}",))
                 break
         for more in (_two_digits(n * step) for step in steps):
-            if error(self.region, more, epsilon) < radius:
+            if error(self.region, more, epsilon) < np.inf:
                 ways.append((f"{more} records",))
                 break
         for words, space, then in smaller_questions(self.region, lambda region: error(region, n, epsilon)):
             ways.append((f"{words} ({space.typed}, with an error up to {then:.3g})",))
         ways += self.remedies
+        known = f"{self.region.radius:.3g}, the size of the public region, is known beforehand"
+        if self.gain is not None:
+            known = f"the public centre alone is expected to be nearer to the mean, some {self.to_beat:.3g} from it"
         raise Refusal(
             f"this release would be useless: its error would be up to {self.likely_error:.3g} (with a probability of 95%), and "
-            f"{radius:.3g}, the size of the public region, is known beforehand. What helps: ",
-            *joined(ways),
+            f"{known}. What helps: ",
+            *joined(ways or [("other public knowledge",)]),
             "; or ",
             Fix("allow_useless", True),
             ". Nothing was spent",
@@ -250,6 +282,8 @@ class Plan(ABC):
         )
         if drawn.point is not None and record.chart is not None:
             record = replace(record, chart=replace(record.chart, point=drawn.point.tolist()))
+        if drawn.whole is not None:
+            record = replace(record, whole=drawn.whole)
         raw = None if np.array_equal(drawn.value, drawn.raw) else drawn.raw
         release = record.released(drawn.value, guarantee, self.is_on_manifold(drawn.value), raw, drawn.bias)
         return release if degrees is None else release.in_degrees(degrees)

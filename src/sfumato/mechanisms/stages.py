@@ -53,6 +53,11 @@ class Stage(ABC):
         """What the shares were spent on, in words: the end of a formula."""
 
     @property
+    def fallback_95(self) -> float | None:
+        """The whole error at 95% of the other way out, where the stage decides between two; else None."""
+        return None
+
+    @property
     def share(self) -> float:
         """All that it takes of ε."""
         return sum(self.shares.values())
@@ -116,11 +121,18 @@ class Composition(Plan):
     def _region_is_known(self) -> bool:
         return self.first is None or not self.first.finds_region
 
+    def whole_error(self, p: float) -> float:
+        """Return the error of the chart.  Where a region is yet to be found, of the noise if the records filled the prior: it
+        is in proportion in what is found, and how far a mean in its chart is from the Fréchet mean is known once it is."""
+        return self.chart.whole_error(p) if self._region_is_known else self.release_error(p)
+
     @property
-    def likely_error(self) -> float:
-        """The error of the chart.  Where a region is yet to be found, of the noise alone if the records filled the prior: it is
-        in proportion in what is found, and how far a mean in its chart is from the Fréchet mean is known once it is."""
-        return self.chart.likely_error if self._region_is_known else self.stated_error
+    def gain(self) -> float | None:
+        return self.chart.gain if self._region_is_known else None
+
+    @property
+    def fallback_95(self) -> float | None:
+        return None if self.first is None else self.first.fallback_95
 
     @property
     def to_beat(self) -> float:

@@ -16,11 +16,12 @@ from ..laws.calibration.chart import ChartError, chart_bias, chart_error
 from ..laws.calibration.rounding import SELECTION, UNIT, crossing, relative_error
 from ..laws.calibration.scale import Scale, check_records
 from ..laws.calibration.stein import james_stein, shrinks
+from ..laws.calibration.whole import WholeError
 from ..numerics.arrays import MANY, RUN, Array, Points, compiled
 from ..records import Records
-from ..regions import Ellipsoid, Settled
+from ..regions import Ellipsoid, Region, Settled
 from ..regions.ellipsoid import point_or_center
-from ..release.record import ChartOf
+from ..release.record import PROBABILITIES, ChartOf, WholeOf
 from ..release.terms import After, in_order
 from .base import Mechanism
 from .plan import PREDICTED, Drawn, Losses, Remedy
@@ -46,6 +47,9 @@ class TangentKNorm(Mechanism):
     """
 
     statistic: Statistic = field(default=CHART_MEAN, kw_only=True, repr=False)
+    known: Region | None = field(
+        default=None, kw_only=True, repr=False
+    )  # what settled the region, if it is not given so
 
     name: ClassVar[str] = "tangent"
     paper: ClassVar[str] = (
@@ -59,7 +63,7 @@ class TangentKNorm(Mechanism):
         """Return the mechanism with its axes and its scale settled for n records."""
         check_records(n)
         settled = self.region.settle(n, self.privacy.epsilon)
-        return super().at(n) if settled is self.region else replace(self, region=settled).at(n)
+        return super().at(n) if settled is self.region else replace(self, region=settled, known=self.region).at(n)
 
     def within(self, region: Settled) -> Self:
         """Return the same plan in another region of as many directions: its scale does not depend on where that is."""
@@ -111,10 +115,37 @@ class TangentKNorm(Mechanism):
         return bias if np.isfinite(bias) else None
 
     @cached_property
-    def likely_error(self) -> float:
-        """To the Fréchet mean, where that can be bounded; else to the chart's own mean."""
+    def foreseen(self) -> WholeError | None:
+        """The whole error by a public sample or a model; None where the noise and the curvature are all that is known."""
+        return None if self.known is None else self.known.whole_after(self.chart, self.n, self.privacy.epsilon)
+
+    def whole_error(self, p: float) -> float:
+        """Return it by what is foreseen; else to the Fréchet mean, where that can be bounded; else to the chart's own mean."""
+        if self.foreseen is not None:
+            return self.foreseen.quantile(p)
         bias = self.bias()
-        return self.stated_error if bias is None else self._stretch * (self.stated_error + bias)
+        return self.release_error(p) if bias is None else self._stretch * (self.release_error(p) + bias)
+
+    @property
+    def gain(self) -> float | None:
+        return None if self.foreseen is None else self.foreseen.gain
+
+    @cached_property
+    def whole(self) -> WholeOf:
+        whole = WholeOf({f"{p:g}": float(self.whole_error(p)) for p in PROBABILITIES})
+        if self.foreseen is None or self.known is None:
+            return whole
+        return replace(whole, rms=self.foreseen.rms, public=self.foreseen.public, relation=self.known.related_as)
+
+    def whole_after(self, w: Array) -> WholeOf | None:
+        """Return what a record states of the whole error after the draw w."""
+        if self.known is None or self.foreseen is None:
+            return None
+        after = self.known.whole_after(self.chart, self.n, self.privacy.epsilon, w)
+        if after is None or after == self.foreseen:
+            return None
+        drawn = {p: after.quantile(float(p)) for p in self.whole.quantiles}
+        return replace(self.whole, drawn=drawn, rms=after.rms, public=after.public)
 
     @property
     def is_far_from_the_mean(self) -> bool:
@@ -138,7 +169,10 @@ class TangentKNorm(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        """Fewer directions, if some number of them is enough: each more makes the noise longer, so halving finds it."""
+        """Fewer directions, if some number of them is enough: each more makes the noise longer, so halving finds it.  Where a
+        gain is foreseen their number is the best already."""
+        if self.gain is not None:
+            return []
         fewer = 0
         more = len(self.chart.axes)
         while more - fewer > 1:
@@ -190,7 +224,7 @@ class TangentKNorm(Mechanism):
         reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.stated_error
         value = chart.nearest(james_stein(w, chart.axes, self.scale.sigma))
         shown, raw = (point_or_center(self.space, chart.center, chart.tangent(x)) for x in (value, w))
-        return Drawn(shown, raw, self.bias(reach), w)
+        return Drawn(shown, raw, self.bias(reach), w, self.whole_after(w))
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """Return w̃ on the lattice of R^p, from whole numbers and exact fractions."""

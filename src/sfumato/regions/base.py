@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
 from ..laws.calibration.whole import WholeError, noise_error
-from ..numerics.arrays import Points
+from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class Region(ABC):
         """Return the whole error of a release by chart that is foreseen: here that of the noise alone."""
         return noise_error(self.settle(n, epsilon).as_chart().axes, n, epsilon)
 
+    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError | None:
+        """Return the whole error of a release in a chart that this region settled, or in the ball that it falls back to: as
+        foreseen, or after the draw w̃ = ``raw``.  None where the noise and curvature are all that is known."""
+        return None
+
     def unclipped(self) -> Region:
         """Return the region with records as they are before they are clipped: for charts that are moved to them first."""
         return self
@@ -57,6 +62,11 @@ class Region(ABC):
     def called(self) -> str:
         """The region by its kind and by who knew it before."""
         return "public ellipsoid"
+
+    @property
+    def related_as(self) -> str:
+        """How a public sample relates to the records, as the curator said; empty where there is none."""
+        return ""
 
     @property
     def found(self) -> str:

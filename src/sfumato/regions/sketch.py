@@ -90,6 +90,10 @@ class _AboutBall(Region):
         """Return the whole error that is foreseen for that ellipsoid."""
         return _settled(self, n, float(epsilon)).whole
 
+    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
+        """Return the whole error that is foreseen: of where the mean is no draw tells more than the model."""
+        return self.whole_error(n, epsilon)
+
 
 class Settlement(NamedTuple):
     """What is settled for n records and an ε: the chart, the whole error that is foreseen, and where both come from."""
@@ -198,6 +202,11 @@ class SampleSketch(_AboutBall):
         worth = rms_noise(look.chart.axes, n, rest) < error
         return None if worth and look.limit(n, epsilon) > DULL * error else NoLook.BLIND
 
+    @property
+    def related_as(self) -> str:
+        """The relation."""
+        return self.relation
+
     # -- the whole error -----------------------------------------------------------------------------------------------
     def ball_error(self, n: int, epsilon: float) -> WholeError:
         """Return the whole error in the ball about the sample, for releases by chart that fall back to it."""
@@ -208,8 +217,9 @@ class SampleSketch(_AboutBall):
         public = self._public(n)
         return WholeError(noise, variation, self.bend * public, self._degrees, shrunk, public)
 
-    def after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array) -> WholeError:
-        """Return the whole error after the draw w̃ = ``raw`` in a chart of this sketch, or in the ball; it is no smaller.
+    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
+        """Return the whole error after the draw w̃ = ``raw`` in a chart of this sketch, or in the ball; it is no smaller than
+        what is foreseen, which is the answer where there is no draw yet.
 
         The f ≥ 1 for which Σw̃²/(f·b + T) = p, b the variances of the mean that were assumed and T the noise's, says how many
         times farther apart (in squares) the means are.  Held-out points moved to the release show what is clipped there.
@@ -217,6 +227,8 @@ class SampleSketch(_AboutBall):
         settled = _settled(self, n, float(epsilon))
         own = chart == settled.chart
         foreseen = settled.whole if own else self.ball_error(n, epsilon)
+        if raw is None:
+            return foreseen
         sigma = _sigma(n, epsilon)
         p = len(chart.axes)
         offsets = self._offsets(chart.axes, chart.basis, n)

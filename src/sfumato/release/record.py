@@ -23,8 +23,20 @@ if TYPE_CHECKING:
 
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
-NEWER = ("chart", "after", "spread", "spent", "scalar")  # which earlier versions did not write; left out where empty
-NEWER_IN = {"ball": ("source",), "chart": ("reach", "after"), "predicted_error": ("quantiles",)}  # the same, of parts
+NEWER = (
+    "chart",
+    "after",
+    "spread",
+    "spent",
+    "scalar",
+    "whole",
+)  # which earlier versions did not write; left out where empty
+NEWER_IN = {
+    "ball": ("source",),
+    "chart": ("reach", "after"),
+    "predicted_error": ("quantiles",),
+    "whole": ("drawn", "rms", "public", "relation"),
+}  # the same, of parts
 EMPTY: tuple[Any, ...] = (None, "", {}, [])
 GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
@@ -174,6 +186,22 @@ class ErrorOf:
         return self.distance == GEODESIC
 
 
+@dataclass(frozen=True)
+class WholeOf:
+    """The whole error: noise, clipping, what is left out and curvature.  By a public sample it is a model, not a proof."""
+
+    quantiles: Mapping[str, float]  # radii for rising probabilities, as foreseen
+    drawn: Mapping[str, float] = field(default_factory=dict)  # the same after the draw, where that tells more
+    rms: float | None = None  # root mean square of the error of the value; None without a model
+    public: float | None = None  # the same of the public centre alone
+    relation: str = ""  # of a public sample to the records, as the curator said
+
+    @property
+    def gain(self) -> float | None:
+        """How many times nearer to the mean the value is expected to be than the public centre."""
+        return None if self.public is None or not self.rms else self.public / self.rms
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Record:
     """All that is public about a release, and known before it is made."""
@@ -195,6 +223,7 @@ class Record:
     spread: SpreadOf | None = None
     spent: Mapping[str, float] = field(default_factory=dict)  # shares of ε by their purpose; see ``shares``
     scalar: Scalar | None = None  # what the value is about, if it is one number
+    whole: WholeOf | None = None  # earlier versions stated the noise alone
 
     def __post_init__(self) -> None:
         if self.scalar is None and self.statistic in BY_NAME:
@@ -208,6 +237,8 @@ class Record:
         }
         if self.predicted_error is not None:
             parts["predicted_error"] = replace(self.predicted_error, quantiles=dict(self.predicted_error.quantiles))
+        if self.whole is not None:
+            parts["whole"] = replace(self.whole, quantiles=dict(self.whole.quantiles), drawn=dict(self.whole.drawn))
         if self.chart is not None:
             basis = None if self.chart.basis is None else [row[:] for row in self.chart.basis]
             parts["chart"] = replace(self.chart, axes=self.chart.axes[:], basis=basis, after=self.chart.after[:])
@@ -291,6 +322,32 @@ class Release(Record, Document, Shown):
         return self.value if self.unprojected is None else self.unprojected
 
     def error(self, p: float) -> float:
+        """Return a radius about the released value that is to hold the mean of the records with probability p: the whole error.
+
+        With a public sample or a model of smoothness it counts noise, clipping, what is left out and curvature, as far as
+        public knowledge tells (proofs, Result 11), foreseen and again after the draw, of which the larger is taken.  In other
+        regions it is the noise and the curvature.  Probabilities are those of :meth:`noise`.
+        """
+        check_probability(p)
+        whole = self.whole
+        if whole is None:
+            if self.predicted_error is None:
+                raise ValueError("this record states no error: nothing public is known of it")
+            raise ValueError(
+                "of this record only the noise is known, as an earlier version made it: noise(p) states that"
+            )
+        return max(_stated(part, p) for part in (whole.quantiles, whole.drawn) if part)
+
+    def stated(self, p: float) -> float:
+        """Return the whole error, or the noise where only that is known, as of records of earlier versions."""
+        return self.noise(p) if self.whole is None else self.error(p)
+
+    @property
+    def gain(self) -> float | None:
+        """How many times nearer to the mean the value is expected to be than the public centre alone; None if not known."""
+        return None if self.whole is None else self.whole.gain
+
+    def noise(self, p: float) -> float:
         """Return a radius about the released value that holds the mean of the clipped records with probability at least p.
 
         It says nothing of how far clipping moved that mean.  It comes from public numbers alone: the quantile of the
@@ -302,11 +359,7 @@ class Release(Record, Document, Shown):
         error = self.predicted_error
         if error is None:
             raise ValueError("this record states no error: nothing public is known of it")
-        stated = error.quantiles or {f"{error.probability:g}": error.radius}
-        for probability, radius in stated.items():
-            if p <= float(probability):
-                return radius
-        raise ValueError(f"this record states its error up to a probability of {list(stated)[-1]}, not for {p!r}")
+        return _stated(error.quantiles or {f"{error.probability:g}": error.radius}, p)
 
     def region(self, level: float = 0.95) -> PopulationRegion:
         """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
@@ -383,9 +436,19 @@ class Release(Record, Document, Shown):
         if chart and chart.point is not None and [*map(is_number, chart.point)] != [True] * len(chart.axes):
             raise ValueError("the coordinates of the draw are not one number for each axis of the chart")
         error = self.predicted_error
-        stored = [] if error is None else [float(p) for p in error.quantiles]
-        if stored != sorted(stored):
+        whole = self.whole
+        stored = [] if error is None else [error.quantiles]
+        stored += [] if whole is None else [whole.quantiles, whole.drawn]
+        if any([*map(float, quantiles)] != sorted(map(float, quantiles)) for quantiles in stored):
             raise ValueError("the probabilities of the stored errors do not rise")
+
+
+def _stated(quantiles: Mapping[str, float], p: float) -> float:
+    """Return the radius of the least probability stored that is p or more."""
+    for probability, radius in quantiles.items():
+        if p <= float(probability):
+            return radius
+    raise ValueError(f"this record states its error up to a probability of {list(quantiles)[-1]}, not for {p!r}")
 
 
 def _check_value(value: Array, space: Space | None) -> None:

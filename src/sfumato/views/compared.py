@@ -141,7 +141,7 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     glance = [("Privacy", f"ε = {comparison.epsilon:g} for all groups together, for replacing {first.guarantee.unit}")]
     glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
     groups = [
-        (name, str(release.n), f"{release.error(0.95):.4g}", release.region(0.95).size)
+        (name, str(release.n), f"{release.stated(0.95):.4g}", release.region(0.95).size)
         for name, release in comparison.groups.items()
     ]
     table: list[Block] = [

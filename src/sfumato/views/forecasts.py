@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from ..mechanisms import Forecast
     from ..regions import Region
 
+RELATED = {
+    "same": "the public specimens are from the population of the records",
+    "related": "the public specimens are from a population like that of the records",
+    "other": "the public specimens differ from the records no more than those of another population do",
+}
 SPENT_ON: dict[str, str] = {  # in words
     Purpose.LOOK: "a look at whether the public sample fits",
     Purpose.FIRST: "a first release",
@@ -28,13 +33,15 @@ def plan_in_words(
     """Return what each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
     lines = [
         f"{region.space}, n = {n}, radius {region.radius:.4g}, ε = {epsilon:g}\n",
-        f"{'mechanism':14s}{'scale':>12s}{'median error':>15s}{'95% error':>12s}{'to beat':>10s}",
+        f"{'mechanism':14s}{'95% error':>12s}{'median error':>15s}{'95% noise':>12s}{'scale':>12s}{'gain':>8s}{'to beat':>10s}",
     ]
     for row in rows:
         numbers = f"  cannot be used: {row.refusal}"
         if row.refusal is None:
             verdict = _verdict(row, rows[0])
-            numbers = f"{row.scale:12.4g}{row.median_error:15.4g}{row.error_95:12.4g}{row.to_beat:10.4g}"
+            gain = "" if row.gain is None else f"{row.gain:.2g}"
+            numbers = f"{row.error_95:12.4g}{row.median_error:15.4g}{row.noise_95:12.4g}{row.scale:12.4g}{gain:>8s}"
+            numbers += f"{row.to_beat:10.4g}"
             numbers += f"   {'<- ' if row is rows[0] and not row.useless else ''}{verdict}" if verdict else ""
         lines.append(f"{row.mechanism:14s}{numbers}")
     return "\n".join([*lines, *_judged(region, rows[0], others), *_spent(rows[0])])
@@ -65,26 +72,39 @@ def _judged(region: Region, best: Forecast, others: Iterable[tuple[int, Forecast
     """Return what the best row means."""
     if best.error_95 is None or best.to_beat is None:
         return ["\nNothing can be released so: no mechanism can be used."]
-    ball = best.to_beat == region.radius
-    distance = f"within {best.to_beat:.3g} of" if ball else f"some {best.to_beat:.3g} from"
-    known = f"The mean is known beforehand to be {distance} the public centre"
-    if best.useless:
-        words = "This release would be useless, and is refused: its error is not below the size of the region."
-    elif best.error_95 >= best.to_beat:
-        words = f"{known}: this release may say little beyond the public centre."
-    else:
-        words = f"{known}: this release says more, with an error up to {best.error_95:.3g}."
+    words = _worth(region, best, best.error_95, best.to_beat)
+    if best.fallback_95 is not None:
+        words += f" If a look says that the sample does not fit, the error is up to {best.fallback_95:.3g}."
     if best.directions is None or best.directions == region.space.dim:
         return [f"\n{words}"]
-    counted = (
-        f"It is made in {best.directions} of {region.space.dim} directions; nothing is learned about the others, and their "
-        "part of the mean is not in the error."
-    )
+    others_part = "their part of the mean is not in the error"
+    if best.gain is not None:
+        others_part = "the error counts what that leaves out"
+    made = f"It is made in {best.directions} of {region.space.dim} directions"
+    counted = f"{made}; nothing is learned about the others, and {others_part}."
     known_too = [(n, row) for n, row in others if row.error_95 is not None]
     said = "; with ".join(
         f"{n} records in {row.directions or 'all'}, error up to {row.error_95:.3g}" for n, row in known_too
     )
     return [f"\n{words}", counted, *([f"With {said}."] if said else [])]
+
+
+def _worth(region: Region, best: Forecast, error: float, to_beat: float) -> str:
+    """Return what a release is worth beside what is known beforehand."""
+    if best.gain is not None:
+        known = f"The public centre alone is expected to be some {to_beat:.3g} from the mean"
+        resting = f", if {RELATED[region.related_as]}" if region.related_as else ""
+        if best.useless:
+            return f"{known}: this release would be no nearer, and is refused as useless{resting}."
+        return f"{known}: this release is {best.gain:.2g} times nearer, with an error up to {error:.3g}{resting}."
+    ball = to_beat == region.radius
+    distance = f"within {to_beat:.3g} of" if ball else f"some {to_beat:.3g} from"
+    known = f"The mean is known beforehand to be {distance} the public centre"
+    if best.useless:
+        return "This release would be useless, and is refused: its error is not below the size of the region."
+    if error >= to_beat:
+        return f"{known}: this release may say little beyond the public centre."
+    return f"{known}: this release says more, with an error up to {error:.3g}."
 
 
 def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) -> str:
@@ -125,11 +145,11 @@ def html(rows: Sequence[Forecast]) -> str:
     def shown(number: float | None) -> str:
         return "" if number is None else f"{number:.3g}"
 
-    header = ("Mechanism", "Median error", "Error at 95%", "To beat", "Directions", "")
+    header = ("Mechanism", "Error at 95%", "Median error", "Noise at 95%", "Gain", "To beat", "Directions", "")
     lines = [
         (
             row.mechanism,
-            *map(shown, (row.median_error, row.error_95, row.to_beat)),
+            *map(shown, (row.error_95, row.median_error, row.noise_95, row.gain, row.to_beat)),
             "" if row.directions is None else str(row.directions),
             row.refusal or _verdict(row, rows[0]),
         )
@@ -167,7 +187,8 @@ def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequenc
     top_legend(axes, 3)
     said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
     if len(directions) > 1 and not in_ball:
-        said.append("More records pay for more directions, each with noise of its own; what is left out is not counted")
+        left_out = "not counted" if rows[n][0].gain is None else "in the error"
+        said.append(f"More records pay for more directions, each with noise of its own; what is left out is {left_out}")
     numbers = "; ".join(
         f"{name} from {points[0][1]:.3g} to {points[-1][1]:.3g}" for name, points in sorted(curves.items())
     )

@@ -149,7 +149,7 @@ def _glance(release: Release, s: Subject, words: str) -> list[Block]:
     stated = "not predicted"
     if release.predicted_error is not None:
         distance = release.predicted_error.distance
-        stated = f"within {_digits(release.error(0.95))} of {release.estimate} with probability 95% ({distance})"
+        stated = f"within {_digits(release.stated(0.95))} of {release.estimate} with probability 95% ({distance})"
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
     rows = [
@@ -200,7 +200,7 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
         f"public numbers only, so reading them costs no privacy; the distance is: {release.predicted_error.distance}. How far "
         f"clipping itself moved the result is not among them: where many records lay outside the region, it may be much more."
     )
-    errors = {p: release.error(p) for p in PROBABILITIES}
+    errors = {p: release.stated(p) for p in PROBABILITIES}
     rows = [[f"{p:.0%}", _digits(error), view.meaning(s, error)] for p, error in errors.items()]
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2

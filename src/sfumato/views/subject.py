@@ -108,7 +108,7 @@ class Subject:
             value=release.value,
             raw=release.raw,
             p=p,
-            error=None if error is None else release.error(p),
+            error=None if error is None else release.stated(p),
             geodesic=error is None or recorded is not None or error.geodesic,
             projected=bool(release.mechanism.options.get("project")),
             on_manifold=release.on_manifold,

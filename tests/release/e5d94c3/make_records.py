@@ -58,7 +58,7 @@ def facts(found: Any) -> dict[str, Any]:
     value = {"mechanism": found.mechanism.name, "value": found.value.tolist()}
     if "objective" in found.mechanism.options:
         return {"sha256": found.sha256, **value, **numbers}
-    errors = {str(p): found.error(p) for p in (0.95,)}
+    errors = {str(p): found.noise(p) for p in (0.95,)}
     spread = {} if found.spread is None else {"region": found.region().radius}
     return {"sha256": found.sha256, **value, **numbers, "errors": errors, **spread}
 
