@@ -991,6 +991,19 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     assert (code, "--radius needs --center too" in err) == (2, True), err
 
 
+def test_the_farther_the_public_specimens_the_larger_the_stated_error(sfumato, atlas):
+    public = ("plan", "--public", "atlas.tps", "--n", "100", "--epsilon", "1", "--check", "0", "--json")
+    plain = json.loads(sfumato(*public)[1])["mechanisms"][0]
+    rows = [json.loads(sfumato(*public, "--relation", how)[1])["mechanisms"][0] for how in ("same", "related", "other")]
+    assert rows[1] == plain
+    assert rows[0]["error_95"] < rows[1]["error_95"] < rows[2]["error_95"]
+    assert all(row["error_95"] > row["noise_95"] and row["gain"] > 0 for row in rows)
+    code, _, err = sfumato(*public, "--relation", "alike")
+    assert (code, "--relation alike must be 'same', 'related' or 'other'" in err) == (2, True), err
+    code, _, err = sfumato("plan", "--center", "reference.tps", "--radius", "0.1", "--relation", "same", *public[3:7])
+    assert (code, "--relation says how public specimens relate" in err) == (2, True), err
+
+
 def test_plan_marks_what_would_be_useless(sfumato):
     code, out, _ = sfumato(
         "plan", "--space", "shapes", "--landmarks", "18", "--radius", "0.15", "--n", "20", "--epsilon", "1"

@@ -91,7 +91,7 @@ def _region(request: Request) -> str:
     if r.public:
         alike = Path(r.public).suffix.lower() == Path(r.files[0]).suffix.lower()
         sample = f"sf.read({r.public!r}, space{_reading(r) if alike else ''})"
-        more = _arguments({"modes": r.modes, "prior": r.directions})
+        more = _arguments({"relation": r.relation, "modes": r.modes, "prior": r.directions})
         return f"sf.Ellipsoid.from_sample(space, {_symmetrized(r, sample)}{more})"
     if r.limits is not None:
         return f"sf.widest_ball({', '.join(['space', *map(repr, r.limits)])})"

@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import zip_longest
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
 from ..errors import Fix, Refusal, SfumatoError
 
 if TYPE_CHECKING:
-    from ..regions.sketch import Prior
+    from ..regions.sketch import Prior, Relation
 
 GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
 DATA, KNOWN, PRIVACY, OUTPUT, MORE = GROUPS
@@ -106,6 +106,9 @@ class Request:
     public: File = wish("", KNOWN, SEEN, "public specimens",
         "Public specimens (an atlas, an earlier study). They give the centre, the directions and the size of the region, and "
         "most often far less noise. Read like the records.")
+    relation: str = wish("", KNOWN, PLANNED, "“public specimens are”",
+        "Public specimens are from the 'same' population as the records, a 'related' one (default), or an 'other' one: another "
+        "population, species or study. The stated error rests on it.", said="“public specimens are: {}”", metavar="HOW")
     center: File = wish("", KNOWN, SEEN, "the centre",
         "File with one public record; or 'identity' for spd, 'origin' for euclidean.")
     radius: float | None = wish(None, KNOWN, ALL, "the radius",
@@ -169,12 +172,17 @@ class Request:
 
     def __post_init__(self) -> None:
         for words in (*self._wrong_regions(), *self._wrong_priors(), *self._wrong_shares()):
-            raise refusal(words, prior=self.prior, inference=self.inference, check=self.check, steps=self.steps)
+            given = {name: getattr(self, name) for name in ("prior", "inference", "check", "steps", "relation")}
+            raise refusal(words, **given)
 
     def _wrong_regions(self) -> Iterator[str]:
         """Yield what does not go together of what is said about the region."""
         if self.public and (self.center or self.radius is not None):
             yield "<public> gives the centre and the size too: leave out <center> and <radius>, or leave out <public>"
+        if self.relation and not self.public:
+            yield "<relation> says how public specimens relate to the records: it goes with <public>"
+        if self.relation not in ("", "same", "related", "other"):
+            yield "<relation:> must be 'same', 'related' or 'other'"
         if len(self._directions) > 1:
             yield f"{_listed(self._directions)} say different things of the same landmarks: give one of them"
         if self.modes is not None and not self.public and not self._directions:
@@ -265,6 +273,11 @@ class Request:
     def directions(self) -> Prior | None:
         """Return what is known of the directions beside a sample."""
         return next(iter(self._directions), None)
+
+    @property
+    def related(self) -> Relation:
+        """Return how public specimens relate to the records."""
+        return cast("Relation", self.relation or "related")
 
     @property
     def share(self) -> float:

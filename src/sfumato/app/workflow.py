@@ -395,7 +395,8 @@ def region_of(request: Request, space: Space, sample: Dataset | None, center: An
     center = symmetrized(r, center)
     if sample is not None:
         points = symmetrized(r, sample.points)
-        region = Ellipsoid.from_sample(space, points, modes=r.modes or "auto", prior=r.directions or "auto")
+        prior = r.directions or "auto"
+        region = Ellipsoid.from_sample(space, points, r.related, modes=r.modes or "auto", prior=prior)
     elif r.limits is not None:
         with _of(Fix("prior", r.prior)):
             region = widest_ball(space, *r.limits)

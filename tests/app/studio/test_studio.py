@@ -1047,6 +1047,7 @@ SAME = {
     "ball": {},
     "sample": {"center": "", "radius": "", "public": "public.tps"},
     "modes": {"center": "", "radius": "", "public": "public.tps", "modes": "3"},
+    "relation": {"center": "", "radius": "", "public": "public.tps", "relation": "same"},
     "smooth": {"smooth": True, "modes": "4"},
     "open": {"open": True},
     "laplace": {"mechanism": "laplace"},

@@ -76,7 +76,7 @@ function show(id, found, words) {
 }
 
 /* -- the form --------------------------------------------------------------------------------------------------------- */
-const KEPT = ["unit", "unit_column", "public", "center", "radius", "modes", "find", "low", "high", "by", "labels", "smallest"];
+const KEPT = ["unit", "unit_column", "public", "relation", "center", "radius", "modes", "find", "low", "high", "by", "labels", "smallest"];
 const TICKS = ["alone", "allow_useless", "inference", "labels_are_public", "steps"];
 const RADIOS = ["who", "what", "how", "wide"];
 const grouped = () => picked("what") === "groups";
@@ -91,7 +91,7 @@ function choices() {
   for (const name of NUMBERS) made[name] = typed(name);
   if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
   if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
-  if (picked("how") === "public") made.public = $("public").value.trim();
+  if (picked("how") === "public") { made.public = $("public").value.trim(); if (made.public) made.relation = $("relation").value; }
   if (picked("how") === "center") {
     made.center = $("center").value.trim();
     made[$("find").value === "ball" ? "prior" : "radius"] = typed("radius");
@@ -256,7 +256,7 @@ function busy(yes) {
 }
 let knownKey = "";
 async function looked(quick) {
-  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.center, chosen.radius, chosen.prior, chosen.find_radius, chosen.symmetric, chosen.smooth, chosen.open, chosen.bending, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
+  const chosen = choices(), key = JSON.stringify([chosen.public, chosen.relation, chosen.center, chosen.radius, chosen.prior, chosen.find_radius, chosen.symmetric, chosen.smooth, chosen.open, chosen.bending, chosen.modes, chosen.space, chosen.read_as, chosen.links, chosen.channels]);
   try {
     if (key !== knownKey) {
       const found = await post("known", chosen);
