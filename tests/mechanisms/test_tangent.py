@@ -164,6 +164,35 @@ def test_a_value_is_the_draw_moved_to_the_centre_and_into_the_region(axes, rng):
     assert sf.Release.from_json(release.to_json()).sha256 == release.sha256
 
 
+@pytest.mark.parametrize("relation", ["same", "related", "other"])
+def test_a_release_states_the_whole_error_that_was_planned_or_more(relation, rng):
+    space = sf.Euclidean(dim=20)
+    spread = 1 / np.arange(1, 21)
+    region = sf.Ellipsoid.from_sample(space, rng.normal(size=(40, 20)) * spread, relation)
+    planned = sf.plan(region, n=500, epsilon=1.0)[0]
+    release = sf.private_mean(rng.normal(size=(500, 20)) * spread, region, 1.0)
+    again = sf.Release.from_json(release.to_json())
+    fell_back = release.chart.look is not None and release.chart.look["fell_back"]
+    assert release.whole.quantiles["0.95"] == (planned.fallback_95 if fell_back else planned.error_95)
+    assert release.error(0.95) >= release.whole.quantiles["0.95"]
+    assert fell_back or release.noise(0.95) == planned.noise_95 < 1.03 * planned.error_95  # it is rounded up
+    assert (release.whole.relation, again.error(0.9), again.gain) == (relation, release.error(0.9), release.gain)
+    assert f"within {release.error(0.95):.4g} of the mean of the records" in release.describe()
+    wrong = sf.private_mean(rng.normal(size=(500, 20)) * spread + 3 * spread, region, 1.0, check=0, allow_useless=True)
+    assert wrong.error(0.95) > wrong.whole.quantiles["0.95"]
+
+
+def test_no_release_is_useless_that_is_nearer_than_the_public_centre(rng):
+    """And none is of use that is not: with next to no records of their own the public specimens say more."""
+    region = sf.Ellipsoid.from_sample(sf.Euclidean(dim=20), rng.normal(size=(40, 20)), "same")
+    rows = [sf.plan(region, n=n, epsilon=1.0)[0] for n in (5, 20, 1000, 100_000)]
+    assert [row.useless for row in rows] == [row.gain <= 1 for row in rows]
+    assert (rows[0].useless, rows[-1].useless) == (True, False)
+    with pytest.raises(sf.Refusal, match="the public centre alone is expected to be nearer"):
+        sf.private_mean(rng.normal(size=(5, 20)), region, 1.0)
+    assert sf.plan(sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.3), n=100, epsilon=1.0)[0].gain is None
+
+
 def test_a_value_in_many_dimensions_is_much_nearer_than_the_draw(rng):
     plan = sf.TangentKNorm(sf.Ball(sf.Euclidean(dim=30), np.zeros(30), 1.0), 1.0).at(100)
     mean = [Fraction(1, 100)] * 30

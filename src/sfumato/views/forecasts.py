@@ -8,16 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 from ..release.terms import Purpose
 from .page import Grid, Paragraph
+from .words import RELATED
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
     from ..regions import Region
 
-RELATED = {
-    "same": "the public specimens are from the population of the records",
-    "related": "the public specimens are from a population like that of the records",
-    "other": "the public specimens differ from the records no more than those of another population do",
-}
 SPENT_ON: dict[str, str] = {  # in words
     Purpose.LOOK: "a look at whether the public sample fits",
     Purpose.FIRST: "a first release",

@@ -22,7 +22,7 @@ from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
 from .plots import draw_release, in_words, render
 from .subject import Links, Subject
-from .words import first, notes, powers, promise, rounding, running_time, what
+from .words import first, notes, powers, promise, rounding, running_time, what, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT = ".10g"  # digits enough to repeat a calculation with
@@ -149,7 +149,12 @@ def _glance(release: Release, s: Subject, words: str) -> list[Block]:
     stated = "not predicted"
     if release.predicted_error is not None:
         distance = release.predicted_error.distance
-        stated = f"within {_digits(release.stated(0.95))} of {release.estimate} with probability 95% ({distance})"
+        stated = f"within {_digits(release.noise(0.95))} of {release.estimate} with probability 95% ({distance})"
+    if release.gain is not None:
+        stated = (
+            f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted; "
+            f"{release.gain:.2g} times nearer than the public centre. Noise alone: {stated}"
+        )
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
     rows = [
@@ -180,12 +185,12 @@ def _promise(release: Release) -> list[Block]:
         ("The running time:", hidden),
     ]
     public = "Its centre and its size must have been public before: a template, an atlas, an earlier study."
-    whole = "What is true of the group can be learnt from the release, and may say something of its members."
+    group = "What is true of the group can be learnt from the release, and may say something of its members."
     limits = [
         ("The mean of the records as they were.", f"{first(release)}."),
         ("Anything at all, if the public region came from the data.", public),
         ("A fresh budget for every release.", "Releases about the same units add up their ε."),
-        ("Secrecy about the group.", whole),
+        ("Secrecy about the group.", group),
     ]
     start = Paragraph(str(promise(release)))
     return [start, Paragraph(odds), Points(terms), Paragraph("Not promised:"), Points(limits)]
@@ -195,12 +200,13 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     view = view_of(release)
     if release.predicted_error is None:
         return [Paragraph("Nothing public is known of the error of this statistic, so none is stated.")]
+    foreword = whole(release)
     start = (
         f"{release.estimate.capitalize()}, without noise, lies within these distances of the released value. They come from "
         f"public numbers only, so reading them costs no privacy; the distance is: {release.predicted_error.distance}. How far "
         f"clipping itself moved the result is not among them: where many records lay outside the region, it may be much more."
     )
-    errors = {p: release.stated(p) for p in PROBABILITIES}
+    errors = {p: release.noise(p) for p in PROBABILITIES}
     rows = [[f"{p:.0%}", _digits(error), view.meaning(s, error)] for p, error in errors.items()]
     header = ["With probability", "the error is at most", "that is"]
     columns = 3 if rows[0][2] else 2
@@ -211,6 +217,8 @@ def _accuracy(release: Release, s: Subject) -> list[Block]:
     elif _method(release).exact and len(release.value) <= view.exact_up_to:
         end = "The law of this noise is known, so these are its own quantiles, plus what the lattice can move a point."
     blocks: list[Block] = [Paragraph(start), table, Paragraph(end)]
+    if foreword:
+        blocks.insert(0, Paragraph(f"{foreword[0].upper()}{foreword[1:]} Of the noise alone:"))
     if several := notes(release):
         blocks.append(Points([(f"{fact.about}:", fact.text) for fact in several]))
     if not release.on_manifold:

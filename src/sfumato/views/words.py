@@ -22,9 +22,15 @@ UNCHECKED = (
     "neighbours and found none that exceed it, which proves nothing. Who stated it answers for it."
 )
 
+RELATED = {  # what the curator said of public specimens
+    "same": "the public specimens are from the population of the records",
+    "related": "the public specimens are from a population like that of the records",
+    "other": "the public specimens differ from the records no more than those of another population do",
+}
 SHRUNK = (
-    " On average a value so moved is nearer to the mean of the clipped records, wherever that is; it tells nothing that the "
-    "draw did not, and whoever compares or combines releases starts from the draw."
+    " On average a value so moved is nearer to the mean of the clipped records, wherever that is: that is proven; that its "
+    "errors are no larger at each probability was measured. It tells nothing that the draw did not, and whoever compares or "
+    "combines releases starts from the draw."
 )
 
 
@@ -99,10 +105,30 @@ def _accuracy(release: Release) -> Fact:
     error = release.predicted_error
     if error is None:
         return Fact("Accuracy", "nothing public is known of it.")
-    return Fact(
-        "Accuracy",
+    noise = (
         f"with probability {error.probability:g} the released value lies within {error.radius:.4g} of {release.estimate} "
-        f"({error.distance}). How far clipping moved that is not known to the public.",
+        f"({error.distance})."
+    )
+    if release.gain is None:
+        far = release.stated(error.probability)
+        frechet = f" To their Fréchet mean it is at most {far:.4g}." if far > 1.0001 * error.radius else ""
+        return Fact("Accuracy", f"{noise}{frechet} How far clipping moved that is not known to the public.")
+    return Fact("Accuracy", f"{whole(release)} Of the noise alone: {noise}")
+
+
+def whole(release: Release) -> str:
+    """Return the whole error in a sentence, with what it rests on; and what the value is worth beside the public centre."""
+    stated = release.whole
+    if stated is None or stated.gain is None:
+        return ""
+    rests = RELATED.get(stated.relation, "records differ from the public centre as smoothness has it")
+    worth = f"{stated.gain:.2g} times nearer than the public centre"
+    if stated.gain <= 1:
+        worth = "no nearer than the public centre"
+    return (
+        f"with probability 0.95 the released value lies within {release.error(0.95):.4g} of the mean of the records, if "
+        f"{rests}: that counts the noise, and by a model of what is public clipping, what is left out and curvature. On "
+        f"average it is {worth} alone, which is expected to be {stated.public:.3g} from that mean."
     )
 
 
@@ -145,7 +171,8 @@ def _estimated(release: Release) -> Fact | None:
 def _left_out(release: Release) -> Fact | None:
     if release.scalar is not None or not (words := frozen(release)):
         return None
-    return Fact("Left out", f"{words}, and no error above counts what is left out.")
+    counted = "no error above counts" if release.gain is None else "the whole error counts, by a model,"
+    return Fact("Left out", f"{words}, and {counted} what is left out.")
 
 
 def _look(release: Release) -> Fact | None:

@@ -552,7 +552,9 @@ def test_every_kind_of_record_has_a_picture(name):
     known = of_region(region, None)
     found = of_release(region, 400, 1.0, "auto", 0.1)
     json.dumps([known, found], allow_nan=False)
-    assert found["error"] == pytest.approx(sf.plan(region, n=400, epsilon=1.0)[0].error_95)
+    planned = sf.plan(region, n=400, epsilon=1.0)[0]
+    told = (planned.error_95, planned.noise_95, planned.gain, planned.fallback_95)
+    assert tuple(found[name] for name in ("error", "noise", "gain", "fallback")) == told
     directions = sf.plan(region, n=400, epsilon=1.0)[0].directions
     assert found["directions"] == (directions or region.space.dim)
     if region.space.kind == "landmarks":
@@ -619,7 +621,7 @@ def test_the_curve_passes_through_what_the_blur_says(studio_folder):
     a, b, c, d, _ = found["place"]
     line = np.array(next(m["p"] for m in found["panels"][0]["marks"] if m["c"] == "value"))
     at = np.interp(a, line[:, 0], line[:, 1])  # ε = 1 stands at a
-    assert at == pytest.approx(c + d * np.log10(blur["total"]), abs=2.0)
+    assert at == pytest.approx(c + d * np.log10(blur["error"]), abs=2.0)
     assert b > 0 > d
 
 

@@ -292,16 +292,18 @@ async function looked(quick) {
   spend();
 }
 const digits = x => Number(x.toPrecision(3)).toString();
-const off = b => b.first || !b.left_out ? b.error : b.total;  // counting what is left out
-const far = b => (b.left_out > 0 && !b.first ? "about " : "") + digits(off(b)) + (b.degrees ? ` (${digits(off(b) * b.degrees)}°)` : "");
+const far = b => digits(b.error) + (b.degrees ? ` (${digits(b.error * b.degrees)}°)` : "");
 function means() {
   const b = lastBlur, e = digits(b.epsilon), share = b.odds / (1 + b.odds);
   const likely = share < .995 ? `${Math.round(100 * share)}%` : share < .9999 ? `${(100 * share).toFixed(1)}%` : "almost sure";
   const lines = [
     el("p", {class: "big"}, `${b.first ? `${b.first}${b.what || "error"}` : "Error"} up to ${far(b)}, with probability 95%.`),
-    b.left_out > 0 && !b.first ? el("p", {}, `That is ${digits(b.error)} of noise, and what may lie in the directions that are left out, by what is public.`) : null,
+    b.error > 1.001 * b.noise && !b.first ? el("p", {}, `The noise alone is up to ${digits(b.noise)}; the rest is what clipping, curvature and directions that are left out may cost, by what is public.`) : null,
+    b.fallback ? el("p", {}, `If a look says that the public specimens do not fit: up to ${digits(b.fallback)}.`) : null,
     ...(b.also || []).map(line => el("p", {}, line)),
     b.to_beat === null ? b.useless && el("p", {}, "This would be useless: the noise is as large as whatever region is found. More records, a larger ε, or more public knowledge help.") :
+    b.gain != null ? el("p", {}, `The public centre alone is expected to be some ${digits(b.to_beat)} from the mean: ` +
+      (b.useless ? "this release would be no nearer, and is useless. More records, a larger ε, or more public knowledge help." : `this release is ${b.gain.toPrecision(2)} times nearer.`)) :
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
       : `Known beforehand: the mean is typically ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
     el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
@@ -332,10 +334,10 @@ function mark() {
   const svg = $("curve-picture").querySelector("svg");
   if (!svg || !place || !lastBlur) return;
   for (const old of svg.querySelectorAll(".mark, .drop")) old.remove();
-  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(lastBlur.total);
+  const [a, b, c, d, bottom] = place, x = a + b * Math.log10(lastBlur.epsilon), y = c + d * Math.log10(lastBlur.error);
   if (!(x >= 40 && x <= 400)) return;
   svg.append(sv("line", {class: "drop", x1: x, x2: x, y1: y, y2: bottom}), sv("circle", {class: "mark", cx: x, cy: y, r: 6}));
-  svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.total)}.`);
+  svg.setAttribute("aria-label", `Error against epsilon. Your choice: epsilon ${digits(lastBlur.epsilon)}, error ${digits(lastBlur.error)}.`);
 }
 
 /* -- step 4 --------------------------------------------------------------------------------------------------------------- */

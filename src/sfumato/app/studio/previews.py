@@ -29,9 +29,6 @@ DRAWS = 4  # releases shown
 OTHERS = 12  # points shown about a centre
 SYNTHETIC = 60  # records
 P = 0.95
-NORMAL = (
-    1.96  # a normal error is within so many root mean squares with probability P, and less far in several directions
-)
 SHOWN = {
     "points": f"{DRAWS} releases (blue) of made-up records about the public centre (grey); the soft part holds the mean with "
     f"probability {P:.0%}.",
@@ -39,8 +36,8 @@ SHOWN = {
     "table": "The public centre, and releases of made-up records about it.",
 }
 LEFT_OUT = (
-    "It counts the noise (dashed) and what is left out, as far as public knowledge tells: a larger ε pays for more "
-    "directions, each with noise of its own, and leaves out less."
+    "It counts the noise (dashed), and what clipping, curvature and directions that are left out may cost, as far as public "
+    "knowledge tells: a larger ε pays for more directions, each with noise of its own."
 )
 EPSILONS = np.round(np.geomspace(0.03, 10, 13), 4)
 COARSE_FIRST = [0, 12, 6, 3, 9, 1, 5, 7, 11, 2, 4, 8, 10]  # of these, where planning is slow
@@ -106,16 +103,16 @@ def of_release(
     space = region.space
     center = region.center
     draws = plan.draws(_synthetic(plan), DRAWS, np.random.default_rng(1))
-    error = float(plan.likely_error)
     chart = _chart(plan)
     made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee(epsilon, ""), True)
     shown = replace(Subject.of(made_up, P), value=None)
     drawn = _picture(_view(space), shown, _turned(space, center, draws), Role.DRAW, looks)
     return {
         **drawn,
-        "error": error,
-        "left_out": left_out(region, plan),
-        "total": float(np.hypot(error, NORMAL * left_out(region, plan))),
+        "error": plan.error_95,
+        "noise": plan.stated_error,
+        "gain": plan.gain,
+        "fallback": plan.fallback_95,
         "degrees": _degrees(space, space.present(center)),
         "to_beat": float(plan.to_beat),
         "useless": plan.useless,
@@ -146,8 +143,8 @@ def of_errors(region: Region, n: int, mechanism: str, check: float, inference: f
     """Return the error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: a, b, c, d, bottom, for
     x = a + b·log10 ε and y = c + d·log10(error).
 
-    With ε the number of directions grows, and with it the noise: its own curve has kinks, and may rise.  So the curve counts
-    what is left out as well, √(noise² + left out²), which is what the number of directions is chosen by.
+    With ε the number of directions grows, and with it the noise: its own curve has kinks, and may rise.  The whole error, by
+    which the number of directions is chosen, does not.
     """
     rows = _errors(region, n, mechanism, check, inference)
     several = any(row.total > 1.0001 * row.noise for row in rows)
@@ -169,7 +166,7 @@ def _curve(region: Region, rows: list[Predicted], several: bool) -> Panel:
     low = np.array([EPSILONS[0], 10 ** (np.floor(10 * errors.min()) / 10 - 0.1)])
     high = np.array([EPSILONS[-1], 10 ** (np.ceil(10 * errors.max()) / 10 + 0.1)])
     marks: list[Mark] = []
-    if low[1] < region.radius < high[1]:
+    if rows[0].gain is None and low[1] < region.radius < high[1]:
         marks.append(Line(np.array([[low[0], region.radius], [high[0], region.radius]]), Role.REACH))
         useful = [row.epsilon for row in rows if row.total < region.radius]
         late = not useful or useful[0] > np.sqrt(low[0] * high[0])  # the curve then passes where the words would stand
@@ -183,23 +180,18 @@ def _curve(region: Region, rows: list[Predicted], several: bool) -> Panel:
 
 
 class Predicted(NamedTuple):
-    """What is predicted at an ε: the noise at 95%, with what is left out, in how many directions, and whether it is useless."""
+    """What is predicted at an ε: noise and whole error at 95%, in how many directions, and whether it is useless."""
 
     epsilon: float
     noise: float
     total: float
     directions: int
     useless: bool
+    gain: float | None
 
     def words(self, several: bool) -> list[str]:
         more = [f"{self.noise:.3g}", str(self.directions)] if several else []
         return [f"{self.epsilon:g}", f"{self.total:.3g}", *more, "useless" if self.useless else ""]
-
-
-def left_out(region: Region, plan: Plan) -> float:
-    """Return how much of the mean a plan for a region is expected to leave out, as far as public knowledge tells."""
-    chart = _chart(plan)
-    return 0.0 if chart is None else region.whole_error(plan.n, plan.epsilon).bias
 
 
 def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
@@ -213,11 +205,9 @@ def _errors(region: Region, n: int, mechanism: str, check: float, inference: flo
             plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
         except Refusal:
             continue
-        noise = float(plan.likely_error)
         chart = _chart(plan)
         directions = region.space.dim if chart is None else len(chart.axes)
-        total = float(np.hypot(noise, NORMAL * left_out(region, plan)))
-        rows.append(Predicted(epsilon, noise, total, directions, plan.useless))
+        rows.append(Predicted(epsilon, plan.stated_error, plan.error_95, directions, plan.useless, plan.gain))
     if not rows:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
     return sorted(rows)
