@@ -279,7 +279,7 @@ def test_useless_releases_are_refused_with_what_helps(rng):
         sf.ManifoldLaplace(ball, 1.0).release(points, budget=charged)
     assert not charged
     assert sf.private_mean(points, ball, 1.0, allow_useless=True).value.shape == (30, 2)
-    wide = sf.Ellipsoid(space, center, np.full(50, 0.1))
+    wide = sf.Ellipsoid(space, center, np.linspace(0.1, 0.09, 50))
     with pytest.raises(sf.Refusal, match=r"only the first \d+ directions \(modes=\d+\)"):
         sf.private_mean(points, wide, 1.0)
 
