@@ -109,6 +109,7 @@ def test_processes_that_race_never_overspend(sfumato, wings, tmp_path):
 def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
     broken = (tmp_path / "wings.tps").read_text().replace("LM=6\n", "LM=6\nnan nan\n", 1)
     (tmp_path / "short.tps").write_text(broken)
+    (tmp_path / "others.tps").write_bytes((tmp_path / "wings.tps").read_bytes())
     lines = (tmp_path / "wings.tps").read_text().splitlines()
     lines[9:15] = ["1 1"] * 6
     (tmp_path / "point.tps").write_text("\n".join(lines) + "\n")
@@ -123,7 +124,7 @@ def test_bad_input_ends_with_a_sentence_and_2(sfumato, wings, tmp_path):
         ([*wings, "--out", "m.json", "--mechanism", "gauss"], "known: auto, kng"),
         (["release", "wings.tps", "--space", "spd", *wings[4:], "--out", "m.json"], "SPD needs matrices"),
         (
-            [*wings[:4], "--center", "wings.tps", *wings[6:], "--out", "m.json"],
+            [*wings[:4], "--center", "others.tps", *wings[6:], "--out", "m.json"],
             "a single public record, but the file holds 40",
         ),
     ]:

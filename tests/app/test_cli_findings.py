@@ -74,7 +74,8 @@ def test_a_whole_sphere_is_prior_enough(sfumato, tmp_path):
     )
     assert code == 0
     assert re.search(
-        r"\d+% on finding its centre, \d+% on finding its radius, 10% on the spread of the records and \d+%", out
+        r"[\d.]+% on finding its centre, [\d.]+% on finding its radius, 10% on the spread of the records and [\d.]+%",
+        out,
     )
     assert "as if the records filled the whole of the prior" in out
 

@@ -74,20 +74,20 @@ def _released(release: Release) -> Fact:
     return Fact("Released", f"{what(release, units)}{place}. {first(release)}.")
 
 
-def rounded_up(factor: float) -> str:
-    """Return a bound to three digits, or more where these would say less than it is.
+def in_digits(factor: float) -> str:
+    """Return a factor above 1 to three digits, or more where these would say that it is 1.
 
-    >>> rounded_up(2.7183), rounded_up(1.0010005)
-    ('2.72', '1.00101')
+    >>> in_digits(2.7183), in_digits(1.0010005)
+    ('2.72', '1.001')
     """
     texts = (f"{factor:.{digits}g}" for digits in range(3, 18))
-    return next(text for text in texts if float(text) >= factor)
+    return next((text for text in texts if float(text) > 1), "1")
 
 
 def promise(release: Release) -> Fact:
     """Return what is promised."""
     g = release.guarantee
-    factor = f" = {rounded_up(float(np.exp(g.epsilon)))}" if g.epsilon < 50 else ""
+    factor = f" = {in_digits(float(np.exp(g.epsilon)))}" if g.epsilon < 50 else ""
     odds = (
         "Whatever anyone knows or learns elsewhere, replacing one unit's value by any other changes the probability of any "
         f"outcome by a factor of at most e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons."
