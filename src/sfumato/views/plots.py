@@ -115,6 +115,11 @@ def draw_release(
     if s.error is not None and release.predicted_error is not None:
         distance = release.predicted_error.distance
         known = f"with probability {p:g} {release.estimate} lies within {s.error:.3g} ({distance})"
+    if release.gain is not None:
+        known = (
+            f"with probability {p:g} the mean of the records lies within {s.error:.3g} (noise alone {release.noise(p):.3g}), "
+            f"{release.gain:.2g} times nearer than the public centre"
+        )
     sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
     sentences += list(filter(None, [view.shown(s), frozen(release)]))
     sentences += [] if release.on_manifold else [view.off_manifold(s)]

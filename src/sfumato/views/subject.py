@@ -170,8 +170,8 @@ def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
     """Return the noise of a release by chart, and the region for the population's mean where a share of ε was spent on it.
 
     Of a draw that was projected from outside the length alone is known; one that was moved towards the centre is shown with the
-    noise that it was drawn with.  The region is a ball in the chart: any image of it, such as one landmark,
-    holds the image of the mean with the same confidence, all of them at once.
+    noise that it was drawn with, widened to the whole error where that is known.  The region is a ball in the chart: any
+    image of it, such as one landmark, holds the image of the mean with the same confidence, all of them at once.
     """
     parts: dict[str, Any] = {}
     space = chart.space
@@ -180,7 +180,8 @@ def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
     shrunk = recorded is not None and After.SHRUNK in recorded.after and np.linalg.norm(recorded.point or np.inf) <= 1
     if release.unprojected is None or shrunk:
         tangent = space.coordinates(chart.center, space.log(chart.center, space.validate(release.value[None])))[0]
-        parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, sigma, p)
+        wider = 1.0 if release.gain is None else max(1.0, release.error(p) / release.noise(p))
+        parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, wider * sigma, p)
     if release.spread is not None and p >= LEAST:
         region = release.region(p)
         w = chart_coordinates(release, release.raw[None])[0]
