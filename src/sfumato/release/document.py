@@ -7,7 +7,7 @@ import json
 import math
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from functools import cache
 from pathlib import Path
 from types import NoneType, UnionType
@@ -138,7 +138,10 @@ def plain(part: Any) -> Any:
         return part.tolist()
     if isinstance(part, Mapping):
         return {key: plain(item) for key, item in part.items()}
-    return asdict(cast(Any, part)) if is_dataclass(part) else part
+    if isinstance(part, list | tuple):
+        numbers = bool(part) and type(part[0]) is float  # a list of numbers is copied as a whole: a chart has thousands
+        return list(part) if numbers else [plain(item) for item in part]
+    return {each.name: plain(getattr(part, each.name)) for each in fields(part)} if is_dataclass(part) else part
 
 
 def built(kind: type[T], given: Mapping[str, Any]) -> T:

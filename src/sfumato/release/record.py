@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import MISSING, asdict, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
@@ -268,8 +268,7 @@ class Record:
 
     def document(self) -> dict[str, Any]:
         """Return the record as it stands in a file, where what is empty is left out."""
-        parts = {part.name: getattr(self, part.name) for part in fields(Record)}
-        parts = {name: asdict(part) if hasattr(part, "__dataclass_fields__") else part for name, part in parts.items()}
+        parts = plain({part.name: getattr(self, part.name) for part in fields(Record)})
         for name, newer in NEWER_IN.items():
             if parts[name] is not None:
                 parts[name] = without(parts[name], *(part for part in newer if parts[name][part] in EMPTY))
@@ -398,7 +397,7 @@ class Release(Record, Document, Shown):
         return np.array(self.value, dtype=dtype, copy=copy)
 
     def content(self) -> dict[str, Any]:
-        return {"value": self.value.tolist(), "guarantee": asdict(self.guarantee), **self.record}
+        return {"value": self.value.tolist(), "guarantee": plain(self.guarantee), **self.record}
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Self:
