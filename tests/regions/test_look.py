@@ -100,12 +100,12 @@ def test_a_sample_of_the_same_population_is_not_looked_at(rng):
         assert isinstance(sketch.looked(1000, 1.0, SHARE), Ellipsoid if why else Look)
 
 
-def test_a_better_release_in_the_ball_lowers_the_limit(rng):
+def test_a_region_for_the_population_is_looked_for_where_a_look_is_not_needed(rng):
     sketch = Ellipsoid.from_sample(FLAT, falling(60, rng))
-    by_chart = sketch.looked(1000, 1.0, SHARE)
-    ball = rms_noise(by_chart.ball.as_chart().axes, 1000, 0.9)
-    assert sketch.looked(1000, 1.0, SHARE, ball).limit(1000, 1.0) == pytest.approx(by_chart.limit(1000, 1.0))
-    assert sketch.looked(1000, 1.0, SHARE, 0.7 * ball).limit(1000, 1.0) < by_chart.limit(1000, 1.0)
+    assert sketch.no_look(20, 1.0, SHARE) is NoLook.NEEDLESS
+    assert isinstance(sketch.looked(20, 1.0, SHARE, always=True), Look)
+    same = Ellipsoid.from_sample(FLAT, falling(60, rng), "same")
+    assert not isinstance(same.looked(20, 1.0, SHARE, always=True), Look)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.2, -1.0])

@@ -303,10 +303,26 @@ def test_after_the_draw_a_wrong_sample_shows_and_the_figure_never_falls(rng):
 def test_after_a_draw_in_the_ball_it_is_the_ball_s(rng):
     sketch = Ellipsoid.from_sample(sf.Euclidean(dim=4), falling(20, 4, rng))
     ball = sketch.ball.as_chart()
-    assert sketch.whole_after(ball, 100, 1.0, np.zeros(4)) == sketch.ball_error(100, 1.0)
+    foreseen = sketch.whole_after(ball, 100, 1.0)
+    assert foreseen.noise == pytest.approx(rms_noise(ball.axes, 100, 1.0))
+    assert sketch.whole_after(ball, 100, 1.0, np.zeros(4)) == foreseen
     far = sketch.whole_after(ball, 100, 1.0, np.full(4, 0.5))
-    assert far.public > sketch.ball_error(100, 1.0).public
-    assert far.quantile(0.95) >= sketch.ball_error(100, 1.0).quantile(0.95)
+    assert far.public > foreseen.public
+    assert far.quantile(0.95) >= foreseen.quantile(0.95)
+
+
+def test_a_chart_is_known_wherever_it_was_moved_to_and_for_other_numbers_of_records(rng):
+    """Groups share the chart of the smallest, and a second step moves it."""
+    sketch = Ellipsoid.from_sample(sf.Euclidean(dim=12), falling(30, 12, rng))
+    chart = sketch.settle(100, 1.0)
+    larger = sketch.whole_after(chart, 300, 1.0)
+    assert larger.noise == pytest.approx(rms_noise(chart.axes, 300, 1.0))
+    assert (
+        sketch.whole_error(300, 1.0).quantile(0.95)
+        <= larger.quantile(0.95)
+        < sketch.whole_error(100, 1.0).quantile(0.95)
+    )
+    assert sketch.whole_after(chart.moved(np.full(12, 0.1)), 300, 1.0) == larger
 
 
 def test_who_says_less_of_the_sample_states_a_larger_error(rng):

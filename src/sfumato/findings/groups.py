@@ -181,7 +181,7 @@ def compare_groups(
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     sizes = {name: records.n for name, records in parts.items()}
     chart = one_chart(region, min(sizes.values()), privacy.epsilon * (1 - inference))
-    plans = {name: plan_group(chart, n, privacy, inference, allow_useless) for name, n in sizes.items()}
+    plans = {name: plan_group(chart, n, privacy, inference, allow_useless, region) for name, n in sizes.items()}
     first = next(iter(plans.values())).record.document()
     about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
     groups = {}
@@ -262,12 +262,14 @@ def one_chart(region: Region, n: int, epsilon: float) -> Settled:
     return region.settle(n, epsilon)
 
 
-def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:
-    """Return the plan of one group of n in the chart of all."""
+def plan_group(
+    chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool, known: Region | None = None
+) -> Composition:
+    """Return the plan of one group of n in the chart of all, which ``known`` settled."""
     share = check_share(inference)
 
     def planned(region: Region, count: int, epsilon: float) -> Composition:
-        mean = TangentKNorm(region, (1 - share) * epsilon).plan(count)
+        mean = TangentKNorm(region, (1 - share) * epsilon, known=known).plan(count)
         return Composition(region, count, epsilon, mean, spread=Spread.of(epsilon, share))
 
     plan = planned(chart, n, privacy.epsilon)

@@ -50,7 +50,6 @@ MECHANISMS: dict[str, type[Mechanism]] = {
         PointwiseLaplace,
     )
 }
-LOOKED_AT = 10  # dimensions below which a look is too noisy to tell anything
 
 
 @dataclass(frozen=True)
@@ -296,7 +295,7 @@ def _by_chart(problem: Problem, check: float, steps: int, share: float, find: st
     elif steps == 2:
         first = FirstStep.of(region, problem.n, epsilon)
     else:
-        region, first = _looked(region, problem.n, epsilon, check)
+        region, first = _looked(region, problem.n, epsilon, check, always=share > 0)
     chart = TangentKNorm(region, epsilon).plan(problem.n) if first is None else first.chart
     if first is None and not share:
         return chart
@@ -304,11 +303,11 @@ def _by_chart(problem: Problem, check: float, steps: int, share: float, find: st
     return Composition(problem.region, problem.n, problem.privacy.epsilon, chart, first, spread)
 
 
-def _looked(region: Region, n: int, epsilon: float, check: float) -> tuple[Region, Looked | None]:
+def _looked(region: Region, n: int, epsilon: float, check: float, always: bool = False) -> tuple[Region, Looked | None]:
     """Return the region to use and the look that decides, if one is worth its share of ε."""
-    if not check or region.space.dim < LOOKED_AT:
+    if not check:
         return region, None
-    looked = region.looked(n, epsilon, check)
+    looked = region.looked(n, epsilon, check, always)
     if isinstance(looked, Look):
         return looked.chart, Looked.of(looked, n, epsilon, region)
     return region, None

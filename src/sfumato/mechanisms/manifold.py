@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import Fix, Refusal
+from ..errors import Refusal
 from ..laws.bounds import bounds_of
 from ..laws.bounds.base import Bounds
 from ..laws.calibration.error import FAIL
@@ -29,6 +29,7 @@ from ..numerics.arrays import Array, Points
 from ..records import Records, one_thread
 from .base import Mechanism
 from .plan import Drawn, Losses, Remedy
+from .tangent import shaped
 
 LARGEST_BATCH = 1024  # proposals, even if the chance that none is accepted is then above FAIL
 LEAST_SHARE = 1e-3  # fewer accepted proposals than this are not worth waiting for
@@ -52,10 +53,7 @@ class ManifoldMechanism(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        shaped: Remedy = ("noise shaped by a public sample of such records (", Fix("public", "FILE"), ")")
-        if self.space.landmark_dim is None:
-            return [shaped]
-        return [shaped, ("or by smoothness along an outline (", Fix("smooth", True), ")")]
+        return shaped(self.region, self.n, self.privacy.epsilon)
 
     @property
     @abstractmethod

@@ -116,7 +116,7 @@ def instead(
     >>> [(way["question"], way["n"]) for way in ways[:2]]
     [('the variance of each channel alone', 60), ('the correlations alone', 278)]
     >>> ways[-1]["question"]
-    'only the 21 directions in which a public sample of such records differs most (Ellipsoid.from_sample, modes=21)'
+    'noise shaped by a public sample of such records (Ellipsoid.from_sample)'
     """
     useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
     found = {words: (space, n, error) for words, space, error in useful}

@@ -35,7 +35,7 @@ class FirstStep(Stage):
     def of(cls, region: Region, n: int, epsilon: float) -> FirstStep:
         """Return the stage, with the plans of both steps."""
         settled = region.settle(n, (1 - FIRST) * epsilon)
-        first, second = (TangentKNorm(settled, share * epsilon).plan(n) for share in (FIRST, 1 - FIRST))
+        first, second = (TangentKNorm(settled, s * epsilon, known=region).plan(n) for s in (FIRST, 1 - FIRST))
         try:  # with a public point near the centre, so that nothing fails after the charge
             settled.moved(first.chart.point(np.full(len(first.chart.axes), 1e-3)))
         except Exception as error:

@@ -24,7 +24,7 @@ from ..regions.ellipsoid import point_or_center
 from ..release.record import PROBABILITIES, ChartOf, WholeOf
 from ..release.terms import After, in_order
 from .base import Mechanism
-from .plan import PREDICTED, Drawn, Losses, Remedy
+from .plan import Drawn, Losses, Remedy
 from .statistics import CHART_MEAN, Statistic
 
 BITS = 40  # records are rounded towards zero to whole multiples of 2^−BITS, so that sums of them are exact
@@ -169,24 +169,7 @@ class TangentKNorm(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        """Fewer directions, if some number of them is enough: each more makes the noise longer, so halving finds it.  Where a
-        gain is foreseen their number is the best already."""
-        if self.gain is not None:
-            return []
-        fewer = 0
-        more = len(self.chart.axes)
-        while more - fewer > 1:
-            p = (fewer + more) // 2
-            if chart_error(self.chart.axes[:p], self.scale.sigma).quantile(PREDICTED) < self.chart.radius:
-                fewer = p
-            else:
-                more = p
-        if not fewer:
-            return []
-        if np.ptp(self.chart.axes) == 0:  # directions that are all alike: a sample says which come first
-            words = f"only the {fewer} directions in which a public sample of such records differs most ("
-            return [(words, Fix("public", "FILE"), ", ", Fix("modes", fewer), ")")]
-        return [(f"only the first {fewer} directions (", Fix("modes", fewer), ")")]
+        return shaped(self.region, self.n, self.privacy.epsilon) if self.gain is None else []
 
     # -- draws -------------------------------------------------------------------------------------------------------------
     @cached_property
@@ -236,6 +219,16 @@ class TangentKNorm(Mechanism):
     def _point(self, tangents: Array) -> Points:
         chart = self.chart
         return self.space.exp(chart.center, self.space.from_coordinates(chart.center, tangents))
+
+
+def shaped(region: Region, n: int, epsilon: float) -> list[Remedy]:
+    """Return what shapes the noise of a ball better: a public sample of such records; and smoothness, where that is of use."""
+    ways: list[Remedy] = [("noise shaped by a public sample of such records (", Fix("public", "FILE"), ")")]
+    if region.space.landmark_dim is not None:
+        smooth = Ellipsoid.smooth(region.space, region.space.present(region.center), region.radius)
+        if not TangentKNorm(smooth, epsilon).plan(n).useless:
+            ways.append(("or by smoothness along an outline (", Fix("smooth", True), ")"))
+    return ways
 
 
 def whole_means(records: Records, rows: Callable[[Points], Iterable[Array]]) -> list[Fraction]:

@@ -38,10 +38,10 @@ class Region(ABC):
     def settle(self, n: int, epsilon: float) -> Settled:
         """Return the region for n records and this ε."""
 
-    def looked(self, n: int, epsilon: float, share: float, fallback: float | None = None) -> Look | Settled:
+    def looked(self, n: int, epsilon: float, share: float, always: bool = False) -> Look | Settled:
         """Return the look at whether the region fits, which this share of ε pays for; or the region to use without one.
 
-        ``fallback`` is the root mean square error of the best release in the ball with the rest of ε, if not by chart.
+        ``always``: also where a wrong region would cost little, as a region for the population rests on the answer.
         """
         return self.settle(n, epsilon)
 

@@ -42,7 +42,6 @@ class Look:
     chart: Ellipsoid
     ball: Ball
     share: float = SHARE
-    fallback: float | None = None  # root mean square error of the best release in the ball, with the rest of ε
 
     def __post_init__(self) -> None:
         if not 0 < self.share < MOST_SHARE:
@@ -73,7 +72,7 @@ class Look:
         noise² of the ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would
         be kept too often."""
         rest = (1 - self.share) * epsilon
-        ball = self.fallback or rms_noise(self.ball.as_chart().axes, n, rest)
+        ball = rms_noise(self.ball.as_chart().axes, n, rest)
         chart = rms_noise(self.chart.axes, n, rest)
         width = self.scale(n, epsilon) / ball
         room = WORST * (1 - self.share) - 1

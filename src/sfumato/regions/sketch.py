@@ -80,27 +80,18 @@ class _AboutBall(Region):
         return self.ball.radius
 
     @abstractmethod
-    def _settle(self, n: int, epsilon: float) -> Settlement: ...
+    def _settle(self, n: int, epsilon: float) -> Ellipsoid: ...
 
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """Return the ellipsoid for n records and this ε; the same question is answered once."""
-        return _settled(self, n, float(epsilon)).chart
+        return _settled(self, n, float(epsilon))
 
     def whole_error(self, n: int, epsilon: float) -> WholeError:
         """Return the whole error that is foreseen for that ellipsoid."""
-        return _settled(self, n, float(epsilon)).whole
+        return self.whole_after(self.settle(n, epsilon), n, epsilon)
 
-    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
-        """Return the whole error that is foreseen: of where the mean is no draw tells more than the model."""
-        return self.whole_error(n, epsilon)
-
-
-class Settlement(NamedTuple):
-    """What is settled for n records and an ε: the chart, the whole error that is foreseen, and where both come from."""
-
-    chart: Ellipsoid
-    whole: WholeError
-    candidate: int = 0
+    @abstractmethod
+    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,18 +108,24 @@ class ModelSketch(_AboutBall):
     basis: Array = field(repr=False)
     modes: int | None = None  # p, where it is given
 
-    def _settle(self, n: int, epsilon: float) -> Settlement:
-        sigma = _sigma(n, epsilon)
-        sums = np.cumsum(self.roots)
-        spread = OFFSET * self.ball.radius
+    def _settle(self, n: int, epsilon: float) -> Ellipsoid:
         noise, variation = _unit_noise(self.roots)
-        figures = error_quantile(STATED, sigma * noise, variation, spread * self._left_out, np.inf)
+        spread = OFFSET * self.radius
+        figures = error_quantile(STATED, _sigma(n, epsilon) * noise, variation, spread * self._left_out, np.inf)
         p = self.modes or int(np.argmin(figures)) + 1
-        axes = np.sqrt(self.roots[:p] * sums[p - 1])
-        offsets = (spread * self.roots[:p] / np.linalg.norm(self.roots) / axes) ** 2
-        lengths = float(sigma * noise[p - 1]), float(variation[p - 1]), float(spread * self._left_out[p - 1])
-        whole = WholeError(*lengths, np.inf, shrunk_noise(axes, offsets, sigma), spread)
-        return Settlement(_ellipsoid(self.ball, axes, self.basis[:p], self.source, spread), whole)
+        axes = np.sqrt(self.roots[:p] * np.sum(self.roots[:p]))
+        return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
+
+    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
+        """Return the whole error that is foreseen: of where the mean is no draw tells more than the model."""
+        sigma = _sigma(n, epsilon)
+        p = len(chart.axes)
+        spread = OFFSET * self.radius
+        offsets = (spread * self.roots[:p] / np.linalg.norm(self.roots) / chart.axes) ** 2
+        bias = spread * float(self._left_out[p - 1])
+        return WholeError(
+            *noise_moments(chart.axes, sigma), bias, np.inf, shrunk_noise(chart.axes, offsets, sigma), spread
+        )
 
     @cached_property
     def _left_out(self) -> Array:
@@ -177,7 +174,7 @@ class SampleSketch(_AboutBall):
     tangents: Array = field(repr=False)  # of the sample, less their mean
     bend: float = 0.0  # |mean logarithm − logarithm of the mean| over the distance of the two centres
 
-    def looked(self, n: int, epsilon: float, share: float, fallback: float | None = None) -> Look | Settled:
+    def looked(self, n: int, epsilon: float, share: float, always: bool = False) -> Look | Settled:
         """Return the chart with its look; the chart alone where there is none (:meth:`no_look`).
 
         >>> from sfumato import Euclidean
@@ -186,19 +183,20 @@ class SampleSketch(_AboutBall):
         >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
         ('Look', 0.1, True)
         """
-        if self.no_look(n, epsilon, share, fallback) is not None:
-            return self.settle(n, epsilon)
-        return Look(self.settle(n, (1 - share) * epsilon), self.ball, share, fallback)
+        why = self.no_look(n, epsilon, share)
+        if why is None or (why is NoLook.NEEDLESS and always):
+            return Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
+        return self.settle(n, epsilon)
 
-    def no_look(self, n: int, epsilon: float, share: float, fallback: float | None = None) -> NoLook | None:
+    def no_look(self, n: int, epsilon: float, share: float) -> NoLook | None:
         """Return why there is no look at whether the sample fits the records; None where there is one."""
         if self.relation == "same":
             return NoLook.SAME
         rest = (1 - share) * epsilon
-        error = rms_noise(self.ball.as_chart().axes, n, epsilon) if fallback is None else (1 - share) * fallback
+        error = rms_noise(self.ball.as_chart().axes, n, epsilon)
         if error**2 * (WORST**2 - 1) >= self.radius**2:
             return NoLook.NEEDLESS
-        look = Look(self.settle(n, rest), self.ball, share, fallback)
+        look = Look(self.settle(n, rest), self.ball, share)
         worth = rms_noise(look.chart.axes, n, rest) < error
         return None if worth and look.limit(n, epsilon) > DULL * error else NoLook.BLIND
 
@@ -208,40 +206,39 @@ class SampleSketch(_AboutBall):
         return self.relation
 
     # -- the whole error -----------------------------------------------------------------------------------------------
-    def ball_error(self, n: int, epsilon: float) -> WholeError:
-        """Return the whole error in the ball about the sample, for releases by chart that fall back to it."""
-        axes = np.full(self.space.dim, self.radius)
-        sigma = _sigma(n, epsilon)
-        noise, variation = noise_moments(axes, sigma)
-        shrunk = shrunk_noise(axes, self._offsets(axes, np.eye(self.space.dim), n), sigma)
-        public = self._public(n)
-        return WholeError(noise, variation, self.bend * public, self._degrees, shrunk, public)
-
     def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
-        """Return the whole error after the draw w̃ = ``raw`` in a chart of this sketch, or in the ball; it is no smaller than
-        what is foreseen, which is the answer where there is no draw yet.
+        """Return the whole error after the draw w̃ = ``raw`` in a chart of this sketch, wherever it was moved to, or in the
+        ball; it is no smaller than what is foreseen, which is the answer where there is no draw yet.
 
         The f ≥ 1 for which Σw̃²/(f·b + T) = p, b the variances of the mean that were assumed and T the noise's, says how many
         times farther apart (in squares) the means are.  Held-out points moved to the release show what is clipped there.
         """
-        settled = _settled(self, n, float(epsilon))
-        own = chart == settled.chart
-        foreseen = settled.whole if own else self.ball_error(n, epsilon)
-        if raw is None:
-            return foreseen
         sigma = _sigma(n, epsilon)
         p = len(chart.axes)
         offsets = self._offsets(chart.axes, chart.basis, n)
-        times = _times(raw, offsets, sigma**2 * (p + 1))
-        if times == 1:
+        shrunk = shrunk_noise(chart.axes, offsets, sigma)
+        public = self._public(n)
+        candidate = self._candidate(chart)
+        bias = self.bend * public if candidate is None else float(self._bias(n)[candidate, p - 1])
+        foreseen = WholeError(*noise_moments(chart.axes, sigma), bias, self._degrees, shrunk, public)
+        times = 1.0 if raw is None else _times(raw, offsets, sigma**2 * (p + 1))
+        if raw is None or times == 1:
             return foreseen
-        clip = float(np.sqrt(self._candidates.clip[settled.candidate, p - 1])) if own else 0.0
-        loss = np.sqrt(max(0.0, (foreseen.bias - clip) * (foreseen.bias + clip)))
-        if own:
-            clip = max(clip, self._clipped_at(chart, settled.candidate, james_stein(raw, chart.axes, sigma)))
-        bias = max(foreseen.bias, float(np.hypot(np.sqrt(times) * loss, clip)))
-        shrunk = max(foreseen.shrunk, shrunk_noise(chart.axes, times * offsets, sigma))
-        return replace(foreseen, bias=bias, shrunk=shrunk, public=float(np.sqrt(times)) * self._public(n))
+        clip = 0.0 if candidate is None else float(np.sqrt(self._candidates.clip[candidate, p - 1]))
+        loss = np.sqrt(max(0.0, (bias - clip) * (bias + clip)))
+        if candidate is not None:
+            clip = max(clip, self._clipped_at(chart, candidate, james_stein(raw, chart.axes, sigma)))
+        bias = max(bias, float(np.hypot(np.sqrt(times) * loss, clip)))
+        shrunk = max(shrunk, shrunk_noise(chart.axes, times * offsets, sigma))
+        return replace(foreseen, bias=bias, shrunk=shrunk, public=float(np.sqrt(times)) * public)
+
+    def _candidate(self, chart: Ellipsoid) -> int | None:
+        """Return which of the candidates a chart is, by its axes; None for the ball."""
+        p = len(chart.axes)
+        roots = self._candidates.roots[:, :p]
+        axes = self._candidates.sizes[:, p - 1, None] * np.sqrt(roots * np.sum(roots, axis=1, keepdims=True))
+        alike = np.flatnonzero(np.all(np.isclose(axes, chart.axes, 1e-12, 0.0), axis=1))
+        return int(alike[0]) if alike.size else None
 
     def _clipped_at(self, chart: Ellipsoid, candidate: int, w: Array) -> float:
         """Return the length of what the chart would clip, on average, of held-out points moved to a release w."""
@@ -288,15 +285,18 @@ class SampleSketch(_AboutBall):
         return [_unit_moment(self.space, self.center, prior) for prior in self.priors]
 
     # -- the choice ----------------------------------------------------------------------------------------------------
-    def _settle(self, n: int, epsilon: float) -> Settlement:
+    def _bias(self, n: int) -> Array:
+        """Return what each of the candidates leaves out."""
         charts = self._candidates
-        sigma = _sigma(n, epsilon)
-        public = self._public(n)
         drift = RELATIONS[self.relation].drift
         squares = self._kappa(n) * charts.lost + drift**2 * self._variance * charts.drift + charts.clip
-        bias = np.hypot(np.sqrt(squares), self.bend * public)
+        return np.asarray(np.hypot(np.sqrt(squares), self.bend * self._public(n)))
+
+    def _settle(self, n: int, epsilon: float) -> Ellipsoid:
+        charts = self._candidates
         some = slice(None) if self.modes is None else slice(self.modes - 1, self.modes)
-        lengths = sigma * charts.noise[:, some], charts.variation[:, some], bias[:, some]
+        noise = _sigma(n, epsilon) * charts.noise[:, some]
+        lengths = noise, charts.variation[:, some], self._bias(n)[:, some]
         figures = error_quantile(STATED, *lengths, self._degrees)
         if self.relation == "other" and (wide := self._too_wide[:, some]).any() and not wide.all():
             figures = np.where(wide, np.inf, figures)
@@ -305,10 +305,7 @@ class SampleSketch(_AboutBall):
         roots = charts.roots[best, :p]
         basis = charts.bases[best, :p]
         axes = charts.sizes[best, p - 1] * np.sqrt(roots * np.sum(roots))
-        noise, variation, left_out = (float(column_of[best, column]) for column_of in lengths)
-        shrunk = shrunk_noise(axes, self._offsets(axes, basis, n), sigma)
-        chart = _ellipsoid(self.ball, axes, basis, self._words(*charts.sources[best]), public)
-        return Settlement(chart, WholeError(noise, variation, left_out, self._degrees, shrunk, public), best)
+        return _ellipsoid(self.ball, axes, basis, self._words(*charts.sources[best]), self._public(n))
 
     @cached_property
     def _too_wide(self) -> Array:
@@ -372,7 +369,7 @@ class SampleSketch(_AboutBall):
 
 
 @lru_cache(maxsize=64)
-def _settled(sketch: _AboutBall, n: int, epsilon: float) -> Settlement:
+def _settled(sketch: _AboutBall, n: int, epsilon: float) -> Ellipsoid:
     return sketch._settle(n, epsilon)
 
 

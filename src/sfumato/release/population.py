@@ -16,6 +16,8 @@ from ..regions import Ellipsoid
 if TYPE_CHECKING:
     from .record import Release
 
+CONTRADICTED = 1.5  # times the whole error that was foreseen: after the draw, from which on there is no region
+
 
 @dataclass(frozen=True, eq=False)
 class PopulationRegion:
@@ -98,10 +100,27 @@ def chart_variance(release: Release, level: float) -> float:
     return variance_bound(level, release.n, release.guarantee.epsilon, *numbers)
 
 
+def no_region(release: Release) -> str:
+    """Return why nothing is said of the population's mean by a public sample's chart; empty where it is, or there is none."""
+    whole = release.whole
+    if whole is None or not whole.relation:
+        return ""
+    look = None if release.chart is None else release.chart.look
+    if look is None and whole.relation != "same":
+        return "no look was made at whether the public specimens fit the records"
+    if look is not None and look.get("fell_back"):
+        return "a look says that the public specimens may not fit the records"
+    if whole.drawn and whole.drawn["0.95"] > CONTRADICTED * whole.quantiles["0.95"]:
+        return "the draw lies farther from the public centre than it would if the public specimens fitted the records"
+    return ""
+
+
 def population_region(release: Release, level: float) -> PopulationRegion:
     """Return the region of a release; see :meth:`Release.region`."""
     check_level(level)
     chart = release.chart
+    if why := no_region(release):
+        raise ValueError(f"this release has no region for the population's mean: {why}")
     if chart is None:
         raise ValueError(
             f"a release by {release.mechanism.name} has no region for the population's mean: release it with "

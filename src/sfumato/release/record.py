@@ -271,7 +271,7 @@ class Record:
         parts = plain({part.name: getattr(self, part.name) for part in fields(Record)})
         for name, newer in NEWER_IN.items():
             if parts[name] is not None:
-                parts[name] = without(parts[name], *(part for part in newer if parts[name][part] in EMPTY))
+                parts[name] = {part: x for part, x in parts[name].items() if part not in newer or x not in EMPTY}
         if self.statistic in BY_NAME and self.scalar == BY_NAME[self.statistic].within(self.ball):
             del parts["scalar"]  # the name says it all
         return {name: part for name, part in parts.items() if name not in NEWER or part}

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..errors import printable
+from ..release.population import no_region
 from . import view_of
 from .drawing import draw
 from .page import Block, Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
@@ -141,7 +142,12 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
     glance = [("Privacy", f"ε = {comparison.epsilon:g} for all groups together, for replacing {first.guarantee.unit}")]
     glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
     groups = [
-        (name, str(release.n), f"{release.stated(0.95):.4g}", release.region(0.95).size)
+        (
+            name,
+            str(release.n),
+            f"{release.stated(0.95):.4g}",
+            "none" if no_region(release) else release.region(0.95).size,
+        )
         for name, release in comparison.groups.items()
     ]
     table: list[Block] = [

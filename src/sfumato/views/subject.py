@@ -14,7 +14,7 @@ from ..laws.calibration.population import LEAST
 from ..numerics.arrays import Array, Points
 from ..regions.ball import Ball
 from ..regions.ellipsoid import Ellipsoid
-from ..release.population import chart_coordinates
+from ..release.population import chart_coordinates, no_region
 from ..release.record import SpaceOf
 from ..release.terms import After, Kind
 from ..spaces.base import Space
@@ -182,7 +182,7 @@ def _in_chart(release: Release, chart: Ellipsoid, p: float) -> dict[str, Any]:
         tangent = space.coordinates(chart.center, space.log(chart.center, space.validate(release.value[None])))[0]
         wider = 1.0 if release.gain is None else max(1.0, release.error(p) / release.noise(p))
         parts["noise"] = Noise(chart, chart.basis @ tangent / chart.axes, wider * sigma, p)
-    if release.spread is not None and p >= LEAST:
+    if release.spread is not None and p >= LEAST and not no_region(release):
         region = release.region(p)
         w = chart_coordinates(release, release.raw[None])[0]
         parts["region"] = Noise(chart, w, sigma, p, region.chart_radius)

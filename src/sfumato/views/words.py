@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
+from ..release.population import no_region
 from ..release.terms import After
 from .directions import in_degrees
 
@@ -177,8 +178,13 @@ def _left_out(release: Release) -> Fact | None:
 
 def _look(release: Release) -> Fact | None:
     chart = release.chart
-    if release.scalar is not None or chart is None or chart.look is None:
+    if release.scalar is not None or chart is None:
         return None
+    if chart.look is None:
+        if release.whole is None or release.whole.relation in ("", "same"):
+            return None
+        rests = "that they do rests on what the curator said"
+        return Fact("Before", f"no look was made at whether the public specimens fit the records; {rests}.")
     answer = "it does, so the ellipsoid was used"
     if chart.look.get("fell_back"):
         answer = "it may not, so the ball was used in place of the ellipsoid"
@@ -199,7 +205,11 @@ def _reach(release: Release) -> Fact | None:
 
 
 def _population(release: Release) -> Fact | None:
-    return None if release.spread is None else Fact("Population", release.region(0.95).words)
+    if release.spread is None:
+        return None
+    if why := no_region(release):
+        return Fact("Population", f"no region can be given for the mean of the population: {why}.")
+    return Fact("Population", release.region(0.95).words)
 
 
 def _after(release: Release) -> Fact | None:

@@ -51,7 +51,7 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     """
     share = inference or SHARE
     chart = one_chart(region, n, epsilon * (1 - share))
-    plan = plan_group(chart, n, PureDP(epsilon), share, allow=True)
+    plan = plan_group(chart, n, PureDP(epsilon), share, allow=True, known=region)
     p = len(plan.chart.chart.axes)
     sigma = plan.scale.sigma
     wide = float(plan.width / n)
