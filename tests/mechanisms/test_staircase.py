@@ -303,8 +303,8 @@ def test_auto_takes_it_only_where_draws_have_a_smaller_95_percent_error(dim, eps
         np.quantile(np.linalg.norm(m.sample(np.zeros((n, dim)), 40_000, rng), axis=1), 0.95) for m in (stair, laplace)
     )
     chosen = choose(Problem(ball, n, sf.PureDP(epsilon))).name
-    others = [kind(ball, epsilon).plan(n).likely_error for kind in (sf.KNG, sf.ManifoldLaplace)]
-    assert (chosen == "staircase") == (epsilon >= 2 and stair.plan(n).likely_error < min(others))
+    others = [kind(ball, epsilon).plan(n).error_95 for kind in (sf.KNG, sf.ManifoldLaplace)]
+    assert (chosen == "staircase") == (epsilon >= 2 and stair.plan(n).error_95 < min(others))
     if ours > 1.04 * theirs:
         assert chosen != "staircase"
     if ours < 0.96 * theirs:

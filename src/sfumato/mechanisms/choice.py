@@ -161,7 +161,7 @@ def plans(problem: Problem, check: float = SHARE) -> tuple[tuple[str, Plan | Ref
             rows.append((kind.name, plan))
         except Refusal as refusal:
             rows.append((kind.name, refusal.with_traceback(None)))  # which would keep the frames of callers
-    return tuple(sorted(rows, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].likely_error))
+    return tuple(sorted(rows, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].compared_by))
 
 
 def forecast(
@@ -256,7 +256,7 @@ def choose(
     inference: float = 0.0,
     find: Literal["ball", "radius"] | None = None,
 ) -> Plan:
-    """Return the plan of the mechanism with this name; "auto" takes the one with the smallest predicted 95% error."""
+    """Return the plan of the mechanism with this name; "auto" takes the one that is expected to be nearest to the mean."""
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
     in_chart = kind in (None, TangentKNorm)
@@ -357,7 +357,7 @@ def private_mean(
     epsilon : float
         The privacy loss: one unit changes the probability of any outcome by a factor of at most e^ε.
     mechanism : str
-        A name, or ``"auto"``: the mechanism with the smallest predicted 95% error among those that are proven, stay on the
+        A name, or ``"auto"``: the mechanism that is expected to be nearest to the mean among those that are proven, stay on the
         manifold and release the Fréchet mean.  That choice depends on public numbers only (space, radius, n, ε).
     check : float
         Share of ε that is spent on a look at whether a public sample fits the records, where the region is made from one

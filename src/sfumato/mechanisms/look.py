@@ -39,7 +39,7 @@ class Looked(Stage):
 
     @property
     def fallback_95(self) -> float:
-        return self.ball.likely_error
+        return self.ball.error_95
 
     @property
     def shares(self) -> dict[Purpose, float]:

@@ -130,14 +130,14 @@ class Plan(ABC):
         return self.stated_error if p == PREDICTED else self.release_error(p)
 
     @cached_property
-    def likely_error(self) -> float:
-        """The whole error at 95%: plans are compared by it."""
+    def error_95(self) -> float:
+        """The whole error that is foreseen: with a probability of 95% a release is that near to the mean of its records."""
         return float(self.whole_error(PREDICTED))
 
     @property
-    def error_95(self) -> float:
-        """The whole error that is foreseen: with a probability of 95% a release is that near to the mean of its records."""
-        return self.likely_error
+    def compared_by(self) -> float:
+        """What plans are compared by: the whole error at 95%, times what is left of it once the draw is shrunk."""
+        return self.error_95
 
     @property
     def gain(self) -> float | None:
@@ -187,7 +187,7 @@ class Plan(ABC):
         where nothing tells how near that centre is."""
         if self.gain is not None:
             return self.gain <= 1
-        return self.error is not None and self.comparable and not self.likely_error < self.region.radius
+        return self.error is not None and self.comparable and not self.error_95 < self.region.radius
 
     @property
     def remedies(self) -> list[Remedy]:
@@ -211,7 +211,7 @@ class Plan(ABC):
                 plan = again(region, n, epsilon)
             except Refusal:
                 return np.inf
-            return np.inf if plan.useless else plan.likely_error
+            return np.inf if plan.useless else plan.error_95
 
         steps = 1.2 ** np.arange(1, 40)
         ways: list[Remedy] = []
@@ -230,7 +230,7 @@ class Plan(ABC):
         if self.gain is not None:
             known = f"the public centre alone is expected to be nearer to the mean, some {self.to_beat:.3g} from it"
         raise Refusal(
-            f"this release would be useless: its error would be up to {self.likely_error:.3g} (with a probability of 95%), and "
+            f"this release would be useless: its error would be up to {self.error_95:.3g} (with a probability of 95%), and "
             f"{known}. What helps: ",
             *joined(ways or [("other public knowledge",)]),
             "; or ",

@@ -31,7 +31,7 @@ def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
             if not chart.useless and not chart.is_far_from_the_mean:
-                return chart.likely_error
+                return chart.error_95
         except Refusal:
             pass
     return best_error(region, n, epsilon, check, any_useful, **how)

@@ -15,12 +15,14 @@ from ..laws.bounds import bounds_of, has_bounds
 from ..laws.calibration.chart import ChartError, chart_bias, chart_error
 from ..laws.calibration.rounding import SELECTION, UNIT, crossing, relative_error
 from ..laws.calibration.scale import Scale, check_records
-from ..laws.calibration.stein import james_stein, shrinks
+from ..laws.calibration.stein import james_stein, shrinks, shrunk_noise
 from ..laws.calibration.whole import WholeError
 from ..numerics.arrays import MANY, RUN, Array, Points, compiled
 from ..records import Records
 from ..regions import Ellipsoid, Region, Settled
 from ..regions.ellipsoid import point_or_center
+from ..regions.look import rms_noise
+from ..regions.sketch import OFFSET
 from ..release.record import PROBABILITIES, ChartOf, WholeOf
 from ..release.terms import After, in_order
 from .base import Mechanism
@@ -125,6 +127,16 @@ class TangentKNorm(Mechanism):
             return self.foreseen.quantile(p)
         bias = self.bias()
         return self.release_error(p) if bias is None else self._stretch * (self.release_error(p) + bias)
+
+    @property
+    def compared_by(self) -> float:
+        axes = self.chart.axes
+        offsets = np.full(len(axes), OFFSET**2 / len(axes))  # of a mean that is half a radius from the centre
+        return (
+            self.error_95
+            * shrunk_noise(axes, offsets, self.scale.sigma)
+            / rms_noise(axes, self.n, self.privacy.epsilon)
+        )
 
     @property
     def gain(self) -> float | None:

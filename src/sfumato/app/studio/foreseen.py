@@ -102,12 +102,12 @@ def of_found(region: Region, request: Request) -> Foreseen:
     more = {
         "first": f"If your records lie within {narrow.radius:.3g} of {where}: ",
         "also": [
-            f"If they fill all of it, up to {region.radius:.3g} away: {plan.likely_error:.3g}. In between, in proportion.",
+            f"If they fill all of it, up to {region.radius:.3g} away: {plan.error_95:.3g}. In between, in proportion.",
             f"That takes {costs}; the rest is for the mean.",
             "Beside the noise, what is released may lie a little off the Fréchet mean: the release says by how much at most.",
         ],
         "what": "noise",
-        "error": NARROW * plan.likely_error,
+        "error": NARROW * plan.error_95,
         "useless": plan.useless,
         "to_beat": None,
     }
@@ -124,7 +124,7 @@ def of_steps(region: Region, request: Request) -> Foreseen:
     """
     plan = _planned(region, request)
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
-    more = {"also": [words], "error": plan.likely_error, "useless": plan.useless}
+    more = {"also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
     return Foreseen(region, request.n, "tangent", 0.0, spent, more)
 
