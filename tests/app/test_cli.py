@@ -166,7 +166,7 @@ def test_plan_touches_no_data(sfumato):
     code, out, _ = sfumato("plan", *shapes, "--epsilon", "1")
     assert code == 0
     assert "auto takes this one" in out
-    assert "For a 95% error of 0.0352: ε = 2.01 with 409 records, or 821 records with ε = 1." in out
+    assert "For a 95% error of 0.0352: ε = 2.04 with 409 records, or 836 records with ε = 1." in out
     rest = ("--n", "50", "--radius", "1", "--epsilon", "1")
     plan = json.loads(sfumato("plan", "--space", "sphere", *rest, "--json", "--error", "0.1")[1])
     assert plan["wanted"]["error_95"] == 0.1
@@ -990,6 +990,31 @@ def test_plan_with_public_specimens(sfumato, atlas, tmp_path):
     assert "known beforehand to be within 0.15 of the public centre" in sfumato(*about)[1]
     code, _, err = sfumato("plan", "--radius", "0.15", "--smooth", "--n", "100", "--epsilon", "1")
     assert (code, "--radius needs --center too" in err) == (2, True), err
+
+
+def test_every_front_states_the_same_figures(sfumato, atlas):
+    """Command line, Python, page, record, words and report, for the same plan."""
+    from sfumato.app.studio.previews import of_release
+
+    wishes = ("--public", "atlas.tps", "--relation", "same", "--epsilon", "1")
+    row = json.loads(sfumato("plan", *wishes, "--n", "100", "--json")[1])["mechanisms"][0]
+    region = sf.Ellipsoid.from_sample(sf.PlanarShapes(18), sf.read("atlas.tps").points, relation="same")
+    plan = sf.plan(region, n=100, epsilon=1.0)[0]
+    page = of_release(region, 100, 1.0, "auto", 0.1)
+    figures = [row["error_95"], row["noise_95"], row["gain"]]
+    assert figures == pytest.approx([plan.error_95, plan.noise_95, plan.gain], rel=1e-12)
+    assert figures == pytest.approx([page["error"], page["noise"], page["gain"]], rel=1e-12)
+    code, out, err = sfumato("release", "specimens.tps", *wishes, "--out", "r.json", "--report", "r.html")
+    assert code == 0, err
+    release = sf.Release.load("r.json")
+    assert release.n == 100
+    assert release.whole.quantiles["0.95"] == pytest.approx(plan.error_95, rel=1e-12)
+    assert release.noise(0.95) == pytest.approx(plan.noise_95, rel=1e-12)
+    assert release.error(0.95) >= plan.error_95
+    report = Path("r.html").read_text(encoding="utf-8")
+    for words in (out, release.describe(), report):
+        assert f"{release.error(0.95):.4g}" in words
+        assert f"{release.gain:.2g} times nearer" in words
 
 
 def test_the_farther_the_public_specimens_the_larger_the_stated_error(sfumato, atlas):

@@ -161,7 +161,11 @@ def plans(problem: Problem, check: float = SHARE) -> tuple[tuple[str, Plan | Ref
             rows.append((kind.name, plan))
         except Refusal as refusal:
             rows.append((kind.name, refusal.with_traceback(None)))  # which would keep the frames of callers
-    return tuple(sorted(rows, key=lambda row: np.inf if isinstance(row[1], Refusal) else row[1].compared_by))
+
+    def order(row: tuple[str, Plan | Refusal]) -> tuple[bool, float]:
+        return (True, np.inf) if isinstance(row[1], Refusal) else (row[1].useless, row[1].compared_by)
+
+    return tuple(sorted(rows, key=order))
 
 
 def forecast(
@@ -361,7 +365,8 @@ def private_mean(
         manifold and release the Fréchet mean.  That choice depends on public numbers only (space, radius, n, ε).
     check : float
         Share of ε that is spent on a look at whether a public sample fits the records, where the region is made from one
-        (``Ellipsoid.from_sample``) and has ten dimensions or more.  If it does not, the ball about it is used.  0: no look.
+        (``Ellipsoid.from_sample``) that is not said to be the "same" population, and a look can tell.  If it does not fit,
+        the ball about it is used.  0: no look.
     steps : {1, 2}
         With 2, a quarter of ε is spent on a first release by chart, and the region is moved there for the second: for a public
         centre so far from the mean that many records are clipped.

@@ -102,7 +102,9 @@ def of_release(
     plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
     space = region.space
     center = region.center
-    draws = plan.draws(_synthetic(plan), DRAWS, np.random.default_rng(1))
+    records = _synthetic(plan)
+    rng = np.random.default_rng(1)
+    draws = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
     chart = _chart(plan)
     made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee(epsilon, ""), True)
     shown = replace(Subject.of(made_up, P), value=None)
