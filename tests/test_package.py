@@ -166,7 +166,9 @@ def test_demo_writes_its_record_report_and_picture(tmp_path, capsys, monkeypatch
     assert f"{release.gain:.2g} times nearer" in said
     assert "Serra et al. 2023" in said
     assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
-    assert "</html>" in (tmp_path / "out" / "mean.html").read_text(encoding="utf-8")
+    page = (tmp_path / "out" / "mean.html").read_text(encoding="utf-8")
+    assert "over the mean of 20 public heads (blue)" in page
+    assert "CC BY 4.0" in page
     for name, heads in zip(("heads.tps", "public.tps"), demo.plates(demo.heads()), strict=True):
         assert np.array_equal(sf.read(tmp_path / "out" / name).points, heads)
     assert (tmp_path / "out" / "lines.txt").read_text().splitlines()[0] == "13-49"

@@ -415,7 +415,7 @@ def demo(
 
     Example: sfumato demo --epsilon 2 --out heads
     """
-    from .demo import run, run_wings
+    from .demo import SOURCE, run, run_wings
 
     done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
     what = "mosquito wings" if wings else "trilobite heads"
@@ -428,7 +428,7 @@ def demo(
         typer.echo("To try the command line on: wings.tps, public.tps and reference.tps, there too")
     else:
         typer.echo("To try the command line on: heads.tps, public.tps and lines.txt, there too")
-        typer.echo("Data: TriloMorph (Serra et al. 2023, Scientific Data 10, 841; CC BY 4.0), from the package ktch")
+        typer.echo(f"Data: {SOURCE}")
 
 
 @app.command()

@@ -16,7 +16,7 @@ import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -24,6 +24,9 @@ from .. import Ellipsoid, Release, private_mean
 from ..atomic import write_atomically
 from ..numerics.arrays import Array
 from ..spaces import space_from
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 PLATES = 20  # heads that are public
 SIZES = (16, 12, 20, 20, 20)  # landmarks of a head, and points of each of its curves
@@ -35,9 +38,15 @@ GLABELLA = [1, *range(16, 28), 6]
 FURROW = [2, 5]
 SUTURE = [*range(28, 48), 11]
 LINKS = [pair for line in (OUTLINE, GLABELLA, FURROW, SUTURE) for pair in pairwise(line)]
+SOURCE = "TriloMorph (Serra et al. 2023, Scientific Data 10, 841; CC BY 4.0), from the package ktch"
+CAPTION = (
+    f"The released mean (brown) with its 95% error (soft), over the mean of {PLATES} public heads (blue). Right halves were "
+    f"released; the left ones are their mirror images. Differences are drawn {TIMES} times as large. Data: {SOURCE}."
+)
 
 REFERENCE_ROW = 43
 EVERY = 5  # one wing in so many is public
+EDGE = range(12)  # landmarks round a wing
 
 
 def _loaded(name: str) -> Any:
@@ -77,38 +86,41 @@ def shared(data: Array) -> tuple[Array, Array]:
 
 def run(out: Path, epsilon: float) -> Release:
     """Release the mean head; write mean.json, mean.html and mean.png, and heads.tps, public.tps and lines.txt."""
+    from ..views.plots import in_words, write_picture
+    from ..views.report import write_report
+
     private, public = plates(heads())
     region = Ellipsoid.from_sample(space_from("shapes", {"landmarks": sum(SIZES)}), public, relation="same")
     release = private_mean(private, region, epsilon, unit="one trilobite")
-    _write(out, release, {"heads.tps": _tps(private, SIZES), "public.tps": _tps(public, SIZES)}, LINKS)
-    write_atomically(out / "lines.txt", "".join(f"{i + 1}-{j + 1}\n" for i, j in LINKS))
-    draw_head(release, out / "mean.png")
+    files = {"heads.tps": _tps(private, SIZES), "public.tps": _tps(public, SIZES)}
+    _save(out, release, files | {"lines.txt": "".join(f"{i + 1}-{j + 1}\n" for i, j in LINKS)})
+    picture = out / "mean.png"
+    write_picture(draw_head(release), picture, in_words(release))
+    write_report(release, out / "mean.html", LINKS, image=picture.read_bytes(), caption=CAPTION)
     return release
 
 
 def run_wings(out: Path, epsilon: float) -> Release:
     """Release the mean wing; write mean.json, mean.html and mean.png, and wings.tps, public.tps and reference.tps."""
     from ..views.plots import plot_release
+    from ..views.report import write_report
 
     data, reference = wings()
     private, public = shared(data)
     region = Ellipsoid.from_sample(space_from("shapes", {"landmarks": 18}), public)
     release = private_mean(private, region, epsilon, unit="one mosquito")
     files = {"wings.tps": private, "public.tps": public, "reference.tps": reference[None]}
-    _write(out, release, {name: _tps(some, [18]) for name, some in files.items()})
-    plot_release(release, out / "mean.png")
+    _save(out, release, {name: _tps(some, [18]) for name, some in files.items()})
+    plot_release(release, out / "mean.png", outline=EDGE)
+    write_report(release, out / "mean.html", EDGE)
     return release
 
 
-def _write(out: Path, release: Release, files: dict[str, str], links: list[tuple[int, int]] | None = None) -> None:
-    """Write the record of a release, its report and some other files."""
-    from ..views.report import write_report
-
+def _save(out: Path, release: Release, files: dict[str, str]) -> None:
     out.mkdir(parents=True, exist_ok=True)
     for name, text in files.items():
         write_atomically(out / name, text)
     release.save(out / "mean.json")
-    write_report(release, out / "mean.html", links)
 
 
 def _tps(specimens: Array, sizes: Sequence[int]) -> str:
@@ -125,14 +137,13 @@ def _tps(specimens: Array, sizes: Sequence[int]) -> str:
 
 
 # -- the picture of a head ----------------------------------------------------------------------------------------------
-def draw_head(release: Release, path: Path) -> None:
-    """Draw the released head over the public one, both mirrored at their midlines, with a soft band as wide as its 95% error.
+def draw_head(release: Release) -> Figure:
+    """Return a figure of the released head over the public one, both mirrored at their midlines, with a band of error.
 
     Differences and error are drawn TIMES as large.  At each point the band is as wide as the ellipse that holds this point of
     the mean of the records with probability 95%, taken by itself.
     """
     from ..views.drawing import draw
-    from ..views.plots import in_words, write_picture
     from ..views.scene import BREAK, Line, Mark, Panel, Role, Scene, Soft, around
     from ..views.shapes import Landmarks, band, sides_of
     from ..views.subject import Subject
@@ -163,7 +174,7 @@ def draw_head(release: Release, path: Path) -> None:
     low, high = around([*drawn, *edges], 0.0)
     wide, tall = high - low
     panel = Panel(marks, low, high, f"differences drawn {TIMES} times as large", (9.0, 9.0 * float(tall / wide)))
-    write_picture(draw(Scene([[panel]], columns=3)), path, in_words(release))
+    return draw(Scene([[panel]], columns=3))
 
 
 def _upright(half: Array) -> tuple[Array, Array]:
