@@ -34,7 +34,8 @@ lint: $(VENV)/installed
 docs: $(VENV)/installed
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-tutorials: $(VENV)/installed
+tutorials: demo
+	cp demo-output/mean.png docs/trilobites.png
 	for t in morphometrics atlas covariances directions choosing; do $(BIN)/python docs/tutorials/$$t.py || exit 1; done
 
 # first what audits, reads bits or solves, as an older processor would run it; then everything (test-processors: all of it on each)

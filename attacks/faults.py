@@ -295,14 +295,15 @@ def _demo(folder: Path) -> None:
 
 
 def _demo_sound(folder: Path, ended: Ended) -> None:
-    files = ("mean.json", "ball.json", "mean.png", "wings.tps", "public.tps", "reference.tps")
+    files = ("mean.json", "mean.html", "mean.png", "heads.tps", "public.tps", "lines.txt")
     _only(folder, ended, *(f"out/{name}" for name in files))
-    for name, wings in (("wings", 100), ("public", 26), ("reference", 1)):
+    for name, heads in (("heads", 265), ("public", 20)):
         path = folder / f"out/{name}.tps"
-        require(not path.exists() or len(sf.read(path).points) == wings, f"{name}.tps is not whole")
-    for name in files[:2]:
-        if (folder / f"out/{name}").exists():
-            require(sf.Release.load(folder / f"out/{name}").record["n"] == 100, "what was read is not whole")
+        require(not path.exists() or len(sf.read(path).points) == heads, f"{name}.tps is not whole")
+    if (folder / "out/mean.json").exists():
+        require(sf.Release.load(folder / "out/mean.json").record["n"] == 265, "what was read is not whole")
+    if (folder / "out/mean.html").exists():
+        require("</html>" in (folder / "out/mean.html").read_text(encoding="utf-8")[-20:], "half a report")
     if (folder / "out/mean.png").exists():
         require(b"IEND" in (folder / "out/mean.png").read_bytes()[-12:], "half a picture")
     require(ended.code != 0 or len(_contents(folder)) == len(files), "an output is missing")

@@ -55,7 +55,8 @@ def test_the_page_of_an_index_has_no_picture_or_link_that_leads_nowhere(pyprojec
     for change in pyproject["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]["substitutions"]:
         readme = re.sub(change["pattern"], change["replacement"], readme)
     assert re.findall(r"\]\((?!https:)", readme) == []
-    assert "docs/wings.png" not in readme
+    assert "docs/trilobites.png" not in readme
+    assert "*The mean of 265 private trilobite heads" not in readme
     assert "The documentation has tutorials" in " ".join(readme.split())
 
 
@@ -142,24 +143,75 @@ def test_plan_touches_no_data_and_ranks():
     assert "as wide as the ball" in rows[3].refusal
 
 
-def test_demo_writes_its_record_and_picture(tmp_path, capsys, monkeypatch):
+def demo_output(capsys, monkeypatch, *words):
+    """Run the demo; return what it prints."""
     from sfumato.app import demo
 
-    monkeypatch.setattr(sys, "argv", ["demo", "--out", str(tmp_path / "out"), "--epsilon", "2"])
+    monkeypatch.setattr(sys, "argv", ["demo", "--out", "out", *words])
     with pytest.raises(SystemExit) as done:
         demo.main()
     assert done.value.code == 0
-    record = json.loads((tmp_path / "out" / "mean.json").read_text())
-    assert record["n"] == 100
-    assert record["chart"]["look"]["share"] == 0.1
-    assert json.loads((tmp_path / "out" / "ball.json").read_text())["chart"]["basis"] is None
-    assert record["guarantee"]["epsilon"] == 2.0
+    return capsys.readouterr().out
+
+
+def test_demo_writes_its_record_report_and_picture(tmp_path, capsys, monkeypatch):
+    from sfumato.app import demo
+
+    monkeypatch.chdir(tmp_path)
+    said = demo_output(capsys, monkeypatch, "--epsilon", "2")
+    release = sf.Release.load("out/mean.json")
+    assert (release.n, release.guarantee.epsilon, release.chart.look) == (265, 2.0, None)
+    assert "the mean of 265 private trilobite heads, ε = 2." in said
+    assert f"within {release.error(0.95):.2g} of the mean of the records" in said
+    assert f"{release.gain:.2g} times nearer" in said
+    assert "Serra et al. 2023" in said
     assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
-    assert "2-differentially private" in capsys.readouterr().out
+    page = (tmp_path / "out" / "mean.html").read_text(encoding="utf-8")
+    assert "over the mean of 20 public heads (blue)" in page
+    assert "CC BY 4.0" in page
+    for name, heads in zip(("heads.tps", "public.tps"), demo.plates(demo.heads()), strict=True):
+        assert np.array_equal(sf.read(tmp_path / "out" / name).points, heads)
+    assert (tmp_path / "out" / "lines.txt").read_text().splitlines()[0] == "13-49"
+
+
+def test_demo_has_wings_as_a_second_example(tmp_path, capsys, monkeypatch):
+    from sfumato.app import demo
+
+    monkeypatch.chdir(tmp_path)
+    assert "the mean of 100 private mosquito wings, ε = 2." in demo_output(
+        capsys, monkeypatch, "--wings", "--epsilon", "2"
+    )
+    record = json.loads((tmp_path / "out" / "mean.json").read_text())
+    assert (record["n"], record["chart"]["look"]["share"]) == (100, 0.1)
+    assert (tmp_path / "out" / "mean.png").read_bytes()[:4] == b"\x89PNG"
     data, reference = demo.wings()
     for name, wings in zip(("wings.tps", "public.tps"), demo.shared(data), strict=True):
         assert np.array_equal(sf.read(tmp_path / "out" / name).points, wings)
     assert np.array_equal(sf.read(tmp_path / "out" / "reference.tps").points, [reference])
+
+
+def test_the_demo_s_public_heads_are_not_among_its_private_ones():
+    from sfumato.app import demo
+
+    data = demo.heads()
+    private, public = demo.plates(data)
+    assert (data.shape, len(private), len(public)) == ((285, 88, 2), 265, 20)
+    assert len(np.unique(np.concatenate([private, public]).reshape(285, -1), axis=0)) == 285
+
+
+def test_the_head_of_the_picture_is_upright_and_its_lines_cross_the_midline():
+    from sfumato.app import demo
+
+    half = demo.heads().mean(axis=0)
+    turned, turn = demo._upright(half @ np.array([[0.6, 0.8], [-0.8, 0.6]]))
+    assert np.allclose(turn @ turn.T, np.eye(2))
+    assert np.linalg.det(turn) > 0
+    assert np.abs(turned[demo.MIDLINE, 0]).max() < 0.02 * np.ptp(turned)
+    assert turned[demo.MIDLINE[0], 1] > turned[demo.MIDLINE[-1], 1]
+    assert turned[:, 0].max() > 10 * abs(turned[:, 0].min())  # a right half
+    outline, *others = demo._mirrored(88)
+    assert outline[0] == outline[-1]
+    assert {i % 88 for line in (outline, *others) for i in line} == {i for pair in demo.LINKS for i in pair}
 
 
 def test_the_reference_wing_is_not_among_the_data():

@@ -31,7 +31,7 @@ def test_the_python_of_the_readme_runs(blocks, tmp_path, monkeypatch, capsys):
 
 
 def test_the_commands_of_the_readme_run(blocks, tmp_path, monkeypatch, capsys):
-    """Where the demo has written its wings."""
+    """Where the demo has written its heads."""
     monkeypatch.chdir(tmp_path)
     demo.run(tmp_path, 1.0)
     text = "".join(text for language, text in blocks if not language).replace("\\\n", " ")
@@ -45,5 +45,21 @@ def test_the_commands_of_the_readme_run(blocks, tmp_path, monkeypatch, capsys):
         except SystemExit as stop:
             code = stop.code or 0
         assert code == 0, (command, capsys.readouterr().err)
-    for name in ("wings.json", "wings.png", "wings.html", "ball-wings.json"):
+    for name in ("heads.json", "heads.png", "heads.html", "again.json"):
         assert (tmp_path / name).exists()
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/index.md"])
+def test_the_figures_below_the_picture_are_those_of_the_demo(pytestconfig, page):
+    text = " ".join((pytestconfig.rootpath / page).read_text(encoding="utf-8").split())
+    (caption,) = re.findall(r"\*The mean of 265 [^*]*\*", text)
+    private, public = demo.plates(demo.heads())
+    region = sf.Ellipsoid.from_sample(sf.PlanarShapes(landmarks=88), public, relation="same")
+    row = sf.plan(region, n=len(private), epsilon=1.0)[0]
+    assert f"within {row.error_95:.2g} of the release" in caption
+    assert f"expected to be {row.gain:.2g} times nearer" in caption
+    assert "Serra et al. 2023" in caption
+
+
+def test_the_readme_is_short(pytestconfig):
+    assert len((pytestconfig.rootpath / "README.md").read_text(encoding="utf-8").splitlines()) <= 120

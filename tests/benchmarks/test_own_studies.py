@@ -6,7 +6,7 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks import structure, studies
+from benchmarks import heads, structure, studies
 from sfumato.studies.store import Row, Store
 
 
@@ -92,3 +92,12 @@ def test_the_command_says_where_it_wrote(tmp_path, capsys, monkeypatch):
     assert f"Written: {tmp_path / 'findings 3'}" in capsys.readouterr().out
     with pytest.raises(SystemExit):
         studies.main(["torus"])
+
+
+def test_the_release_of_the_demo_is_worth_it(capsys):
+    """Five runs of twenty splits measured gains from 1.91 to 2.00; the stated error held in 19 or 20 of them."""
+    error, public, stated, _ = heads.measure().T
+    assert np.sqrt(np.mean(public**2) / np.mean(error**2)) >= 1.7
+    assert np.sum(error <= stated) >= 17
+    heads.main(2)
+    assert "2 random splits, ε = 1" in capsys.readouterr().out

@@ -407,18 +407,28 @@ def studio(
 @app.command()
 @taking("demo", epsilon=1.0)
 def demo(
-    request: Request, out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output")
+    request: Request,
+    out: Annotated[Path, typer.Option(help="Folder to write to.")] = Path("demo-output"),
+    wings: Annotated[bool, typer.Option("--wings", help="Mosquito wings instead: 100 private and 26 public.")] = False,
 ) -> None:
-    """Release a private mean of 100 mosquito wings, 26 others being public; write its record and picture.
+    """Release a private mean of 265 trilobite heads, 20 others being public; write its record, report and picture.
 
-    Example: sfumato demo --epsilon 2 --out wings
+    Example: sfumato demo --epsilon 2 --out heads
     """
-    from .demo import run
+    from .demo import SOURCE, run, run_wings
 
-    done = run(out, request.epsilon)
-    typer.echo(done.describe())
-    typer.echo(f"\nWritten: {out / 'mean.json'} (the record) and {out / 'mean.png'} (the picture)")
-    typer.echo(f"To try the command line on: wings.tps, public.tps and reference.tps, also in {out}")
+    done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
+    what = "mosquito wings" if wings else "trilobite heads"
+    typer.echo(f"Released: the mean of {done.n} private {what}, ε = {request.epsilon:g}.")
+    typer.echo(f"With probability 95% it lies within {done.error(0.95):.2g} of the mean of the records.")
+    if done.gain is not None:
+        typer.echo(f"It is expected to be {done.gain:.2g} times nearer to that mean than the public mean is.")
+    typer.echo(f"Written to {out}: mean.json (the record), mean.html (the report) and mean.png (the picture)")
+    if wings:
+        typer.echo("To try the command line on: wings.tps, public.tps and reference.tps, there too")
+    else:
+        typer.echo("To try the command line on: heads.tps, public.tps and lines.txt, there too")
+        typer.echo(f"Data: {SOURCE}")
 
 
 @app.command()

@@ -1,17 +1,22 @@
-"""``python -m sfumato.app.demo``: one private mean of real landmarks, its record and its picture; and the landmarks as TPS
+"""``python -m sfumato.app.demo``: one private mean of real landmarks, its record, report and picture; and the landmarks as TPS
 files, to try the command line on.
 
-The data are the mosquito wings of the package ktch (Apache-2.0; 127 wings of 11 genera, 18 landmarks each), read from that
-package; nothing is fetched.  One wing, the first Aedes of the file, is the public reference for those who know no more than
-one specimen.  Of the other 126 every fifth, 26 in all, is declared public: the earlier study that tells where wings lie and how
-they differ (``Ellipsoid.from_sample``).  The 100 others are private.  For comparison their mean is released a second time from
-the centre and the radius of the public wings alone: a ball, in which every direction gets as much noise.
+Both examples come with the package ktch (Apache-2.0); nothing is fetched.  The first are trilobite heads of TriloMorph (Serra
+et al. 2023, Scientific Data 10, 841; CC BY 4.0): the right halves of 285 complete heads, with 16 landmarks and 72 points on
+four curves each.  20 of them, drawn at random once and for all, play the plates of a textbook and are public; 265 are private.
+
+The second are 127 mosquito wings of 11 genera, with 18 landmarks each.  One wing, the first Aedes of the file, is the public
+reference for those who know no more than one specimen.  Of the other 126 every fifth, 26 in all, is declared public, as an
+earlier study would be.  The 100 others are private.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from itertools import pairwise
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -20,18 +25,56 @@ from ..atomic import write_atomically
 from ..numerics.arrays import Array
 from ..spaces import space_from
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PLATES = 20  # heads that are public
+SIZES = (16, 12, 20, 20, 20)  # landmarks of a head, and points of each of its curves
+MIDLINE = [0, 1, 2, 3]  # landmarks, from the front to the back
+TIMES = 2  # differences between heads are drawn so many times as large
+# Lines through landmarks and points of half a head, from the midline outwards; the last does not reach the midline
+OUTLINE = [12, *range(48, 68), 14, *range(87, 67, -1), 3]
+GLABELLA = [1, *range(16, 28), 6]
+FURROW = [2, 5]
+SUTURE = [*range(28, 48), 11]
+LINKS = [pair for line in (OUTLINE, GLABELLA, FURROW, SUTURE) for pair in pairwise(line)]
+SOURCE = "TriloMorph (Serra et al. 2023, Scientific Data 10, 841; CC BY 4.0), from the package ktch"
+CAPTION = (
+    f"The released mean (brown) with its 95% error (soft), over the mean of {PLATES} public heads (blue). Right halves were "
+    f"released; the left ones are their mirror images. Differences are drawn {TIMES} times as large. Data: {SOURCE}."
+)
+
 REFERENCE_ROW = 43
 EVERY = 5  # one wing in so many is public
-CLOSER = (1, 14)  # landmarks that the picture also shows closer
+EDGE = range(12)  # landmarks round a wing
+
+
+def _loaded(name: str) -> Any:
+    """Return a data set of ktch."""
+    try:
+        from ktch import datasets
+    except ImportError:
+        raise SystemExit("the demo reads its specimens from the package ktch: pip install ktch") from None
+    return getattr(datasets, name)()
+
+
+def heads() -> Array:
+    """Return the complete trilobite heads, (285, 88, 2): right halves, the landmarks first, then the points of each curve."""
+    data = _loaded("load_landmark_trilobite_cephala")
+    curves = np.array([np.concatenate(one) for one in data.curves], dtype=np.float64)
+    every = np.concatenate([np.asarray(data.landmarks, dtype=np.float64), curves], axis=1)
+    return np.asarray(every[np.isfinite(every).all(axis=(1, 2))])
+
+
+def plates(data: Array, seed: int = 0) -> tuple[Array, Array]:
+    """Return the heads that stay private, and 20 that are public, drawn at random."""
+    order = np.random.default_rng(seed).permutation(len(data))
+    return data[order[PLATES:]], data[order[:PLATES]]
 
 
 def wings() -> tuple[Array, Array]:
     """Return all wings but one, and that one: the public reference."""
-    try:
-        from ktch.datasets import load_landmark_mosquito_wings
-    except ImportError:
-        raise SystemExit("the demo reads its wings from the package ktch: pip install ktch") from None
-    coordinates = np.asarray(load_landmark_mosquito_wings().coords, dtype=np.float64).reshape(-1, 18, 2)
+    coordinates = np.asarray(_loaded("load_landmark_mosquito_wings").coords, dtype=np.float64).reshape(-1, 18, 2)
     return np.delete(coordinates, REFERENCE_ROW, axis=0), coordinates[REFERENCE_ROW]
 
 
@@ -42,66 +85,113 @@ def shared(data: Array) -> tuple[Array, Array]:
 
 
 def run(out: Path, epsilon: float) -> Release:
-    """Release the mean wing twice, and write mean.json, ball.json and mean.png; wings.tps, public.tps and reference.tps."""
-    from ..files import write_points
+    """Release the mean head; write mean.json, mean.html and mean.png, and heads.tps, public.tps and lines.txt."""
+    from ..views.plots import in_words, write_picture
+    from ..views.report import write_report
+
+    private, public = plates(heads())
+    region = Ellipsoid.from_sample(space_from("shapes", {"landmarks": sum(SIZES)}), public, relation="same")
+    release = private_mean(private, region, epsilon, unit="one trilobite")
+    files = {"heads.tps": _tps(private, SIZES), "public.tps": _tps(public, SIZES)}
+    _save(out, release, files | {"lines.txt": "".join(f"{i + 1}-{j + 1}\n" for i, j in LINKS)})
+    picture = out / "mean.png"
+    write_picture(draw_head(release), picture, in_words(release))
+    write_report(release, out / "mean.html", LINKS, image=picture.read_bytes(), caption=CAPTION)
+    return release
+
+
+def run_wings(out: Path, epsilon: float) -> Release:
+    """Release the mean wing; write mean.json, mean.html and mean.png, and wings.tps, public.tps and reference.tps."""
+    from ..views.plots import plot_release
+    from ..views.report import write_report
 
     data, reference = wings()
     private, public = shared(data)
     region = Ellipsoid.from_sample(space_from("shapes", {"landmarks": 18}), public)
-    unit = "one mosquito"
-    release = private_mean(private, region, epsilon, unit=unit)
-    by_ball = private_mean(private, region.ball, epsilon, mechanism="tangent", unit=unit, allow_useless=True)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, some in (("wings.tps", private), ("public.tps", public)):
-        records = ("".join(f"{x!r} {y!r}\n" for x, y in wing) for wing in some.tolist())
-        write_atomically(out / name, "".join(f"LM=18\n{rows}ID={i}\n" for i, rows in enumerate(records)))
-    write_points(out / "reference.tps", reference, "landmarks")
-    release.save(out / "mean.json")
-    by_ball.save(out / "ball.json")
-    _plot(by_ball, release, len(public), out / "mean.png")
+    release = private_mean(private, region, epsilon, unit="one mosquito")
+    files = {"wings.tps": private, "public.tps": public, "reference.tps": reference[None]}
+    _save(out, release, {name: _tps(some, [18]) for name, some in files.items()})
+    plot_release(release, out / "mean.png", outline=EDGE)
+    write_report(release, out / "mean.html", EDGE)
     return release
 
 
-def _plot(by_ball: Release, release: Release, public: int, path: Path) -> None:
-    """Draw both releases beside each other, on one scale."""
+def _save(out: Path, release: Release, files: dict[str, str]) -> None:
+    out.mkdir(parents=True, exist_ok=True)
+    for name, text in files.items():
+        write_atomically(out / name, text)
+    release.save(out / "mean.json")
+
+
+def _tps(specimens: Array, sizes: Sequence[int]) -> str:
+    """Return a TPS file of specimens that have so many landmarks, and so many points on each of their curves."""
+    titles = [f"LM={sizes[0]}\n", *(f"POINTS={size}\n" for size in sizes[1:])]
+    if len(titles) > 1:
+        titles[1] = f"CURVES={len(titles) - 1}\n{titles[1]}"
+    text = []
+    for i, specimen in enumerate(specimens):
+        for title, points in zip(titles, np.split(specimen, np.cumsum(sizes)[:-1]), strict=True):
+            text += [title, *(f"{x!r} {y!r}\n" for x, y in points.tolist())]
+        text.append(f"ID={i}\n")
+    return "".join(text)
+
+
+# -- the picture of a head ----------------------------------------------------------------------------------------------
+def draw_head(release: Release) -> Figure:
+    """Return a figure of the released head over the public one, both mirrored at their midlines, with a band of error.
+
+    Differences and error are drawn TIMES as large.  At each point the band is as wide as the ellipse that holds this point of
+    the mean of the records with probability 95%, taken by itself.
+    """
     from ..views.drawing import draw
-    from ..views.plots import captioned, render
-    from ..views.scene import Panel, Scene
-    from ..views.shapes import PLANE, Landmarks
+    from ..views.scene import BREAK, Line, Mark, Panel, Role, Scene, Soft, around
+    from ..views.shapes import Landmarks, band, sides_of
     from ..views.subject import Subject
 
-    epsilon = release.guarantee.epsilon
-    chart = release.chart
-    p = 0.95
-    assert chart is not None
-    known = f"how {public} public wings differ"
-    if chart.basis is None:
-        known = "the same, as the public wings did not fit"
-    names = ["Known before: a centre and a radius", f"Known before: {known}"]
-    forms = [Landmarks(Subject.of(each, p, range(12)), turned=False) for each in (by_ball, release)]
-    rows = []
-    for some, tall in ((None, 2.6), (CLOSER, 3.2)):
-        corners = np.array([form.limits(PLANE, some) for form in forms])
-        low = corners[:, 0].min(axis=0)
-        high = corners[:, 1].max(axis=0)
-        if some is not None:
-            middle = (low[0] + high[0]) / 2
-            half = float((high - low)[1])
-            low[0] = middle - 1.0 * half
-            high[0] = middle + 1.0 * half
-            names = [f"closer: landmarks {' and '.join(str(i + 1) for i in some)}"] * 2
-        marks = [form.marks(PLANE, 6.4 / float((high - low)[0])) for form in forms]
-        pairs = zip(marks, names, strict=True)
-        rows.append([Panel(each, low, high, name, (6.4, tall), boxed=some is not None) for each, name in pairs])
-    directions = len(chart.axes) + chart.frozen
-    frozen = f" Right, {chart.frozen} of {directions} directions stay as in it, and nothing is learned about them."
-    caption = (
-        f"Each landmark of the mean of the {release.n} clipped private wings lies in its soft region with probability {p:.0%}, "
-        f"taken by itself. The public reference is the mean of {public} public wings.{frozen if chart.frozen else ''} Each "
-        f"release alone costs ε = {epsilon:g}."
-    )
-    title = f"The private mean of {release.n} mosquito wings, ε = {epsilon:g}: what is public need not be paid for with noise"
-    write_atomically(path, render(captioned(draw(Scene(rows, columns=4)), [caption], title)))
+    form = Landmarks(Subject.of(release, 0.95, LINKS), turned=False)
+    assert form.spread is not None
+    public, _ = _upright(form.reference)
+    value, turn = _upright(form.about)
+    value = public + TIMES * (value - public)
+    spread = TIMES**2 * turn @ form.spread @ turn.T
+    mirror = np.array([-1.0, 1.0])
+    spread = np.concatenate([spread, spread * np.outer(mirror, mirror)])
+    both = [np.concatenate([shape, mirror * shape]) for shape in (public, value)]
+    lines = _mirrored(len(public))
+    bands = []
+    for line in lines:
+        curve = both[1][line]
+        normals = sides_of(curve, np.ones(len(curve)))[0] - curve
+        bands += band(curve, np.sqrt(np.einsum("ki,kij,kj->k", normals, spread[line], normals)), "")
+    areas = [each for each in bands if isinstance(each, Soft)]
+    edges = [edge for each in areas for edge in each.edges]
+    drawn = [np.concatenate([np.concatenate([x[line], BREAK]) for line in lines]) for x in both]
+    marks: list[Mark] = [
+        Soft(edges, [core for each in areas for core in each.cores], "95% error of the release"),
+        Line(drawn[0], Role.FIRST, f"mean of {PLATES} public heads"),
+        Line(drawn[1], Role.VALUE, f"released mean of {release.n} private heads, ε = {release.guarantee.epsilon:g}"),
+    ]
+    low, high = around([*drawn, *edges], 0.0)
+    wide, tall = high - low
+    panel = Panel(marks, low, high, f"differences drawn {TIMES} times as large", (9.0, 9.0 * float(tall / wide)))
+    return draw(Scene([[panel]], columns=3))
+
+
+def _upright(half: Array) -> tuple[Array, Array]:
+    """Return half a head with its midline on the axis x = 0 and its front up, and the rotation that turned it."""
+    middle = half[MIDLINE].mean(axis=0)
+    x, y = np.linalg.svd(half[MIDLINE] - middle)[2][0]
+    turn = np.array([[y, -x], [x, y]])
+    turn = turn * np.sign((turn @ (half[MIDLINE[0]] - middle))[1])
+    turned = (half - middle) @ turn.T
+    return turned - [0.0, turned[:, 1].mean()], turn
+
+
+def _mirrored(k: int) -> list[list[int]]:
+    """Return the lines of a whole head, of which the second half follows the first k points."""
+    whole = [[*(i + k for i in reversed(line)), *line] for line in (OUTLINE, GLABELLA, FURROW)]
+    whole[0].append(whole[0][0])
+    return [*whole, SUTURE, [i + k for i in SUTURE]]
 
 
 def main() -> None:

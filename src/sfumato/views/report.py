@@ -89,6 +89,7 @@ def write_report(
     channels: Sequence[str] = (),
     *,
     image: bytes | None = None,
+    caption: str = "",
 ) -> None:
     """Write a page that explains a release: whole or not at all.
 
@@ -103,6 +104,8 @@ def write_report(
         As of :func:`plot_release`.
     image : bytes, optional
         The picture as PNG, if it is drawn already.
+    caption : str, optional
+        What that picture shows, where it is another than :func:`plot_release` draws.
 
     Raises
     ------
@@ -130,7 +133,7 @@ def write_report(
     things = "units" if release.scalar is not None else view_of(release).things(s)
     title = f"The {private}{what(release, things).removesuffix(',')}"
     sections: list[Section] = [
-        ("", _glance(release, s, words)),
+        ("", _glance(release, s, words, caption)),
         ("What is promised", _promise(release)),
         ("How accurate it is", _accuracy(release, s)),
         ("The numbers behind the noise", _scale(release)),
@@ -143,7 +146,7 @@ def write_report(
     write_page(path, title, sections, image)
 
 
-def _glance(release: Release, s: Subject, words: str) -> list[Block]:
+def _glance(release: Release, s: Subject, words: str, caption: str) -> list[Block]:
     g = release.guarantee
     view = view_of(release)
     stated = "not predicted"
@@ -163,7 +166,7 @@ def _glance(release: Release, s: Subject, words: str) -> list[Block]:
         ("Mechanism", f"{release.mechanism.name}, scale σ = {release.calibration.sigma:.6g}"),
         ("Made", f"{made} with sfumato {release.version}"),
     ]
-    return [Grid(rows), Picture(view.caption(s), words), *view.more(s)]
+    return [Grid(rows), Picture(caption or view.caption(s), words), *view.more(s)]
 
 
 def _promise(release: Release) -> list[Block]:

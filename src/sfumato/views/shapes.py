@@ -195,8 +195,9 @@ class Solids(View):
 
     def shown(self, s: Subject) -> str:
         own = f"each landmark of that mean lies in the soft region about its own with probability {s.p:g}, taken by itself"
-        grid = "the grid bends by all that was released, noise included"
-        return grid if s.noise is None else f"{own}; {grid}"
+        bends = can_bend(Landmarks(s, self.turned).reference[:, :2])
+        said = {own: s.noise is not None, "the grid bends by all that was released, noise included": bends}
+        return "; ".join(words for words, true in said.items() if true)
 
     def seen(self, s: Subject) -> str:
         form = Landmarks(s, self.turned)
