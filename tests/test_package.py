@@ -138,7 +138,7 @@ def test_no_picture_touches_the_backend():
 
 def test_plan_touches_no_data_and_ranks():
     rows = sf.plan(sf.PlanarShapes(landmarks=50), radius=0.125, n=409, epsilon=1.0)
-    assert [r.mechanism for r in rows] == ["laplace", "tangent", "kng", "exponential"]
+    assert [r.mechanism for r in rows] == ["tangent", "laplace", "kng", "exponential"]  # only the first is shrunk
     assert all(r.median_error < r.error_95 < r.to_beat for r in rows[:3])
     assert "as wide as the ball" in rows[3].refusal
 
