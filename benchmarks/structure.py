@@ -27,6 +27,9 @@ RIGHT = {"ball": QUIET, "smooth": "#7a9a3a", "bending": "#2f6f8f", "sample": SHA
 WRONG = {"other species": "#b5533c", "axes turned by 30°": "#c9a66b", "variances doubled": "#d98c5f"}
 WRONG |= {"centre off by a spread": "#a06ba5", "centre off by 30°": "#5b4a8a"}
 Point = tuple[str, int, int, int]  # data, n, landmarks, public sample
+DISTANCE = "distance to the Fréchet mean"
+STATED, HELD, FORESEEN = "stated 95% error", "share of releases within it", "gain that was foreseen"
+PUBLIC = "distance of the public centre"
 
 
 def wings() -> tuple[Array, Array] | None:
@@ -76,14 +79,27 @@ def regions(space: Space, public: Array, other: Array, rng: np.random.Generator)
     yield "smooth", Ellipsoid.smooth(space, public[0], RADIUS)
     yield "bending", Ellipsoid.bending(space, public[0], RADIUS)
     for name, sample in {"sample": public, "other species": other, **misled(space, public, rng)}.items():
-        yield name, Ellipsoid.from_sample(space, sample)
+        yield name, Ellipsoid.from_sample(space, sample, relation="same" if name == "sample" else "other")
 
 
-def errors(region: Region, private: Array, truth: Array, rng: np.random.Generator) -> Array:
-    """Distances of releases, looks included, to the Fréchet mean of the private records."""
+def measured(region: Region, private: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
+    """What releases give, looks included: their distances to the Fréchet mean of the private records, the 95% error that they
+    state, whether it held, the gain that was foreseen, and the distance of the public centre."""
     plan = choose(Problem(region, len(private), PureDP(EPSILON)), "tangent")
     records = Records(region.space, region.admit(private))
-    return region.space.distance(truth, np.stack([plan.draw(records, rng).value for _ in range(DRAWS)]))
+    draws = [plan.draw(records, rng) for _ in range(DRAWS)]
+    far = region.space.distance(truth, np.stack([draw.value for draw in draws]))
+    figures = [draw.whole or plan.whole for draw in draws]
+    stated = np.array([max(w.quantiles["0.95"], w.drawn.get("0.95", 0.0)) for w in figures if w is not None])
+    alone = region.space.distance(truth, region.space.present(region.center))
+    gain = np.nan if plan.gain is None else plan.gain
+    return {
+        DISTANCE: far,
+        STATED: stated,
+        HELD: (far <= stated).astype(float),
+        FORESEEN: np.full(DRAWS, gain),
+        PUBLIC: np.full(DRAWS, float(alone)),
+    }
 
 
 @dataclass(frozen=True)
@@ -113,16 +129,27 @@ class Structure:
         return {f"structure/{point}": partial(self._cell, point, repeats) for point in points}
 
     def _cell(self, point: Point, repeats: int, rng: np.random.Generator) -> list[Row]:
-        found: dict[str, list[Array]] = {}
+        found: dict[tuple[str, str], list[Array]] = {}
         space = space_from("shapes", {"landmarks": point[2]})
         for _ in range(repeats):
             private, public, other = samples(point, rng)
             truth = frechet_mean(space, private).point
             for name, region in regions(space, public, other, rng):
-                found.setdefault(name, []).append(errors(region, private, truth, rng))
-        told, where = f"distance to the Fréchet mean, {point[3]} public", (point[1], EPSILON, space.dim)
-        rows = {name: (*where, *summary(np.array(values)), repeats * DRAWS) for name, values in found.items()}
-        return [Row("structure", point[0], name, told, *numbers) for name, numbers in rows.items()]
+                for quantity, values in measured(region, private, truth, rng).items():
+                    found.setdefault((name, quantity), []).append(values)
+        where = (point[1], EPSILON, space.dim)
+        return [
+            Row(
+                "structure",
+                point[0],
+                name,
+                f"{told}, {point[3]} public",
+                *where,
+                *summary(np.array(values)),
+                repeats * DRAWS,
+            )
+            for (name, told), values in found.items()
+        ]
 
     # -- what a person sees ---------------------------------------------------------------------------------------------
     def draw(self, store: Store) -> None:
@@ -155,6 +182,17 @@ class Structure:
             parts.append(markdown_table([variable, *header], body))
             for name, row in ratios.items():
                 row.append(" ".join(f"{a / b:.2f}" for a, b in zip(means[name], means["ball"], strict=True)))
+        for data, point in {points[-1][0]: points[len(points) // 2] for points in self.grids().values()}.items():
+            whole = {told: _means(store, [point], told) for told in (DISTANCE, STATED, HELD, PUBLIC, FORESEEN)}
+            body = []
+            for name in (*RIGHT, *WRONG):
+                (error,), (stated,), (held,), (public,), (gain,) = (means[name] for means in whole.values())
+                foreseen = "" if np.isnan(gain) else f"{gain:.2f}"
+                body.append([name, f"{error:.4f}", f"{stated:.4f}", f"{held:.0%}", f"{public / error:.2f}", foreseen])
+            n, k, m = point[1:]
+            parts.append(f"**What is stated: {data}, n = {n}, k = {k}, m = {m}**")
+            header = ["", "mean error", "stated at 95%", "held", "gain", "gain foreseen"]
+            parts.append(markdown_table(header, body))
         if wings() is None:
             parts.append("No wings: they come with the package ktch, which is not installed (pip install ktch).")
         header = ["error over the ball's", *(f"{data}, by {variable}" for data, variable in self.grids())]
@@ -162,7 +200,14 @@ class Structure:
         return "\n\n".join(parts)
 
 
-def _means(store: Store, points: list[Point]) -> dict[str, list[float]]:
-    """For each region its mean errors along the points, all of which are done."""
-    cells = [{row.mechanism: row.mean for row in store.cell(f"structure/{point}", lambda rng: [])} for point in points]
+def _means(store: Store, points: list[Point], told: str = DISTANCE) -> dict[str, list[float]]:
+    """For each region the means of a quantity along the points, all of which are done."""
+    cells = [
+        {
+            row.mechanism: row.mean
+            for row in store.cell(f"structure/{point}", lambda rng: [])
+            if row.quantity.startswith(told)
+        }
+        for point in points
+    ]
     return {name: [cell[name] for cell in cells] for name in (*RIGHT, *WRONG)}
