@@ -24,6 +24,15 @@ def main() -> None:
         rule = space.dim * 2 * radius / 1600
         print(f"| {name} | {space.dim} | {radius} | {' | '.join(cells)} | {rule:.2g} |")
 
+    print("\n| directions | n·ε = 50 | 100 | 200 | 500 | 2000 |\n| --- | --- | --- | --- | --- | --- |")
+    rng = np.random.default_rng(0)
+    for directions in (3, 10, 30):
+        spreads = np.exp(-np.arange(60) / (2 * directions))
+        sample = rng.normal(size=(20, 60)) * spreads
+        region = sf.Ellipsoid.from_sample(sf.Euclidean(dim=60), sample, relation="same")
+        rows = [sf.plan(region, n=n, epsilon=1.0)[0] for n in (50, 100, 200, 500, 2000)]
+        print(f"| {directions} | {' | '.join(f'{row.gain:.1f} ({row.directions})' for row in rows)} |")
+
     private, reference = wings()
     space = sf.PlanarShapes(landmarks=18)
     true = sf.frechet_mean(space, private).point
