@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from .record import Release
 
 CONTRADICTED = 1.5  # times the whole error that was foreseen: after the draw, from which on there is no region
+LEFT_OUT = 1.75  # times the noise: a whole error from which on there is none
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,6 +113,8 @@ def no_region(release: Release) -> str:
         return "a look says that the public specimens may not fit the records"
     if whole.drawn and whole.drawn["0.95"] > CONTRADICTED * whole.quantiles["0.95"]:
         return "the draw lies farther from the public centre than it would if the public specimens fitted the records"
+    if release.error(0.95) > LEFT_OUT * release.noise(0.95):
+        return "what is clipped and left out may be more than the noise, by what is public, and a region counts the noise"
     return ""
 
 

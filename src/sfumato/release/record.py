@@ -365,7 +365,8 @@ class Release(Record, Document, Shown):
 
         It counts sampling error and noise, and is about the chart's mean of records as they are clipped.  Ask for
         it before the release, with ``private_mean(…, inference=0.1)``: a tenth of ε then goes into the spread of the records.
-        Without that a release by chart has a region as wide as if the records filled their public region.
+        Without that a release by chart has a region as wide as if the records filled their public region.  By a public sample
+        there is one only if a look said that it fits, or it is of the same population, and the draw does not contradict.
         """
         from .population import population_region
 
