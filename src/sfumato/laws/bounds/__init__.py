@@ -7,8 +7,7 @@ from math import pi
 from ...errors import Refusal
 from ...spaces import SPD, Axes, ElasticCurves, Euclidean, Grassmann, Hyperbolic, PlanarShapes, Rotations, Sphere, Torus
 from ...spaces.base import Space
-from .base import Bounds
-from .charts import ChartBounds
+from .base import Bounds, ChartBounds
 from .constant import UpToSignCurvature, constant_curvature
 from .projective import ProjectiveSpace
 from .spd import PositiveDefinite
