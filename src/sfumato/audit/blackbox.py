@@ -27,9 +27,7 @@ Draw = Callable[[Array, int, np.random.Generator], Array]
 
 DRAWS = 200_000
 CONFIDENCE = 1 - 1e-6
-PILOT = (
-    1 / 125
-)  # share of draws that each pair gets in the first round of the pilot; each next round has three times more
+PILOT = 1 / 125  # share of draws that each pair gets in the first round of the pilot; a round has three times the last
 KEEP = 4  # one pair in four goes on to the next round
 PILOT_ALPHA = 0.01  # error probability of bounds that only rank pairs
 LEARN = 100_000  # the most draws that the classifier learns from
@@ -53,35 +51,13 @@ def audit(
 ) -> Verdict:
     """Return a lower bound on the ε of a mechanism, from its outputs at two neighbouring data sets.
 
-    Parameters
-    ----------
-    mechanism : Mechanism or callable
-        One of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs.
-    epsilon, region : float and Ball or Ellipsoid, optional
-        The ε that is claimed and the region that the data lie in; a function needs both.
-    pairs : Pair or sequence of Pair, optional
-        Neighbouring data sets to try; by default those of :func:`neighbours`.  A pilot picks the worst.
-    draws : int
-        Draws from each data set: up to a quarter to learn events, a quarter to choose one, half to count it.
-    confidence, delta : float
-        The bound is wrong with a probability of at most 1 − ``confidence``; the δ that is claimed.
-    bits : bool
-        Look at the last bits of the numbers too, which reveal the data if outputs are not on a lattice: for true releases.
-    seed, name : int and str, optional
-        The seed of all that is random; what the verdict calls the mechanism.
+    ``mechanism`` is one of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs; a function needs the
+    ``epsilon`` that it claims and the ``region`` of its data.  ``pairs`` are the neighbouring data sets to try, by default
+    those of :func:`neighbours`; a pilot picks the worst.  Of the ``draws`` from each data set up to a quarter are to learn
+    events, a quarter to choose one, half to count it.  The bound is wrong with a probability of at most 1 − ``confidence``;
+    ``delta`` is the δ that is claimed.  ``bits`` looks at the last bits of the numbers too, which reveal the data if outputs
+    are not on a lattice: for true releases.  ``seed`` is that of all that is random, ``name`` what the verdict says.
 
-    Returns
-    -------
-    Verdict
-
-    Raises
-    ------
-    ValueError
-        If a function comes without ``epsilon`` or ``region``, the axes of a chart are not settled, or ``draws``,
-        ``confidence`` or ``delta`` is out of range.
-
-    Examples
-    --------
     >>> import sfumato as sf
     >>> laplace = sf.ManifoldLaplace(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0)
     >>> verdict = audit(laplace, pairs=neighbours(laplace.ball, 10)[6], draws=20_000)

@@ -115,26 +115,9 @@ def exact_loss(
 ) -> Loss:
     """Return the largest privacy loss over a fine grid of outputs, for two neighbouring data sets.
 
-    Parameters
-    ----------
-    mechanism : ManifoldMechanism or TangentKNorm
-        One with a density on the manifold: KNG, the manifold Laplace or staircase, the exponential mechanism; or in a chart.
-    first, second : array_like
-        Data sets that differ in one record.
-    count : int
-        The number of directions in a circle of the grid.
+    The mechanism has a density on a manifold of at most three dimensions (KNG, the manifold Laplace or staircase, the
+    exponential mechanism) or in a chart; the data sets differ in one record; ``count`` directions are in a circle of the grid.
 
-    Returns
-    -------
-    Loss
-
-    Raises
-    ------
-    ValueError
-        If the mechanism has no density, or not in a chart and the space has more than three dimensions.
-
-    Examples
-    --------
     >>> from sfumato import Ball, Euclidean, ManifoldLaplace
     >>> laplace = ManifoldLaplace(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=1.0)
     >>> found = exact_loss(laplace, [[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [-1.0, 0.0]])

@@ -23,20 +23,7 @@ COMING_IN = 5  # one record moves from the centre, where the others sit, to the 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two data sets that differ in one record at most.
-
-    Parameters
-    ----------
-    name : str
-        Where that record and the others lie, in words.
-    first, second : numpy.ndarray
-        The data sets D and D', with the same number of records.
-
-    Raises
-    ------
-    ValueError
-        If they are not neighbours.
-    """
+    """Two data sets D and D' of as many records, which differ in one at most; ``name`` says where that and the others lie."""
 
     name: str
     first: Array
@@ -63,24 +50,6 @@ def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair
     both ends of one, with a record that moves across, move the Fréchet mean the most where the curvature is positive
     (theory, Result 2).
 
-    Parameters
-    ----------
-    region : Ball or Ellipsoid
-        The public region.
-    sizes : int or sequence of int
-        How many records the data sets have.
-
-    Returns
-    -------
-    list of Pair
-
-    Raises
-    ------
-    ValueError
-        If a number of records is less than one.
-
-    Examples
-    --------
     >>> from sfumato import Ball, Sphere
     >>> pairs = neighbours(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)
     >>> len(pairs), pairs[0].name

@@ -52,30 +52,11 @@ def timing_audit(
 ) -> Verdict:
     """Return a lower bound on the ε of the time that a release takes.
 
-    Parameters
-    ----------
-    measure : Mechanism or callable
-        A mechanism, whose releases are timed; or a function that makes one release of a data set and returns its times, or
-        any other numbers that count its work.
-    pair, epsilon : Pair and float, optional
-        Two neighbouring data sets; the ε that is claimed, which a function needs.
-    releases : int
-        How many releases of each data set.
-    confidence, delta, seed, name, clocks
-        As for :func:`audit`; ``clocks`` names the measured numbers.
+    ``measure`` is a mechanism, whose releases are timed; or a function that makes one release of a data set and returns its
+    times, or any other numbers that count its work, which ``clocks`` names: it needs the ``epsilon`` that is claimed.
+    ``releases`` of each data set are made.  The verdict is on the best threshold of the best of the measured numbers; all else
+    is as for :func:`audit`.
 
-    Returns
-    -------
-    Verdict
-        On the best threshold of the best of the measured numbers.
-
-    Raises
-    ------
-    ValueError
-        If a function comes without ``epsilon``.
-
-    Examples
-    --------
     >>> import sfumato as sf
     >>> from sfumato.audit import neighbours
     >>> pair = neighbours(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 2)[0]
