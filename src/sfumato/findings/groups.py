@@ -136,35 +136,11 @@ def compare_groups(
     The groups of all people, and so the sizes of the groups, must be public: replacing one person's record then changes one
     group's release, and all releases together cost ε, not the sum.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        Records, one in each row.
-    labels : array_like, or str
-        The public group of each record; or the name of a label of the Dataset, such as "sex".
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        Public knowledge about where the records of all groups lie; one chart serves all of them.
-    epsilon : float
-        The privacy loss, of all groups together.
-    public_labels : bool
-        Whether the groups are public.  Where they are not, the comparison is refused.
-    inference : float
-        Share of ε for the spread of each group, which regions and tests need.
-    unit, unit_name, invalid, budget, force, allow_useless
-        As in :func:`sfumato.private_mean`.  A unit must be in one group.
+    ``labels`` are the public group of each record, or the name of a label of the Dataset, such as "sex"; with
+    ``public_labels=False`` the comparison is refused.  One chart of the region, which is public knowledge about where the
+    records of all groups lie, serves all of them.  ``inference`` is the share of ε for the spread of each group, which regions
+    and tests need.  All else is as in :func:`sfumato.private_mean`; a unit must be in one group.
 
-    Returns
-    -------
-    Comparison
-        ``groups``, ``difference()``, ``describe()``, ``plot()`` and ``save()``.
-
-    Raises
-    ------
-    Refusal
-        If the groups are not public, a unit is in two groups, or the noise would be larger than what is known beforehand.
-
-    Examples
-    --------
     >>> from sfumato import Ball, Euclidean
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(["f", "m"], 400)
@@ -180,7 +156,7 @@ def compare_groups(
     points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     sizes = {name: records.n for name, records in parts.items()}
-    chart = one_chart(region, min(sizes.values()), privacy.epsilon * (1 - inference))
+    chart = region.settle(min(sizes.values()), privacy.epsilon * (1 - inference))
     plans = {name: plan_group(chart, n, privacy, inference, allow_useless) for name, n in sizes.items()}
     first = next(iter(plans.values())).record.document()
     about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
@@ -255,11 +231,6 @@ def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
             "a unit has records in two groups, so that replacing it would change both: compare groups of different people, or "
             "release each group by itself, at its own price. Nothing was spent"
         )
-
-
-def one_chart(region: Region, n: int, epsilon: float) -> Settled:
-    """Return the region as all groups use it: settled for the smallest of them."""
-    return region.settle(n, epsilon)
 
 
 def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,54 +31,26 @@ from ..spaces import LINE
 from ..spaces.base import Space
 
 
-class Options(TypedDict, total=False):
-    """What every statistic of one number takes beside its own arguments."""
-
-    inference: float
-    budget: Budget | None
-    unit: str | ArrayLike | None
-    unit_name: str
-    invalid: str
-    force: bool
-
-
 def private_variance(
     points: ArrayLike | Dataset,
     mean: Release,
     epsilon: float,
     *,
     reach: float | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Release:
     """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each clipped to at most reach².
 
-    One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean comes
-    beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the
+    One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean, which is
+    public, comes beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the
     variance of the population.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        The records of which ``mean`` was released, or others like them.
-    mean : Release
-        The released mean; it is public, so it may be used.
-    epsilon : float
-        The privacy loss of the variance.
-    reach : float, optional
-        The distance from the mean beyond which records count as being there: public.  Unless given, how far any record of the
-        region can be from the mean: the radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too,
-        plus the distance of the released mean from the centre.
-    **options
-        ``inference``, the share of ε for the interval, a tenth unless given (0: none); and ``budget``, ``unit``,
-        ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
+    ``points`` are the records of which ``mean`` was released, or others like them.  ``reach`` is the public distance from the
+    mean beyond which records count as being there; unless given, how far any record of the region can be from the mean: the
+    radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too, plus the distance of the released
+    mean from the centre.  Other options are ``inference``, the share of ε for the interval, a tenth unless given (0: none);
+    and ``budget``, ``unit``, ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
 
-    Returns
-    -------
-    Release
-        Its value is one number, in squared units of the space's distance.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean, private_mean
     >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
     >>> mean = private_mean(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.5), epsilon=1.0)
@@ -238,24 +210,10 @@ def private_size(
 ) -> SizeRelease:
     """Release the mean and the variance of centroid sizes, which shapes leave out: half of ε for each, charged as one.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        Landmarks, (n, k, 2) or (n, k, 3), in common units.
-    smallest, largest : float
-        Public limits of the sizes; sizes outside are moved to them.
-    epsilon : float
-        The privacy loss of both.
-    inference, budget, unit, unit_name, force
-        As of :func:`private_variance`.
+    The landmarks, (n, k, 2) or (n, k, 3), are in common units; sizes outside the public limits ``smallest`` and ``largest`` are
+    moved to them.  All else is as in :func:`private_variance`.  ``mean`` and ``variance`` are each a Release with its own error
+    and interval.
 
-    Returns
-    -------
-    SizeRelease
-        ``mean`` and ``variance``, each a Release with its own error and interval.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> landmarks = rng.normal(size=(3000, 12, 2)) * rng.uniform(0.9, 1.1, (3000, 1, 1))
     >>> size = private_size(landmarks, 2.0, 8.0, epsilon=2.0)

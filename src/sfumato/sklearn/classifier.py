@@ -39,29 +39,10 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     then say where the classes lie.  In all other directions the means lie at the public centre: ``covmeans_`` are for telling
     classes apart, and :func:`sfumato.compare_groups` for reading means.
 
-    Parameters
-    ----------
-    space, center, radius, metric, region
-        As of :class:`PrivateFrechetMean`.  A generous radius costs little here; a region with fewer directions makes the noise
-        smaller.
-    epsilon : float
-        The privacy loss of each ``fit``.  Required.
-    invalid, budget, charge_clones, allow_useless
-        As of :class:`PrivateFrechetMean`.
+    The parameters are those of :class:`PrivateFrechetMean`; a generous radius costs little here, and a region with fewer
+    directions makes the noise smaller.  Fitted, ``classes_`` are the classes, ``covmeans_``, (K, …), a private mean of each,
+    and ``release_`` is what was released, with its guarantee; it can be saved.
 
-    Attributes
-    ----------
-    classes_ : numpy.ndarray
-        The classes.
-    covmeans_ : numpy.ndarray
-        (K, …): a private mean of each class.
-    release_ : ClassMeans
-        What was released, with its guarantee; it can be saved.
-    n_features_in_ : int
-        The length of a flattened record.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> y = np.tile([0, 1], 200)
     >>> scale = np.where(y[:, None] == 0, [2.0, 1.0], [1.0, 2.0])

@@ -33,6 +33,7 @@ except ImportError:  # scikit-learn 1.5
 from ..adapters import from_mne
 from ..errors import Refusal
 from ..files.people import take_unit
+from ..findings.components import triangle
 from ..mechanisms.choice import private_mean
 from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
@@ -172,39 +173,17 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 class PrivateFrechetMean(_PrivateEstimator):
     """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
 
-    Parameters
-    ----------
-    space, center, radius
-        The space of the records, and the public centre and radius of a ball in it.  Required, unless a region is given.
-        Without a space the records are positive definite matrices, and the centre may be a number c for c times the identity.
-    metric : {"riemann", "logeuclid", "logchol", "wasserstein"}
-        The metric of these matrices by pyRiemann's names, or by those of :class:`SPD`; the first unless given.
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        The public region, in place of all these.
-    epsilon : float
-        The privacy loss of each ``fit``.  Required.
-    mechanism : str
-        ``"auto"``, or the name of a mechanism.
-    invalid : {"raise", "center"}
-        What to do with a row that is not a point of the space: raise an error, or replace it by the public centre.
-    budget : Ledger, optional
-        Charged before the data are used.
-    charge_clones : bool
-        Let clones of an estimator that has a budget fit, and charge it, as cross-validation does: five folds charge five times.
-    allow_useless : bool
-        Release also if the noise is as large as what is known beforehand.
+    ``center`` and ``radius`` are those of a public ball in the ``space`` of the records; without a space the records are
+    positive definite matrices, and the centre may be a number c for c times the identity.  ``metric`` is that of these
+    matrices by pyRiemann's names ("riemann" unless given, "logeuclid", "logchol", "wasserstein") or those of :class:`SPD`.  A
+    ``region`` (a Ball, an Ellipsoid, or what the makers of ellipsoids give) stands in place of all these.  ``epsilon`` is the
+    privacy loss of each ``fit``; ``mechanism`` is "auto" or the name of one.  A row that is not a point of the space raises an
+    error, or is replaced by the public centre with ``invalid="center"``.  A ``budget``, such as a Ledger, is charged before the
+    data are used; with ``charge_clones`` clones of the estimator fit and charge it too, as cross-validation does: five folds
+    charge five times.  ``allow_useless`` releases also if the noise is as large as what is known beforehand.
 
-    Attributes
-    ----------
-    mean_ : numpy.ndarray
-        The released value.
-    release_ : Release
-        Its record.
-    n_features_in_ : int
-        The length of a flattened record.
+    Fitted, ``mean_`` is the released value, ``release_`` its record, and ``n_features_in_`` the length of a flattened record.
 
-    Examples
-    --------
     >>> from sfumato import SPD
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> estimator = PrivateFrechetMean(space=SPD(size=2), center=np.eye(2), radius=1.5, epsilon=1.0).fit(matrices)
@@ -227,18 +206,9 @@ class PrivateFrechetMean(_PrivateEstimator):
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the mean of records; y is ignored.
 
-        Parameters
-        ----------
-        X : array_like, Epochs or list of Covariance
-            Records, (n, ...) in the layout of the space or flattened to (n, features); or MNE's epochs, by the covariance of
-            the data channels in each; or a list of MNE's covariances.
-        unit : str or array_like, optional
-            A label for each row, which says whom it belongs to: then the promise is for people.  Or what one row stands for,
-            in words; ``"one record"`` unless given.
-
-        Returns
-        -------
-        self
+        X are records, (n, ...) in the layout of the space or flattened to (n, features); or MNE's epochs, by the covariance of
+        the data channels in each; or a list of MNE's covariances.  ``unit`` is a label for each row, which says whom it
+        belongs to: then the promise is for people.  Or what one row stands for, in words; ``"one record"`` unless given.
         """
         self.mean_ = self._release(X, unit, invalid=self.invalid)
         return self
@@ -255,22 +225,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
     one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
 
-    Parameters
-    ----------
-    center : array_like or float
-        The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
-    radius, metric, epsilon, mechanism, budget, charge_clones, allow_useless
-        As of :class:`PrivateFrechetMean`.
+    The parameters are those of :class:`PrivateFrechetMean`; fitted, ``reference_`` is the released M.
 
-    Attributes
-    ----------
-    reference_ : numpy.ndarray
-        The released reference M.
-    release_, n_features_in_
-        As of :class:`PrivateFrechetMean`.
-
-    Examples
-    --------
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> tangent = PrivateTangentSpace(center=1.0, radius=1.5, epsilon=1.0).fit(matrices)
     >>> vectors = tangent.transform(matrices)
@@ -300,7 +256,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         if not self._affine:
             return space.coordinates(at, vectors)
         white = _power(at, -0.5)
-        rows, columns, weights = self._triangle
+        rows, columns, weights = triangle(len(at))
         return np.asarray((white @ vectors @ white)[:, rows, columns] * weights)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
@@ -313,7 +269,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
         if not self._affine:
             return space.present(space.exp(at, space.from_coordinates(at, vectors)))
-        rows, columns, weights = self._triangle
+        rows, columns, weights = triangle(len(at))
         white = np.empty((len(vectors), *space.point_shape))
         white[:, rows, columns] = white[:, columns, rows] = vectors / weights
         color = _power(at, 0.5)
@@ -323,12 +279,6 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     def _reference(self) -> Array:
         """The reference as the space computes with it."""
         return np.asarray(self._space.validate(self.reference_[None])[0])
-
-    @property
-    def _triangle(self) -> tuple[Any, Any, Array]:
-        """Rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
-        rows, columns = np.triu_indices(len(self.reference_))
-        return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
 
     @property
     def _n_features_out(self) -> int:
