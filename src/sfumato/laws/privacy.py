@@ -17,13 +17,8 @@ LARGEST_EPSILON = 100.0  # above it a release is refused
 class PureDP:
     """ε-differential privacy: replacing one unit changes the probability of any outcome by a factor of at most e^ε.
 
-    Parameters
-    ----------
-    epsilon : float
-        The privacy loss.  The smaller, the more private; 1 is common.
+    The smaller ``epsilon``, the more private; 1 is common.
 
-    Examples
-    --------
     >>> PureDP(0.5) + PureDP(0.25), PureDP(0.5) <= PureDP(1.0)
     (PureDP(epsilon=0.75), True)
     >>> PureDP(0.5).words

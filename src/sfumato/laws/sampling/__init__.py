@@ -1,14 +1,11 @@
 """Exact draws by rejection, the public lattice, and secure randomness."""
 
 from .lattice import add_exactly, is_precise, lattice_spacing, round_to_lattice
-from .precise import coarse
-from .rejection import Draws, EnvelopeError, Target
-from .secure import GENERATOR, HANDED_IN, generator_name, replaying, secure_generator
+from .rejection import EnvelopeError, Target, coarse
+from .secure import HANDED_IN, generator_name, replaying, secure_generator
 
 __all__ = [
-    "GENERATOR",
     "HANDED_IN",
-    "Draws",
     "EnvelopeError",
     "Target",
     "add_exactly",
