@@ -3,9 +3,8 @@
 from .blackbox import audit, releases
 from .exact import Loss, exact_loss
 from .pairs import Pair, neighbours
-from .threshold import Event, clopper_pearson, epsilon_bound
 from .timing import timing_audit
-from .verdict import Verdict
+from .verdict import Event, Verdict, clopper_pearson, epsilon_bound
 
 __all__ = [
     "Event",

@@ -20,8 +20,7 @@ from ..regions import Settled, check_settled
 from .exact import target_of
 from .features import Features, facing
 from .pairs import SIZES, Pair, neighbours
-from .threshold import best_event
-from .verdict import Verdict, count
+from .verdict import Verdict, best_event, count
 
 Draw = Callable[[Array, int, np.random.Generator], Array]
 

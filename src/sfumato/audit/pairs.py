@@ -7,13 +7,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import Refusal
-from ..laws.bounds import bounds_of
+from ..laws.bounds import known_bounds
 from ..means.frechet import solve
 from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Ellipsoid, Settled
-from ..spaces.base import Space
 
 SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
 OUTSIDE = 3.0  # a record outside the region lies this many radii from its centre, where the space is that large
@@ -86,7 +84,9 @@ def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
     lengths = rng.random((n - 1, 1))
     directions = rng.standard_normal((n - 1, p))
     spread = at(lengths * directions / np.linalg.norm(directions, axis=1, keepdims=True))
-    far = min(OUTSIDE * chart.radius, 0.9 * _injectivity_radius(space)) / chart.axes[axis]
+    bounds = known_bounds(space)  # without them a record without a logarithm is at the centre of a chart
+    most = np.inf if bounds is None else 0.9 * bounds.injectivity_radius
+    far = min(OUTSIDE * chart.radius, most) / chart.axes[axis]
     rows = [
         (f"others at the centre, one record across the {what}", middle, east, west),
         (f"others at the boundary, one record across the {what}", cluster, east, west),
@@ -107,11 +107,3 @@ def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
         sides = (space.present(np.append(rest, [end], axis=0)) for end in ends_of_record)
         pairs.append(Pair(f"n = {n}: {words}, axis {axis + 1}", *sides))
     return pairs
-
-
-def _injectivity_radius(space: Space) -> float:
-    """Return the injectivity radius; infinity for a space without bounds."""
-    try:
-        return bounds_of(space).injectivity_radius
-    except Refusal:  # a record without a logarithm is at the centre of a chart
-        return np.inf

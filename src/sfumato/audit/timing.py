@@ -16,8 +16,7 @@ from ..mechanisms.base import Mechanism
 from ..numerics.arrays import Array
 from .blackbox import CONFIDENCE
 from .pairs import Pair
-from .threshold import best_event
-from .verdict import Verdict, count
+from .verdict import Verdict, best_event, count
 
 RELEASES = 2000
 WARM = 50  # releases of each data set before times count
