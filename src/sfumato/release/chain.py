@@ -65,8 +65,8 @@ class Entry:
         return is_record and self.record_hash == hash_of(self.record) and self.hash == link(vars(self))
 
     def __str__(self) -> str:
-        words = f"{self.sequence}  {self.time}  {self.dataset}  {self.kind} {self.epsilon}  {self.purpose}  {self.hash[:12]}"
-        return printable(words)
+        kind = f"{self.kind} {self.epsilon}"
+        return printable("  ".join([str(self.sequence), self.time, self.dataset, kind, self.purpose, self.hash[:12]]))
 
 
 @dataclass(frozen=True)
@@ -127,12 +127,10 @@ def verified(rows: Iterable[Sequence[Any]]) -> Book:
         if entry.sequence < number:
             raise ValueError(f"line {entry.sequence} was inserted")
         if not entry.is_intact:
-            raise ValueError(
-                f"line {number} is not what was written there: it was altered, or moved from another place"
-            )
+            raise ValueError(f"line {number} is not what was written there: it was altered, or moved from elsewhere")
         if entry.previous != head:
             raise ValueError(
-                f"line {number} does not follow line {number - 1}: lines there were replaced, removed or inserted"
+                f"line {number} does not follow line {number - 1}: some were replaced, removed or inserted"
             )
         try:
             _add(entry, budgets, spent)

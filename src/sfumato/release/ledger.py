@@ -1,14 +1,13 @@
 """The budget: how much ε each data set may spend, and every charge against it, in one SQLite file.
 
 A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Opening verifies the
-whole chain of hashes (:mod:`~sfumato.release.chain`).  Every later reading or writing, the latter under the write lock, does so
-again unless the file is, byte for byte, what was verified last; so nothing is charged to a ledger that is damaged, and two
+whole chain of hashes (:mod:`~sfumato.release.chain`); so does every later reading or writing, the latter under the write lock,
+unless the file is, byte for byte, what was verified last.  So nothing is charged to a ledger that is damaged, and two
 processes cannot overspend it.
 
-The journal is SQLite's rollback journal with ``synchronous=EXTRA``: a commit returns once the file, and the removal of the
-journal from its directory, have been flushed.  (With FULL, a power cut could bring a removed journal back and undo a
-committed charge.  A write-ahead log would be as durable, but a copy of the file without its log would lack charges.)  Locks
-need a file system that has them: keep a ledger on a local disk.
+With ``synchronous=EXTRA`` a commit returns once the file, and the removal of the rollback journal from its directory, have
+been flushed.  (With FULL, a power cut could bring a removed journal back and undo a charge; a copy of a file without its
+write-ahead log would lack charges.)  Locks need a file system that has them: keep a ledger on a local disk.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any, Literal
@@ -38,17 +37,8 @@ RESTORE = (
     "Charge nothing to it: restore its last good copy and charge again what was released since, or treat it as spent."
 )
 # AUTOINCREMENT keeps the highest number ever used apart from the lines: removing the last lines leaves a trace.
-SCHEMA = """CREATE TABLE entries (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL,
-    dataset TEXT NOT NULL,
-    time TEXT NOT NULL,
-    epsilon TEXT NOT NULL,
-    record TEXT NOT NULL,
-    record_hash TEXT NOT NULL,
-    previous TEXT NOT NULL,
-    hash TEXT NOT NULL
-)"""
+COLUMNS = ",\n    ".join(f"{field.name} TEXT NOT NULL" for field in fields(Entry)[1:])
+SCHEMA = f"CREATE TABLE entries (\n    sequence INTEGER PRIMARY KEY AUTOINCREMENT,\n    {COLUMNS}\n)"
 
 
 class Ledger:
@@ -83,7 +73,8 @@ class Ledger:
         elif dataset is not None and dataset not in budgets:
             dataset = _one_spelling(dataset)
             if dataset not in budgets:
-                raise LedgerError(f"{self.path} has no data set {dataset!r}: it has {_names(budgets)}. Check the name")
+                names = ", ".join(map(repr, budgets))
+                raise LedgerError(f"{self.path} has no data set {dataset!r}: it has {names}. Check the name")
         self.dataset = dataset
 
     @classmethod
@@ -101,9 +92,19 @@ class Ledger:
         (Decimal('3'), Decimal('0.5'))
         """
         budget = amount(epsilon)
-        dataset = _checked_name(dataset)
+        if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
+            raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
+        dataset = _one_spelling(dataset)
         path = Path(path).absolute()
-        new = _make_empty(path)
+        new = True
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            new = False
+        except OSError as error:
+            raise LedgerError(
+                f"{path} cannot be created ({error.strerror}): choose a folder you can write to"
+            ) from None
         try:
             with _transaction(path, "IMMEDIATE") as connection:
                 if new:
@@ -178,9 +179,8 @@ class Ledger:
         with _transaction(self.path, "DEFERRED") as connection:
             book = _read(self.path, connection, self._last[0].head, head or GENESIS)
             self._last = book, _fingerprint(connection)
-        return replace(
-            book, budgets=dict(book.budgets), spent=dict(book.spent)
-        )  # what the ledger keeps, nobody may change
+        # what the ledger keeps, nobody may change
+        return replace(book, budgets=dict(book.budgets), spent=dict(book.spent))
 
     @property
     def left(self) -> Decimal:
@@ -193,7 +193,7 @@ class Ledger:
 
     def _named(self) -> str:
         if self.dataset is None:
-            names = _names(self._read().budgets)
+            names = ", ".join(map(repr, self._read().budgets))
             raise LedgerError(f"{self.path} has several data sets, {names}: name the one to charge")
         return self.dataset
 
@@ -227,17 +227,6 @@ class Ledger:
 
     def __exit__(self, *_: object) -> None:
         """Do nothing: every charge is already on disk, and nothing is open."""
-
-
-def _make_empty(path: Path) -> bool:
-    """Make an empty file, and return whether that was done: not if there is a file already."""
-    try:
-        path.touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be created ({error.strerror}): choose a folder you can write to") from None
-    return True
 
 
 @contextmanager
@@ -337,20 +326,13 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
-    """Write the next line, in the transaction in which the book was read, and return it."""
+    """Write the next line, in the transaction in which the book was read."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(vars(entry).values()))
     return entry
 
 
 # Letters of other scripts, and a digit or two, that look like Latin ones.
 _ALIKE = str.maketrans("аеорсухіѕјһԁԛԝвкмнтгαορνικτυχεηω01", "aeopcyxisjhdqwbkmhtraopviktuxenwol")
-
-
-def _checked_name(name: Any) -> str:
-    """Return the one spelling of a new data set's name, or raise a ValueError if it cannot be one."""
-    if not isinstance(name, str) or not name.isprintable() or name != name.strip() or not name:
-        raise ValueError(f"a data set's name must be printable text without spaces around it, not {name!r}")
-    return _one_spelling(name)
 
 
 def _one_spelling(name: str) -> str:
@@ -378,7 +360,3 @@ def _warn_of_look_alikes(dataset: str, budgets: Iterable[str]) -> None:
             "alike: is it the name that you mean?",
             stacklevel=3,
         )
-
-
-def _names(budgets: Iterable[str]) -> str:
-    return ", ".join(map(repr, budgets))
