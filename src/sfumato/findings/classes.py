@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import helmert
 
 from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
@@ -83,16 +84,6 @@ class ClassMeans(Document):
             raise ValueError(
                 f"contrasts of {self.directions.raw.size} numbers are not those of {len(self.classes)} classes"
             )
-
-
-def helmert(k: int) -> Array:
-    """Return orthonormal contrasts of k classes, (k − 1, k).
-
-    >>> (helmert(2) * np.sqrt(2)).round(6).tolist()
-    [[1.0, -1.0]]
-    """
-    rows = np.tril(np.ones((k - 1, k)), 0) - np.diag(np.arange(1.0, k), 1)[: k - 1]
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
 
 
 def _contrasts(raw: Array, k: int, axes: Array) -> tuple[Array, Array]:

@@ -172,8 +172,12 @@ def _by_group(
     points: Any, labels: Any, region: Region, unit: Any, unit_name: str, invalid: str
 ) -> tuple[dict[str, Records], str]:
     """Return the records of each group, one for each unit, in the order of the labels; and the unit in words."""
-    if isinstance(labels, str):
-        points, labels = _taken_out(points, labels)
+    if isinstance(labels, str):  # a label that says nothing of whose record it is
+        known = dict(points.labels) if isinstance(points, Dataset) else {}
+        if labels not in known:
+            raise ValueError(f"there is no label {labels!r} beside the points; there are: {', '.join(known) or 'none'}")
+        labels = known.pop(labels)
+        points = replace(points, labels=known)
     points, unit = take_unit(points, unit)
     array = as_numbers(points)
     groups = _group_names(np.asarray(labels), len(array))
@@ -183,25 +187,18 @@ def _by_group(
         parts = {name: array[groups == name] for name in np.unique(groups).tolist()}
     else:
         people = number_units(unit, len(array))
-        _check_units(groups, people)
-        parts = {}
-        for name in np.unique(groups).tolist():
-            rows = groups == name
-            parts[name] = reduce_to_units(region, array[rows], people[rows], admit)
+        rows = {name: groups == name for name in np.unique(groups).tolist()}
+        if sum(len(set(people[own].tolist())) for own in rows.values()) > len(set(people.tolist())):
+            raise Refusal(
+                "a unit has records in two groups, so that replacing it would change both: compare groups of different people, "
+                "or release each group by itself, at its own price. Nothing was spent"
+            )
+        parts = {name: reduce_to_units(region, array[own], people[own], admit) for name, own in rows.items()}
     for name, own in parts.items():
         if len(own) < 2:
             raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
     words = unit if isinstance(unit, str) else unit_name
     return {name: Records(region.space, own) for name, own in parts.items()}, words
-
-
-def _taken_out(points: Any, name: str) -> tuple[Dataset, Any]:
-    """Return a data set without the label of this name, which says nothing of whose record it is; and that label."""
-    known = dict(points.labels) if isinstance(points, Dataset) else {}
-    if name not in known:
-        raise ValueError(f"there is no label {name!r} beside the points; there are: {', '.join(known) or 'none'}")
-    label = known.pop(name)
-    return replace(points, labels=known), label
 
 
 def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
@@ -221,16 +218,6 @@ def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
     if len(set(groups.tolist())) < 2:
         raise ValueError(f"a comparison needs two groups or more; all labels are {str(groups[0])!r}")
     return groups
-
-
-def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
-    """Raise a Refusal if a unit is in two groups: replacing it would change two releases."""
-    pairs = np.unique(np.stack([units, np.unique(groups, return_inverse=True)[1]], axis=1), axis=0)
-    if len(pairs) > len(np.unique(units)):
-        raise Refusal(
-            "a unit has records in two groups, so that replacing it would change both: compare groups of different people, or "
-            "release each group by itself, at its own price. Nothing was spent"
-        )
 
 
 def plan_group(chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool) -> Composition:
