@@ -369,7 +369,9 @@ def test_a_line_replaced_with_its_own_hash_breaks_the_chain(study):
         study.path,
         f"UPDATE entries SET epsilon = '0.01', hash = '{chain.link(line)}' WHERE sequence = {line['sequence']}",
     )
-    with pytest.raises(LedgerError, match="line 6 does not follow line 5: some were replaced, removed or inserted"):
+    with pytest.raises(
+        LedgerError, match="line 6 does not follow the one before: lines were replaced, removed or inserted"
+    ):
         Ledger(study.path)
 
 

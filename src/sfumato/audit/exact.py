@@ -53,7 +53,7 @@ def directions(dim: int, count: int) -> tuple[Array, Array]:
         return circle, np.full(count, 2 * np.pi / count)
     if dim != MOST:
         raise ValueError(
-            f"the exact audit is for spaces of at most {MOST} dimensions, not {dim}; use audit(), which needs draws alone"
+            f"the exact audit is for at most {MOST} dimensions, not {dim}; use audit(), which needs draws alone"
         )
     height, weight = np.polynomial.legendre.leggauss(count // 2)
     ring = np.sqrt(1 - height**2)[:, None, None] * circle

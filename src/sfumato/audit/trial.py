@@ -99,13 +99,11 @@ def conduct(
             label = f"time of {label}"
             tried = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
             verdict = max(tried, key=lambda one: one.epsilon_lower)
-        elif how == "releases" and isinstance(suspect, Mechanism):
-            verdict = audit(
-                releases(suspect), epsilon, pairs, region=ball, draws=draws, bits=True, seed=seed, name=label
-            )
         else:
-            verdict = audit(suspect, epsilon, pairs, region=ball, draws=draws, seed=seed, name=label)
-            exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) else None
+            bits = how == "releases"
+            drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
+            verdict = audit(drawn, epsilon, pairs, region=ball, draws=draws, bits=bits, seed=seed, name=label)
+            exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) and not bits else None
         rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
     write_atomically(out / "audit.json", json.dumps(rows, indent=2) + "\n")
     return rows

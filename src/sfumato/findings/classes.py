@@ -81,9 +81,7 @@ class ClassMeans(Document):
 
     def check(self) -> None:
         if self.directions.raw.size != (len(self.classes) - 1) * len(self.axes):
-            raise ValueError(
-                f"contrasts of {self.directions.raw.size} numbers are not those of {len(self.classes)} classes"
-            )
+            raise ValueError(f"{self.directions.raw.size} numbers are not contrasts of {len(self.classes)} classes")
 
 
 def _contrasts(raw: Array, k: int, axes: Array) -> tuple[Array, Array]:
@@ -188,9 +186,7 @@ def private_class_means(
     try:
         json.dumps([*classes], ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError):
-        raise ValueError(
-            f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"
-        ) from None
+        raise ValueError(f"classes must be text or whole numbers, not {classes[0]!r}") from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
     shape = region.settle(count, DIRECTIONS * privacy.epsilon).as_chart()
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))

@@ -210,9 +210,8 @@ def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
     except ValueError as error:
         raise ValueError(f"a record has a label of a group {error}") from None
     if (unknown := np.flatnonzero(np.isin(groups, UNKNOWN))).size:
-        raise ValueError(
-            f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}: label or remove them"
-        )
+        words = f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}"
+        raise ValueError(f"{words}: label or remove them")
     if not groups.size:
         raise ValueError("no records")
     if len(set(groups.tolist())) < 2:

@@ -221,9 +221,7 @@ def private_size(
     (True, (1,))
     """
     if not 0 <= smallest < largest < np.inf:
-        raise ValueError(
-            f"the limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}"
-        )
+        raise ValueError(f"limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}")
     privacy = PureDP(epsilon).check(force)
     half = PureDP(privacy.epsilon / 2)
     _, unit = take_unit(points, unit)  # while the labels beside the landmarks are known
@@ -238,12 +236,8 @@ def private_size(
 
     second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
     second((largest - smallest) / 2)
-    public = {
-        "statistic": "mean and variance of centroid sizes",
-        "limits": [float(smallest), float(largest)],
-        "n": records.n,
-        "unit": words,
-    }
+    limits = [float(smallest), float(largest)]
+    public = {"statistic": "mean and variance of centroid sizes", "limits": limits, "n": records.n, "unit": words}
     with paying(budget, privacy.epsilon, public) as payment:
         mean = _release(first, records, SIZE, words)
         middle = float(np.clip(mean.value[0], smallest, largest))

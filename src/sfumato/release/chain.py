@@ -96,10 +96,8 @@ class Book:
         for purpose, amounts in groups.items():
             charges = "1 charge" if len(amounts) == 1 else f"{len(amounts)} charges"
             spent.append(f"{total(amounts)} on {printable(purpose)} ({charges})")
-        return (
-            f"{self.left(dataset)} of {self.budgets[dataset]} is left of the budget of {dataset!r}. "
-            f"Spent so far: {'; '.join(spent) or 'nothing'}."
-        )
+        left = f"{self.left(dataset)} of {self.budgets[dataset]} is left of the budget of {dataset!r}"
+        return f"{left}. Spent so far: {'; '.join(spent) or 'nothing'}."
 
     def following(self, kind: str, dataset: str, epsilon: Decimal, record: str) -> Entry:
         """Return the line that comes next in the chain."""
@@ -129,9 +127,7 @@ def verified(rows: Iterable[Sequence[Any]]) -> Book:
         if not entry.is_intact:
             raise ValueError(f"line {number} is not what was written there: it was altered, or moved from elsewhere")
         if entry.previous != head:
-            raise ValueError(
-                f"line {number} does not follow line {number - 1}: some were replaced, removed or inserted"
-            )
+            raise ValueError(f"line {number} does not follow the one before: lines were replaced, removed or inserted")
         try:
             _add(entry, budgets, spent)
         except ValueError as error:

@@ -147,9 +147,7 @@ def built(kind: type[T], given: Mapping[str, Any]) -> T:
     Fields that are documents, dataclasses or arrays are built too.
     """
     types = _types(cast(Any, kind))
-    return kind(
-        **{name: _entry(name, entry, *types[name]) if name in types else entry for name, entry in given.items()}
-    )
+    return kind(**{name: _entry(name, entry, *types.get(name, (Any, True))) for name, entry in given.items()})
 
 
 def is_number(x: Any) -> bool:

@@ -33,9 +33,7 @@ __all__ = ["Book", "Entry", "Ledger"]
 FORMAT = "sfumato ledger 1"
 EMPTY = Book((), {}, {})
 LOCK_SECONDS = 30.0  # seconds to wait while another process writes
-RESTORE = (
-    "Charge nothing to it: restore its last good copy and charge again what was released since, or treat it as spent."
-)
+RESTORE = "Charge nothing to it: restore its last good copy and charge what was released since, or treat it as spent."
 # AUTOINCREMENT keeps the highest number ever used apart from the lines: removing the last lines leaves a trace.
 COLUMNS = ",\n    ".join(f"{field.name} TEXT NOT NULL" for field in fields(Entry)[1:])
 SCHEMA = f"CREATE TABLE entries (\n    sequence INTEGER PRIMARY KEY AUTOINCREMENT,\n    {COLUMNS}\n)"
@@ -102,9 +100,7 @@ class Ledger:
         except FileExistsError:
             new = False
         except OSError as error:
-            raise LedgerError(
-                f"{path} cannot be created ({error.strerror}): choose a folder you can write to"
-            ) from None
+            raise LedgerError(f"{path} cannot be created ({error.strerror}): choose another folder") from None
         try:
             with _transaction(path, "IMMEDIATE") as connection:
                 if new:
@@ -316,9 +312,7 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
         raise ValueError(f"SQLite finds the file damaged ({' '.join(fault.split())})")
     schema = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
     if not schema:
-        raise ValueError(
-            "there is nothing in this file; if it never held a budget, delete it and create the ledger again"
-        )
+        raise ValueError("there is nothing in this file; if it never held a budget, delete it and create it again")
     if not any("record_hash" in str(sql) for (sql,) in schema):
         raise LedgerError(f"{path} is another database, not a ledger: check the name. Nothing was charged")
     if schema != [(SCHEMA,)]:

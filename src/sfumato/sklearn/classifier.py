@@ -72,9 +72,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         are first reduced to their mean.
         """
         if y is None:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: give the classes"
-            )
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
         region, epsilon, records, unit = self._take(X, unit)
         kinds = column_or_1d(y, warn=True)
         assert_all_finite(kinds, input_name="y")
