@@ -1,9 +1,8 @@
-"""Attacks on a mechanism's claim: by draws (``blackbox``), by quadrature (``exact``) and by times (``timing``)."""
+"""Attacks on a mechanism's claim: by draws and by times (``blackbox``), and by quadrature (``exact``)."""
 
-from .blackbox import audit, releases
+from .blackbox import audit, releases, timing_audit
 from .exact import Loss, exact_loss
 from .pairs import Pair, neighbours
-from .timing import timing_audit
 from .verdict import Event, Verdict, clopper_pearson, epsilon_bound
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Lower bounds on ε from draws alone.
+"""Lower bounds on ε from draws, or from times, alone.
 
 A pilot picks the worst of several pairs of data sets.  For it events are learned from some draws, one is chosen with others,
 and it is counted once among fresh ones: the bound holds whatever was tried before.
@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,7 @@ from .pairs import SIZES, Pair, neighbours
 from .verdict import Verdict, best_event, count
 
 Draw = Callable[[Array, int, np.random.Generator], Array]
+Measure = Callable[[Array], Sequence[float]]
 
 DRAWS = 200_000
 CONFIDENCE = 1 - 1e-6
@@ -33,6 +36,9 @@ LEARN = 100_000  # the most draws that the classifier learns from
 CHUNK = 100_000  # draws in memory at a time
 GRAIN = 1e-9  # values closer than this share of their spread count as equal
 REPEATS = 3  # a value that is drawn this often counts as repeated
+RELEASES = 2000  # of each data set, that are timed
+WARM = 50  # releases of each data set before times count
+CLOCKS = ("time by the wall clock, ns", "time of the processor, ns")
 
 
 def audit(
@@ -239,3 +245,66 @@ def admitted(mechanism: Mechanism | Draw, sizes: Sequence[int] = SIZES) -> list[
     if len(refused) == len(sizes):
         raise refused[sizes[0]]
     return [n for n in sizes if n not in refused]
+
+
+# -- times ---------------------------------------------------------------------------------------------------------------------
+def clocked(work: Callable[[Array], object]) -> Measure:
+    """Return a function that measures the two times that ``work(data)`` takes."""
+
+    def measure(data: Array) -> Sequence[float]:
+        wall = perf_counter_ns()
+        processor = thread_time_ns()
+        work(data)
+        return perf_counter_ns() - wall, thread_time_ns() - processor
+
+    return measure
+
+
+def timing_audit(
+    measure: Measure | Mechanism,
+    pair: Pair,
+    epsilon: float | None = None,
+    *,
+    releases: int = RELEASES,
+    confidence: float = CONFIDENCE,
+    delta: float = 0.0,
+    seed: int = 0,
+    name: str = "time",
+    clocks: Sequence[str] = CLOCKS,
+) -> Verdict:
+    """Return a lower bound on the ε of the time that a release takes: the timing side channel.
+
+    Releases of the two data sets are made in turn, in random order, so that whatever else the machine does falls on both
+    alike.  A threshold on the time is learned from the first half and counted in the second.
+
+    ``measure`` is a mechanism, whose releases are timed; or a function that makes one release of a data set and returns its
+    times, or any other numbers that count its work, which ``clocks`` names: it needs the ``epsilon`` that is claimed.
+    ``releases`` of each data set are made.  The verdict is on the best threshold of the best of the measured numbers; all else
+    is as for :func:`audit`.
+
+    >>> import sfumato as sf
+    >>> from sfumato.audit import neighbours
+    >>> pair = neighbours(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 2)[0]
+    >>> slow_if_east = lambda data: (float(data[-1, 1] > 0.1),)
+    >>> timing_audit(slow_if_east, pair, 1.0, releases=200, clocks=("steps",)).convicted
+    True
+    """
+    if isinstance(measure, Mechanism):
+        epsilon = float(measure.epsilon) if epsilon is None else epsilon
+        measure = clocked(partial(measure.release, allow_useless=True))
+    if epsilon is None:
+        raise ValueError("a function needs the epsilon that it claims: epsilon=")
+    rng = np.random.default_rng(seed)
+    sides = (np.asarray(pair.first), np.asarray(pair.second))
+    times = np.zeros((2, releases, len(clocks)))
+    for i in range(-WARM, releases):
+        for side in rng.permutation(2):
+            measured = measure(sides[side])
+            if i >= 0:
+                times[side, i] = measured
+    learned = times[:, : releases // 2]
+    fresh = times[:, releases // 2 :]
+    event = best_event(learned[0], learned[1], clocks, 1 - confidence, delta)[1]
+    both = fresh[0, :, event.column], fresh[1, :, event.column]
+    about = {"name": name, "pair": pair.name, "claimed": epsilon, "confidence": confidence, "delta": delta, "pairs": 1}
+    return count(event, learned[..., event.column], [both], **about)

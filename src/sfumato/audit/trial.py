@@ -12,11 +12,10 @@ from ..laws.bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
-from .blackbox import Draw, admitted, audit, releases
+from .blackbox import Draw, admitted, audit, releases, timing_audit
 from .broken import broken_variants
 from .exact import MOST, center_loss, chart_loss, exact_loss
 from .pairs import CLUSTERED, COMING_IN, SIZES, Pair, neighbours
-from .timing import timing_audit
 from .verdict import Verdict
 
 COUNT = {1: 2, 2: 48, 3: 12}  # directions of the exact audit's grid, by dimension
