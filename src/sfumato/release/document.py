@@ -1,7 +1,5 @@
 """Results as files: JSON that ends with its own SHA-256, written whole or not at all; and every entry checked when read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -146,7 +144,7 @@ def built(kind: type[T], given: Mapping[str, Any]) -> T:
 
     Fields that are documents, dataclasses or arrays are built too.
     """
-    hints = _hints(kind)
+    hints = _hints(cast(Any, kind))
     return kind(**{name: _entry(name, entry, hints.get(name, Any)) for name, entry in given.items()})
 
 
