@@ -4,8 +4,6 @@ A pilot picks the worst of several pairs of data sets.  For it events are learne
 and it is counted once among fresh ones: the bound holds whatever was tried before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial

@@ -3,8 +3,6 @@
 Each takes what a mechanism takes and returns a function ``draw(data, size, rng)``.  None of them may be used for a release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Concatenate, ParamSpec

@@ -4,8 +4,6 @@ Where the dimension is at most three this needs no draws: the largest loss over 
 the quadrature, not of a sample.  For a chart, and for a look before it, the loss is a formula in any dimension.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass

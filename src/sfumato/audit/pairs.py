@@ -1,7 +1,5 @@
 """Neighbouring data sets that are likely to be the worst for a mechanism."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """What ``sfumato audit`` does: every mechanism of a space, or the broken ones, by draws, releases or times."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path

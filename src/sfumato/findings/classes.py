@@ -1,12 +1,10 @@
 """Means of classes for telling them apart: the directions in which they differ, and where they lie along these."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,7 +117,7 @@ class Design:
     @classmethod
     def make(
         cls, chart: Ellipsoid, points: Array, kind: NDArray[np.intp], unit: Any, admit: Callable[[Array], Points]
-    ) -> Design:
+    ) -> Self:
         k = int(kind.max()) + 1
         person = np.arange(len(points)) if isinstance(unit, str) else number_units(unit, len(points))
         has = np.zeros((int(person.max()) + 1, k), dtype=bool)

@@ -1,7 +1,5 @@
 """Principal directions: in which directions records vary most about a released mean (proofs, the second moment)."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial

@@ -1,7 +1,5 @@
 """Groups: a private mean of each, the difference of two with its region, and a test of equal means (Result 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial

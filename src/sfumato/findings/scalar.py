@@ -1,7 +1,5 @@
 """Numbers beside a mean: the variance about it, and the size of landmark configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial

@@ -1,7 +1,5 @@
 """One release from beginning to end: plan, charge durably, draw, write the record, complete the ledger's entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal

@@ -4,12 +4,11 @@ Calibration integrates laws made of public numbers; samplers draw exactly from l
 radial volume bound of a space.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from numbers import Real
+from typing import Self
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class RadialLaw:
     jumps: Array | None = None
 
     @classmethod
-    def from_slope(cls, space: Space, slope: Function, limit: float, log_volume: Function | None = None) -> RadialLaw:
+    def from_slope(cls, space: Space, slope: Function, limit: float, log_volume: Function | None = None) -> Self:
         """Return the law on [0, limit] with an energy below the one that has this slope."""
         edges = radial_edges(space, float(slope(np.zeros(1))[0]), limit)
         slopes = np.minimum.accumulate(slope(edges[1:]))

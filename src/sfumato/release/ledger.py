@@ -10,8 +10,6 @@ been flushed.  (With FULL, a power cut could bring a removed journal back and un
 write-ahead log would lack charges.)  Locks need a file system that has them: keep a ledger on a local disk.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
@@ -23,7 +21,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ..errors import BudgetExceeded, LedgerError, printable
 from .chain import GENESIS, Book, Entry, amount, canonical, verified
@@ -76,7 +74,7 @@ class Ledger:
         self.dataset = dataset
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Ledger:
+    def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Self:
         """Give a data set a budget: in a new ledger, or as a further data set of one that exists.  Overwrites nothing.
 
         A name has one spelling (Unicode's NFKC).  If it looks like another name of the ledger there is a warning, as two
@@ -218,7 +216,7 @@ class Ledger:
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, dataset={self.dataset!r})"
 
-    def __enter__(self) -> Ledger:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

@@ -1,7 +1,5 @@
 """What the proofs need to know of a space (docs/proofs.md, Results 1 to 4).  Bounds know nothing of data."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
 from typing import Any, NoReturn

@@ -1,7 +1,5 @@
 """Spaces of constant curvature of any sign: R^d, S^d, H^d; and the sphere with opposite points taken for one."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Complex projective space CP^m with holomorphic curvature 4: planar shapes and open curves."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy

@@ -1,7 +1,5 @@
 """Symmetric positive definite matrices with the affine-invariant metric."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy

@@ -15,8 +15,6 @@ Every function of u is taken at the end of its cell where it is worse; integrals
 shorter than their scale (relative error below 1e-11, tested), upper sums or nothing on long ones; all times 1 + 1e-9.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

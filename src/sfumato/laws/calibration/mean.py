@@ -1,7 +1,5 @@
 """What is public about the Fréchet mean of records in a ball, before any record is seen (proofs, Result 2b)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """What rounding adds to the promise of a release, from public numbers only (proofs, Floating point)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln

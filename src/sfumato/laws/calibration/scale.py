@@ -1,7 +1,5 @@
 """The noise scale σ of each mechanism, with every number behind it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 

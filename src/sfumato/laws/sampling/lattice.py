@@ -4,8 +4,6 @@ Which floating-point numbers exp_x̄(v) can produce depends on the mean x̄ of t
 whole numbers alone: the coordinates of the draw at the public centre, divided by a public power of two and rounded.
 """
 
-from __future__ import annotations
-
 from fractions import Fraction
 
 import numpy as np

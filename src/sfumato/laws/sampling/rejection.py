@@ -1,7 +1,5 @@
 """Exact draws with no Markov chain (theory, Result 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import fsum
