@@ -49,17 +49,13 @@ class SecondMoment(TangentKNorm):
 def _norms(axes: tuple[float, ...]) -> Array:
     """Return ‖A·N·A‖, the largest absolute eigenvalue, of made-up noise N of scale 1, rising: by a fixed seed, so public."""
     rng = np.random.default_rng(0)
-    p = len(axes)
-    rows, columns, weights = triangle(p)
+    size = len(axes) * (len(axes) + 1) // 2
     norms = []
     for _ in range(8):
-        direction = rng.standard_normal((DRAWS // 8, len(rows)))
+        direction = rng.standard_normal((DRAWS // 8, size))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        noise = np.empty((len(direction), p, p))
-        noise[:, rows, columns] = direction / weights
-        noise[:, columns, rows] = noise[:, rows, columns]
-        values = np.linalg.eigvalsh(noise * np.outer(axes, axes))
-        norms.append(np.abs(values).max(axis=1) * rng.standard_gamma(len(rows), len(direction)))
+        values = np.linalg.eigvalsh(from_triangle(direction, len(axes)) * np.outer(axes, axes))
+        norms.append(np.abs(values).max(axis=1) * rng.standard_gamma(size, len(direction)))
     return np.sort(np.concatenate(norms))
 
 
@@ -77,6 +73,14 @@ def triangle(p: int) -> tuple[Any, Any, Array]:
     """Return rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
     rows, columns = np.triu_indices(p)
     return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+
+
+def from_triangle(numbers: Array, p: int) -> Array:
+    """Return the symmetric matrices, (…, p, p), of weighted upper triangles."""
+    rows, columns, weights = triangle(p)
+    matrices = np.empty((*numbers.shape[:-1], p, p))
+    matrices[..., rows, columns] = matrices[..., columns, rows] = numbers / weights
+    return matrices
 
 
 def _products(chart: Ellipsoid, points: Points) -> Array:
@@ -105,12 +109,7 @@ class Components(Document, Shown):
     @cached_property
     def matrix(self) -> Array:
         """(p, p): the second moment in units of the space's metric, as it was released.  It may have negative eigenvalues."""
-        p = len(self.axes)
-        rows, columns, weights = triangle(p)
-        moment = np.empty((p, p))
-        moment[rows, columns] = self.release.raw / weights
-        moment[columns, rows] = moment[rows, columns]
-        return np.asarray(moment * np.outer(self.axes, self.axes))
+        return from_triangle(self.release.raw, len(self.axes)) * np.outer(self.axes, self.axes)
 
     @cached_property
     def _decomposed(self) -> tuple[Array, Array]:

@@ -1,14 +1,12 @@
 """Private means, and a classifier by means of classes, as scikit-learn estimators like any other.
 
-Every ``fit`` is a release and spends ε.  Cross-validation and parameter searches fit many times on the same people: k folds
-put each record into k − 1 training sets, so together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is
-charged by every fit, k·ε for k folds, as it does not know who is in them; so clones of an estimator that has one fit only
-with ``charge_clones=True``.
+Every ``fit`` is a release and spends ε, also on folds of the same people: k folds put each record into k − 1 training sets, so
+together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is charged k·ε for k folds, as it does not know who is
+in them; so clones of an estimator that has one fit only with ``charge_clones=True``.
 
-``fit`` takes ``unit``, whom each row belongs to, so that it can be split into folds.  With scikit-learn's metadata routing it
-is requested by default; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a
-splitter alone are no unit**: without ``unit`` the promise is for one record, and each release says so.  Nor is a bootstrap
-(bagging) private by record: it repeats records, and ε counts each time.
+``fit`` takes ``unit``, whom each row belongs to, so that it can be split into folds.  With metadata routing it is requested by
+default; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a splitter alone are no
+unit**: without ``unit`` the promise is for one record.  Nor is a bootstrap (bagging) private by record: it repeats records.
 """
 
 from __future__ import annotations
@@ -35,14 +33,13 @@ except ImportError:  # scikit-learn 1.5
 from ..adapters import from_mne
 from ..errors import Refusal
 from ..files.people import take_unit
-from ..findings.classes import ClassMeans, private_class_means
-from ..findings.components import triangle
+from ..findings.classes import private_class_means
+from ..findings.components import from_triangle, triangle
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import private_mean
 from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Ball, Region, check_region
-from ..release import Release
 from ..spaces import Space, space_from
 
 if TYPE_CHECKING:
@@ -62,8 +59,7 @@ METRICS = {
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """What the estimators share: parameters, their checks, data in several layouts, and the release.
 
-    A field of an estimator is a parameter of its constructor.  Those with ``init=False`` are not: attributes of a fitted
-    estimator, and parameters that only some estimators have.
+    Fields with ``init=False`` are attributes of a fitted estimator, and parameters that only some estimators have.
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"unit": True}
@@ -77,7 +73,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     budget: Budget | None = None
     charge_clones: bool = False
     allow_useless: bool = False
-    release_: Any = field(init=False)
+    release_: Any = field(init=False)  # a Release, or ClassMeans
     n_features_in_: int = field(init=False)
     _space: Space = field(init=False)
 
@@ -153,10 +149,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.release_.value)
 
     def _records(self, X: Any, space: Space, *, reset: bool) -> Array:
-        """Return records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
-
-        NaN passes: the space then names the row.
-        """
+        """Return records in the layout of the space, from that or scikit-learn's; NaN passes, as the space names the row."""
         shape = space.present(space.origin()).shape
         X = _array(X)
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
@@ -205,7 +198,6 @@ class PrivateFrechetMean(_PrivateEstimator):
     mechanism: str = "auto"
     invalid: str = "raise"
     mean_: Array = field(init=False)
-    release_: Release = field(init=False)
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the mean of records; y is ignored.
@@ -240,7 +232,6 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 
     mechanism: str = "auto"
     reference_: Array = field(init=False)
-    release_: Release = field(init=False)
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the reference of matrices, (n, k, k) or flattened to (n, k·k), or of MNE's epochs or covariances.
@@ -273,11 +264,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
         if not self._affine:
             return space.present(space.exp(at, space.from_coordinates(at, vectors)))
-        rows, columns, weights = triangle(len(at))
-        white = np.empty((len(vectors), *space.point_shape))
-        white[:, rows, columns] = white[:, columns, rows] = vectors / weights
         color = _power(at, 0.5)
-        return space.present(space.exp(at, color @ white @ color))
+        return space.present(space.exp(at, color @ from_triangle(vectors, len(at)) @ color))
 
     @property
     def _reference(self) -> Array:
@@ -293,8 +281,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
     """Minimum distance to private class means: a replacement for pyRiemann's ``MDM``.
 
-    ``fit`` releases the class means with ε-differential privacy, in all: everything that is kept is private.  A record is then
-    given the class whose mean is nearest.
+    ``fit`` releases the class means with ε-differential privacy; a record is then given the class whose mean is nearest.
 
     **What it costs.**  One ``fit`` costs ε, whoever has records of how many classes.  Who has records of which class is
     public: a replacement has records of the same classes.  Every person has records of all classes (trials of a
@@ -324,7 +311,6 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
     invalid: str = "raise"
     classes_: Array = field(init=False)
     covmeans_: Array = field(init=False)
-    release_: ClassMeans = field(init=False)
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
