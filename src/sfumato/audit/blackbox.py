@@ -94,10 +94,7 @@ class Case:
     rng: np.random.Generator
 
     def race(self, pairs: Sequence[Pair], size: int) -> Pair:
-        """Return the pair that looks worst.
-
-        In each round the best event of every pair is found with a few draws; one pair in KEEP goes on to the next round.
-        """
+        """Return the pair that looks worst: by its best event in a few draws, one pair in KEEP goes on to the next round."""
         while len(pairs) > 1:
             worth = []
             for pair in pairs:
@@ -218,9 +215,7 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
 
 
 def releases(mechanism: Mechanism) -> Draw:
-    """Return a function to audit that makes true releases, on the lattice and with the secure generator.
-
-    It gives the draws before anything is done to them with public numbers, about a thousand a second.
+    """Return a function to audit that makes true releases, on the lattice and with the secure generator: about 1,000 a second.
 
     >>> import sfumato as sf
     >>> laplace = sf.ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)

@@ -76,10 +76,8 @@ def energies(target: Target, x: Points) -> Array:
 
 
 def grid(target: Target, length: float, reach: float, count: int) -> tuple[Points, Array]:
-    """Return points on rays from the base, with weights that integrate with respect to volume.
-
-    ``length`` is that of the noise.  Each ray ends at ``reach``, or where it leaves the region.
-    """
+    """Return points on rays from the base, and weights that integrate over volume, up to ``reach`` or where a ray leaves the
+    region; ``length`` is that of the noise."""
     space = target.space
     base = target.base
     unit, weight = directions(space.dim, count)
@@ -174,10 +172,7 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
 
 
 def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
-    """Return the largest loss of a look and the release after it together.
-
-    It is that of falling back or not, by a Laplace variable, plus that of the chart or the ball.
-    """
+    """Return the largest loss of a look, by a Laplace variable, and the release after it, in the chart or the ball."""
     chart = stage.look.chart
     data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
     means = [stage.means(records) for records in data]

@@ -37,10 +37,7 @@ def mechanisms(ball: Ball, epsilon: float, name: str = "all") -> list[Mechanism]
 
 
 def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
-    """Return the largest exact loss over the pairs; None where neither the mechanism nor the dimension allows it.
-
-    It comes from the computed centres of the Laplace, from the means in a chart, and from quadrature.
-    """
+    """Return the largest exact loss over the pairs; None where neither the mechanism nor the dimension allows it."""
     losses = list[float]()
     for pair in pairs:
         if isinstance(mechanism, ManifoldLaplace):
@@ -55,8 +52,7 @@ def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
 def clock_pairs(ball: Ball, n: int) -> list[Pair]:
     """Return pairs of data sets whose releases may take different times.
 
-    In one records are together at the boundary, where many proposals fall outside, or not; in the other they coincide, and
-    their mean needs no search, or do not.
+    In one records are together at the boundary, where many proposals fall outside; in the other they coincide.
     """
     pairs = neighbours(ball, n)
     return [pairs[CLUSTERED], pairs[COMING_IN]]

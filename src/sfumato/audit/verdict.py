@@ -115,11 +115,7 @@ def _wilson(hits: Counts, misses: Counts, size: int, alpha: float, delta: float)
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The verdict of an audit: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``.
-
-    The event happened ``hits`` times in ``draws`` fresh draws from the data set where it is likely, ``misses`` times in as
-    many from the other; it is for the worst of ``pairs`` of data sets.
-    """
+    """The verdict of an audit: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``."""
 
     name: str
     pair: str
@@ -128,10 +124,10 @@ class Verdict:
     delta: float
     event: Event
     epsilon_lower: float
-    draws: int
-    hits: int
-    misses: int
-    pairs: int
+    draws: int  # fresh ones, from each data set
+    hits: int  # how often the event happened at the data set where it is likely
+    misses: int  # and at the other
+    pairs: int  # of data sets that were tried; this is the worst
     edges: Array = field(repr=False)  # of the histograms of the event's score at both data sets, for the picture
     histograms: Array = field(repr=False)
 

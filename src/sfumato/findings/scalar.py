@@ -83,10 +83,9 @@ def private_scalar(
 ) -> Release:
     """Release the mean of one number for each record, clipped to public limits: what every statistic of one number is made of.
 
-    ``numbers`` takes canonical points of the region's space, (n, …), and gives a number for each, (n,), which must depend on
-    that point alone.  One record moves the mean by at most (high − low)/n, so Laplace noise of that scale
-    over ε is ε-private; a number that is not finite, or cannot be computed, counts as the middle of the limits.  A number
-    ``after`` a released mean is about as many units as that.  All else is as in :func:`private_variance`.
+    ``numbers`` takes canonical points of the region's space, (n, …), and gives a number for each, (n,), by that point alone.
+    One record moves the mean by at most (high − low)/n, so Laplace noise of that scale over ε is ε-private; a number that is
+    not finite counts as the middle of the limits.  A number ``after`` a released mean is about as many units as that.
 
     >>> from sfumato import Euclidean
     >>> warmth = ScalarStatistic("mean warmth", each="temperatures", mean="the mean temperature")

@@ -1,7 +1,6 @@
 """The hash chain of a ledger: each line holds the hash of the line before it, so that a changed line is found.
 
-Only what someone with access to the file computed anew from some line on, or an older copy put in its place, goes unseen:
-against that, note the head (the last hash) elsewhere.
+Only hashes computed anew from some line on, or an older copy, go unseen: against that, note the last hash elsewhere.
 """
 
 from __future__ import annotations
@@ -24,18 +23,14 @@ EXACT = Context(prec=4 * DIGITS, traps=[Inexact, InvalidOperation])
 
 @dataclass(frozen=True)
 class Entry:
-    """One line: a budget given to a data set, a charge against it, or the release that a charge paid for.
-
-    ``record`` is the canonical JSON of what is public about it.  ``time`` is for readers: the order is that of ``sequence``,
-    so a clock that goes back does no harm.
-    """
+    """One line: a budget given to a data set, a charge against it, or the release that a charge paid for."""
 
     sequence: int
     kind: str
     dataset: str
-    time: str
+    time: str  # for readers: the order is that of ``sequence``, so a clock that goes back does no harm
     epsilon: str
-    record: str
+    record: str  # the canonical JSON of what is public about it
     record_hash: str
     previous: str
     hash: str

@@ -140,10 +140,7 @@ def plain(part: Any) -> Any:
 
 
 def built(kind: type[T], given: Mapping[str, Any]) -> T:
-    """Return a dataclass from the entries of a document; a TypeError if one is of another type than its field.
-
-    Fields that are documents, dataclasses or arrays are built too.
-    """
+    """Return a dataclass, with the parts in it, from the entries of a document; a TypeError if one is of another type."""
     hints = _hints(cast(Any, kind))
     return kind(**{name: _entry(name, entry, hints.get(name, Any)) for name, entry in given.items()})
 

@@ -40,9 +40,8 @@ SCHEMA = f"CREATE TABLE entries (\n    sequence INTEGER PRIMARY KEY AUTOINCREMEN
 class Ledger:
     """A data set's budget in a ledger file.  Opening verifies the file and never creates one: :meth:`create` does.
 
-    Nothing stays open between calls, so a ledger can be shared by threads and processes; two copies of the file, however,
-    are two budgets.  ``dataset`` is the one to charge; it may be left out if the file has only one.  A LedgerError says what
-    to do if there is no ledger, it is damaged, or it has no such data set.
+    Nothing stays open between calls, so threads and processes can share a ledger; two copies of the file are two budgets.
+    ``dataset`` is the one to charge; it may be left out if the file has only one.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
@@ -77,8 +76,7 @@ class Ledger:
     def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Self:
         """Give a data set a budget: in a new ledger, or as a further data set of one that exists.  Overwrites nothing.
 
-        A name has one spelling (Unicode's NFKC).  If it looks like another name of the ledger there is a warning, as two
-        budgets for the same people add up.
+        A name has one spelling (Unicode's NFKC); one that looks like another of the ledger is warned of.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -121,8 +119,8 @@ class Ledger:
     def charge(self, epsilon: float | str | Decimal, record: Mapping[str, Any]) -> Entry:
         """Spend ε, before the data are read: it is on disk when this returns, and is never given back.
 
-        ``record`` says what for and must be public: everything in a release's record but its value.  A float counts as the
-        decimal that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
+        ``record`` says what for and must be public: all of a release's record but its value.  A float counts as the decimal
+        that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
         """
         asked = amount(epsilon)
         text = canonical(record)
@@ -138,10 +136,7 @@ class Ledger:
         return self._write(charged)
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``, as every release does once it is made.
-
-        A charge without such a note still counts.
-        """
+        """Note which release a charge paid for, by its ``sha256``; a charge without such a note still counts."""
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
         text = canonical({"charge": entry.sequence, "release": release_hash})
@@ -159,9 +154,8 @@ class Ledger:
     def verify(self, head: str | None = None) -> Book:
         """Read every line and check it; a :class:`LedgerError` says which is altered, missing, moved or inserted.
 
-        A chain of hashes cannot show by itself that all hashes from some line on were computed anew, that the last lines were
-        removed together with SQLite's count of them, or that this is an older copy.  So note ``verify().head`` elsewhere (in a
-        report, with a colleague) and pass it later as ``head``: all of that is then found, up to the noted line.
+        A chain cannot show by itself that all hashes from some line on were computed anew, that the last lines were removed
+        with SQLite's count of them, or that it is an older copy: note ``verify().head`` elsewhere and pass it as ``head``.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:

@@ -16,15 +16,13 @@ class Bounds(ABC):
     """Curvature, Hessians, volumes and sensitivities of a space, which KNG, the Laplace and the exponential mechanism need.
 
     A subclass for a family of spaces is one file; ``register`` says which spaces it is for.
-
-    ``curvature``: a lower and an upper bound on the sectional curvature.  ``injectivity_radius``: the distance within which
-    geodesics are the only shortest ones.  ``radial_growth``: the rate c of a growth like radius^(d−1)·exp(c·radius) of the
-    upper radial bound far out.
     """
 
-    curvature: tuple[float, float] = (0.0, 0.0)
-    injectivity_radius: float = np.inf
-    radial_growth: float = 0.0
+    curvature: tuple[float, float] = (0.0, 0.0)  # a lower and an upper bound on the sectional curvature
+    injectivity_radius: float = np.inf  # the distance within which geodesics are the only shortest ones
+    radial_growth: float = (
+        0.0  # the rate c of a growth like radius^(d−1)·exp(c·radius) of the upper radial bound far out
+    )
 
     def __init__(self, space: Space) -> None:
         self.space = space
