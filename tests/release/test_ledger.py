@@ -95,12 +95,12 @@ def totals(path):
 
 
 def test_ten_tenths_are_one(path):
-    with Ledger.create(path, 1.0) as budget:
-        for _ in range(10):
-            budget.charge(0.1, RECORD)
-        assert budget.left == 0
-        with pytest.raises(BudgetExceeded):
-            budget.charge("1e-50", RECORD)
+    budget = Ledger.create(path, 1.0)
+    for _ in range(10):
+        budget.charge(0.1, RECORD)
+    assert budget.left == 0
+    with pytest.raises(BudgetExceeded):
+        budget.charge("1e-50", RECORD)
     assert [line["epsilon"] for line in rows(path)] == ["1"] + ["0.1"] * 10
 
 

@@ -46,12 +46,10 @@ class Ledger:
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = f"{folder.name}/study.ledger"
-    >>> with Ledger.create(path, epsilon=1, dataset="wings") as budget:
-    ...     paid = budget.charge(0.7, {"statistic": "Fréchet mean", "mechanism": "kng", "n": 126})
-    ...     budget.left
+    >>> paid = Ledger.create(path, 1, "wings").charge(0.7, {"statistic": "Fréchet mean", "mechanism": "kng", "n": 126})
+    >>> Ledger(path).left
     Decimal('0.3')
-    >>> with Ledger(path, dataset="wings") as budget:
-    ...     paid = budget.charge(0.7, {"statistic": "Fréchet mean", "mechanism": "kng", "n": 126})
+    >>> Ledger(path).charge(0.7, {"statistic": "Fréchet mean"})
     Traceback (most recent call last):
     sfumato.errors.BudgetExceeded: epsilon 0.7 was asked, but only 0.3 of 1 is left of the budget of 'wings'. Spent so far:
     0.7 on Fréchet mean by kng, n = 126 (1 charge).
@@ -158,7 +156,8 @@ class Ledger:
         with SQLite's count of them, or that it is an older copy: note ``verify().head`` elsewhere and pass it as ``head``.
 
         >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     budget = Ledger.create(f"{folder}/study.ledger", epsilon=1)
         ...     noted = budget.verify().head
         ...     paid = budget.charge(0.25, {"statistic": "Fréchet mean"})
         ...     [(line.sequence, line.kind, line.epsilon) for line in budget.verify(head=noted).entries]
@@ -209,12 +208,6 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, dataset={self.dataset!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: every charge is already on disk, and nothing is open."""
 
 
 @contextmanager
