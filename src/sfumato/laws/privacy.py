@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 from ..errors import Fix, Refusal
 
@@ -40,10 +39,6 @@ class PureDP:
     def words(self) -> str:
         """The promise in words."""
         return f"{self.epsilon:g}-differentially private"
-
-    def document(self) -> dict[str, Any]:
-        """Return the promise as a file holds it."""
-        return {"kind": "pure", "epsilon": self.epsilon}
 
     def check(self, force: bool = False) -> PureDP:
         """Return the promise; warn of an ε that promises little, and refuse one that promises nothing unless ``force``."""
