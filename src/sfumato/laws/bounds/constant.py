@@ -127,7 +127,10 @@ class NoPositiveCurvature(Hadamard):
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Both equal (d − 1)·log(sinh(q·ρ)/q)."""
-        value = xlogy(self.dim - 1, radius) + (self.dim - 1) * log_sinhc(self.q * np.asarray(radius))
+        value = xlogy(self.dim - 1, radius)
+        if self.q:  # sinh t = e^t·(1 − e^(−2t))/2
+            t = self.q * np.asarray(radius)
+            value = (self.dim - 1) * t + xlogy(self.dim - 1, -np.expm1(-2 * t) / (2 * self.q))
         return value, value
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
