@@ -13,8 +13,8 @@ from attacks import broken
 from attacks.arenas import ball_on
 from attacks.checks import Case, Found, Settings, by_verdict
 from sfumato.audit import Pair, timing_audit
+from sfumato.audit.blackbox import Measure, clocked
 from sfumato.audit.exact import target_of
-from sfumato.audit.timing import Measure, clocked
 from sfumato.audit.trial import clock_pairs
 from sfumato.laws.sampling import secure_generator
 from sfumato.mechanisms import KNG, ManifoldLaplace, ManifoldStaircase, Mechanism

@@ -25,7 +25,7 @@ from attacks.walks import jump, walks
 from sfumato.audit import audit
 from sfumato.audit.blackbox import sampler
 from sfumato.audit.exact import center_loss
-from sfumato.audit.threshold import Counts
+from sfumato.audit.verdict import Counts
 from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.mechanisms import ManifoldLaplace
 from sfumato.numerics.arrays import Array, Points

@@ -11,7 +11,7 @@ import numpy as np
 from sfumato.audit.blackbox import Draw, admitted, sampler
 from sfumato.audit.features import flat
 from sfumato.audit.pairs import SIZES, Pair, neighbours
-from sfumato.audit.threshold import Counts
+from sfumato.audit.verdict import Counts
 from sfumato.mechanisms import Mechanism
 from sfumato.numerics.arrays import Array, Points
 from sfumato.regions.ball import Ball

@@ -93,13 +93,13 @@ def test_a_variance_reaches_as_far_as_an_old_region_can():
 
 def test_a_ledger_is_verified_and_charged(tmp_path):
     shutil.copy(HERE / "study.ledger", tmp_path)
-    with sf.Ledger(tmp_path / "study.ledger") as budget:
-        book = budget.verify(head=BOOK["head"])
-        assert book.head == BOOK["head"]
-        assert [[line.kind, line.epsilon] for line in book.entries] == BOOK["lines"]
-        assert str(budget.left) == BOOK["left"]
-        assert "of 9 is left" in budget.describe()
-        noted = {json.loads(line.record).get("release") for line in book.entries}
-        assert {EXPECTED[name]["sha256"] for name in ("mean", "variance", "components", "comparison")} <= noted
-        paid = budget.charge(1, {"statistic": "Fréchet mean"})
-        assert budget.verify(head=BOOK["head"]).head == paid.hash
+    budget = sf.Ledger(tmp_path / "study.ledger")
+    book = budget.verify(head=BOOK["head"])
+    assert book.head == BOOK["head"]
+    assert [[line.kind, line.epsilon] for line in book.entries] == BOOK["lines"]
+    assert str(budget.left) == BOOK["left"]
+    assert "of 9 is left" in budget.describe()
+    noted = {json.loads(line.record).get("release") for line in book.entries}
+    assert {EXPECTED[name]["sha256"] for name in ("mean", "variance", "components", "comparison")} <= noted
+    paid = budget.charge(1, {"statistic": "Fréchet mean"})
+    assert budget.verify(head=BOOK["head"]).head == paid.hash

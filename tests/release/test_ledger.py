@@ -95,12 +95,12 @@ def totals(path):
 
 
 def test_ten_tenths_are_one(path):
-    with Ledger.create(path, 1.0) as budget:
-        for _ in range(10):
-            budget.charge(0.1, RECORD)
-        assert budget.left == 0
-        with pytest.raises(BudgetExceeded):
-            budget.charge("1e-50", RECORD)
+    budget = Ledger.create(path, 1.0)
+    for _ in range(10):
+        budget.charge(0.1, RECORD)
+    assert budget.left == 0
+    with pytest.raises(BudgetExceeded):
+        budget.charge("1e-50", RECORD)
     assert [line["epsilon"] for line in rows(path)] == ["1"] + ["0.1"] * 10
 
 
@@ -370,7 +370,7 @@ def test_a_line_replaced_with_its_own_hash_breaks_the_chain(study):
         f"UPDATE entries SET epsilon = '0.01', hash = '{chain.link(line)}' WHERE sequence = {line['sequence']}",
     )
     with pytest.raises(
-        LedgerError, match="line 6 does not follow line 5: lines there were replaced, removed or inserted"
+        LedgerError, match="line 6 does not follow the one before: lines were replaced, removed or inserted"
     ):
         Ledger(study.path)
 

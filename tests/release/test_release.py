@@ -294,16 +294,14 @@ def test_old_records_load_and_say_the_same(name):
 def test_an_old_ledger_is_verified_and_charged(tmp_path):
     shutil.copy(OLD / "old.ledger", tmp_path / "old.ledger")
     noted = "a99f87d5f551386855bccff95f3cb8e7a6afc0d6651535e22d1b329754df658f"
-    with sf.Ledger(tmp_path / "old.ledger") as budget:
-        lines = budget.verify(head=noted).entries
-        assert len(lines) == 35
-        sums = {json.loads(line.record)["release"] for line in lines if line.kind == "release"}
-        assert (
-            sum(facts["sha256"] in sums for facts in EXPECTED.values()) >= len(EXPECTED) - 1
-        )  # one was put in degrees
-        ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
-        release = sf.private_mean([[0.5]] * 9, ball, 1.0, budget=budget)
-        assert json.loads(budget.verify(head=noted).entries[-1].record)["release"] == release.sha256
+    budget = sf.Ledger(tmp_path / "old.ledger")
+    lines = budget.verify(head=noted).entries
+    assert len(lines) == 35
+    sums = {json.loads(line.record)["release"] for line in lines if line.kind == "release"}
+    assert sum(facts["sha256"] in sums for facts in EXPECTED.values()) >= len(EXPECTED) - 1  # one was put in degrees
+    ball = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0)
+    release = sf.private_mean([[0.5]] * 9, ball, 1.0, budget=budget)
+    assert json.loads(budget.verify(head=noted).entries[-1].record)["release"] == release.sha256
 
 
 # -- what a record holds --------------------------------------------------------------------------------------------------

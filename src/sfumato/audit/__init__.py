@@ -1,22 +1,13 @@
-"""Attacks on a mechanism's claim: by draws (``blackbox``), by quadrature (``exact``) and by times (``timing``)."""
+"""Attacks on a mechanism's claim: by draws and by times (``blackbox``), and by quadrature (``exact``)."""
 
-from .blackbox import audit, releases
-from .exact import Loss, exact_loss
-from .pairs import Pair, neighbours
-from .threshold import Event, clopper_pearson, epsilon_bound
-from .timing import timing_audit
-from .verdict import Verdict
-
-__all__ = [
-    "Event",
-    "Loss",
-    "Pair",
-    "Verdict",
-    "audit",
-    "clopper_pearson",
-    "epsilon_bound",
-    "exact_loss",
-    "neighbours",
-    "releases",
-    "timing_audit",
-]
+from .blackbox import audit as audit
+from .blackbox import releases as releases
+from .blackbox import timing_audit as timing_audit
+from .exact import Loss as Loss
+from .exact import exact_loss as exact_loss
+from .pairs import Pair as Pair
+from .pairs import neighbours as neighbours
+from .verdict import Event as Event
+from .verdict import Verdict as Verdict
+from .verdict import clopper_pearson as clopper_pearson
+from .verdict import epsilon_bound as epsilon_bound

@@ -1,13 +1,13 @@
-"""Lower bounds on ε from draws alone.
+"""Lower bounds on ε from draws, or from times, alone.
 
 A pilot picks the worst of several pairs of data sets.  For it events are learned from some draws, one is chosen with others,
 and it is counted once among fresh ones: the bound holds whatever was tried before.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
+from time import perf_counter_ns, thread_time_ns
 from typing import Any
 
 import numpy as np
@@ -20,22 +20,23 @@ from ..regions import Settled, check_settled
 from .exact import target_of
 from .features import Features, facing
 from .pairs import SIZES, Pair, neighbours
-from .threshold import best_event
-from .verdict import Verdict, count
+from .verdict import Verdict, best_event, count
 
 Draw = Callable[[Array, int, np.random.Generator], Array]
+Measure = Callable[[Array], Sequence[float]]
 
 DRAWS = 200_000
 CONFIDENCE = 1 - 1e-6
-PILOT = (
-    1 / 125
-)  # share of draws that each pair gets in the first round of the pilot; each next round has three times more
+PILOT = 1 / 125  # share of draws that each pair gets in the first round of the pilot; a round has three times the last
 KEEP = 4  # one pair in four goes on to the next round
 PILOT_ALPHA = 0.01  # error probability of bounds that only rank pairs
 LEARN = 100_000  # the most draws that the classifier learns from
 CHUNK = 100_000  # draws in memory at a time
 GRAIN = 1e-9  # values closer than this share of their spread count as equal
 REPEATS = 3  # a value that is drawn this often counts as repeated
+RELEASES = 2000  # of each data set, that are timed
+WARM = 50  # releases of each data set before times count
+CLOCKS = ("time by the wall clock, ns", "time of the processor, ns")
 
 
 def audit(
@@ -53,35 +54,13 @@ def audit(
 ) -> Verdict:
     """Return a lower bound on the ε of a mechanism, from its outputs at two neighbouring data sets.
 
-    Parameters
-    ----------
-    mechanism : Mechanism or callable
-        One of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs.
-    epsilon, region : float and Ball or Ellipsoid, optional
-        The ε that is claimed and the region that the data lie in; a function needs both.
-    pairs : Pair or sequence of Pair, optional
-        Neighbouring data sets to try; by default those of :func:`neighbours`.  A pilot picks the worst.
-    draws : int
-        Draws from each data set: up to a quarter to learn events, a quarter to choose one, half to count it.
-    confidence, delta : float
-        The bound is wrong with a probability of at most 1 − ``confidence``; the δ that is claimed.
-    bits : bool
-        Look at the last bits of the numbers too, which reveal the data if outputs are not on a lattice: for true releases.
-    seed, name : int and str, optional
-        The seed of all that is random; what the verdict calls the mechanism.
+    ``mechanism`` is one of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs; a function needs the
+    ``epsilon`` that it claims and the ``region`` of its data.  ``pairs`` are the neighbouring data sets to try, by default
+    those of :func:`neighbours`; a pilot picks the worst.  Of the ``draws`` from each data set up to a quarter are to learn
+    events, a quarter to choose one, half to count it.  The bound is wrong with a probability of at most 1 − ``confidence``;
+    ``delta`` is the δ that is claimed.  ``bits`` looks at the last bits of the numbers too, which reveal the data if outputs
+    are not on a lattice: for true releases.  ``seed`` is that of all that is random, ``name`` what the verdict says.
 
-    Returns
-    -------
-    Verdict
-
-    Raises
-    ------
-    ValueError
-        If a function comes without ``epsilon`` or ``region``, the axes of a chart are not settled, or ``draws``,
-        ``confidence`` or ``delta`` is out of range.
-
-    Examples
-    --------
     >>> import sfumato as sf
     >>> laplace = sf.ManifoldLaplace(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0)
     >>> verdict = audit(laplace, pairs=neighbours(laplace.ball, 10)[6], draws=20_000)
@@ -115,10 +94,7 @@ class Case:
     rng: np.random.Generator
 
     def race(self, pairs: Sequence[Pair], size: int) -> Pair:
-        """Return the pair that looks worst.
-
-        In each round the best event of every pair is found with a few draws; one pair in KEEP goes on to the next round.
-        """
+        """Return the pair that looks worst: by its best event in a few draws, one pair in KEEP goes on to the next round."""
         while len(pairs) > 1:
             worth = []
             for pair in pairs:
@@ -239,9 +215,7 @@ def sampler(mechanism: Mechanism | Draw) -> Draw:
 
 
 def releases(mechanism: Mechanism) -> Draw:
-    """Return a function to audit that makes true releases, on the lattice and with the secure generator.
-
-    It gives the draws before anything is done to them with public numbers, about a thousand a second.
+    """Return a function to audit that makes true releases, on the lattice and with the secure generator: about 1,000 a second.
 
     >>> import sfumato as sf
     >>> laplace = sf.ManifoldLaplace(sf.Ball(sf.Euclidean(dim=1), [0.0], radius=1.0), epsilon=1.0)
@@ -264,3 +238,66 @@ def admitted(mechanism: Mechanism | Draw, sizes: Sequence[int] = SIZES) -> list[
     if len(refused) == len(sizes):
         raise refused[sizes[0]]
     return [n for n in sizes if n not in refused]
+
+
+# -- times ---------------------------------------------------------------------------------------------------------------------
+def clocked(work: Callable[[Array], object]) -> Measure:
+    """Return a function that measures the two times that ``work(data)`` takes."""
+
+    def measure(data: Array) -> Sequence[float]:
+        wall = perf_counter_ns()
+        processor = thread_time_ns()
+        work(data)
+        return perf_counter_ns() - wall, thread_time_ns() - processor
+
+    return measure
+
+
+def timing_audit(
+    measure: Measure | Mechanism,
+    pair: Pair,
+    epsilon: float | None = None,
+    *,
+    releases: int = RELEASES,
+    confidence: float = CONFIDENCE,
+    delta: float = 0.0,
+    seed: int = 0,
+    name: str = "time",
+    clocks: Sequence[str] = CLOCKS,
+) -> Verdict:
+    """Return a lower bound on the ε of the time that a release takes: the timing side channel.
+
+    Releases of the two data sets are made in turn, in random order, so that whatever else the machine does falls on both
+    alike.  A threshold on the time is learned from the first half and counted in the second.
+
+    ``measure`` is a mechanism, whose releases are timed; or a function that makes one release of a data set and returns its
+    times, or any other numbers that count its work, which ``clocks`` names: it needs the ``epsilon`` that is claimed.
+    ``releases`` of each data set are made.  The verdict is on the best threshold of the best of the measured numbers; all else
+    is as for :func:`audit`.
+
+    >>> import sfumato as sf
+    >>> from sfumato.audit import neighbours
+    >>> pair = neighbours(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 2)[0]
+    >>> slow_if_east = lambda data: (float(data[-1, 1] > 0.1),)
+    >>> timing_audit(slow_if_east, pair, 1.0, releases=200, clocks=("steps",)).convicted
+    True
+    """
+    if isinstance(measure, Mechanism):
+        epsilon = float(measure.epsilon) if epsilon is None else epsilon
+        measure = clocked(partial(measure.release, allow_useless=True))
+    if epsilon is None:
+        raise ValueError("a function needs the epsilon that it claims: epsilon=")
+    rng = np.random.default_rng(seed)
+    sides = (np.asarray(pair.first), np.asarray(pair.second))
+    times = np.zeros((2, releases, len(clocks)))
+    for i in range(-WARM, releases):
+        for side in rng.permutation(2):
+            measured = measure(sides[side])
+            if i >= 0:
+                times[side, i] = measured
+    learned = times[:, : releases // 2]
+    fresh = times[:, releases // 2 :]
+    event = best_event(learned[0], learned[1], clocks, 1 - confidence, delta)[1]
+    both = fresh[0, :, event.column], fresh[1, :, event.column]
+    about = {"name": name, "pair": pair.name, "claimed": epsilon, "confidence": confidence, "delta": delta, "pairs": 1}
+    return count(event, learned[..., event.column], [both], **about)

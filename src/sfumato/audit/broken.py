@@ -3,10 +3,9 @@
 Each takes what a mechanism takes and returns a function ``draw(data, size, rng)``.  None of them may be used for a release.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from typing import Concatenate, ParamSpec
 
 import numpy as np
 
@@ -19,6 +18,8 @@ from ..regions.ellipsoid import shorten, tangent_coordinates
 from .blackbox import Draw, region_of
 from .exact import target_of
 from .features import facing
+
+P = ParamSpec("P")
 
 
 def broken_variants(ball: Ball, epsilon: float) -> dict[str, Draw]:
@@ -44,45 +45,39 @@ def broken_charts(region: Ellipsoid, epsilon: float) -> dict[str, Draw]:
     }
 
 
-def small_scale(mechanism: Mechanism, factor: float = 0.8) -> Draw:
-    """Return draws from the right density with a scale 20% too small."""
-
-    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        plan = mechanism.at(len(data))
-        records = Records(mechanism.space, mechanism.region.admit(data))
-        small = plan.settled(plan.n, plan.ideal, replace(plan.scale, sigma=factor * plan.scale.sigma))
-        return facing(region_of(mechanism), mechanism.space.validate(small.draws(records, size, rng)))
-
-    return draw
+def _maker(draw: Callable[Concatenate[Array, int, np.random.Generator, P], Array]) -> Callable[P, Draw]:
+    """Return a function that takes the last arguments of ``draw`` and returns one of the first three, data, size and rng."""
+    return lambda *args, **options: lambda data, size, rng: draw(data, size, rng, *args, **options)
 
 
-def wrong_volume(ball: Ball, epsilon: float, power: int = 0) -> Draw:
-    """Return draws from the manifold Laplace with a wrong volume element.
+@_maker
+def small_scale(data: Array, size: int, rng: np.random.Generator, mechanism: Mechanism, factor: float = 0.8) -> Array:
+    """Draw from the right density with a scale 20% too small."""
+    plan = mechanism.at(len(data))
+    records = Records(mechanism.space, mechanism.region.admit(data))
+    small = plan.settled(plan.n, plan.ideal, replace(plan.scale, sigma=factor * plan.scale.sigma))
+    return facing(region_of(mechanism), mechanism.space.validate(small.draws(records, size, rng)))
+
+
+@_maker
+def wrong_volume(data: Array, size: int, rng: np.random.Generator, ball: Ball, epsilon: float, power: int = 0) -> Array:
+    """Draw from the manifold Laplace with a wrong volume element.
 
     The distance from the mean is ∝ exp(−ρ/σ)·ρ^power, not ∝ exp(−ρ/σ)·sin^(d−1)(ρ) or the like.  A power of 0 leaves the
     element out; d − 1 is that of a flat space.
     """
     laplace = ManifoldLaplace(ball, epsilon)
-    space = ball.space
-
-    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        base = target_of(laplace, data).base
-        radius = laplace.at(len(data)).scale.sigma * rng.standard_gamma(power + 1, size)
-        vectors = radius.reshape(-1, *(1,) * len(space.point_shape)) * space.random_directions(base, size, rng)
-        return facing(ball, space.exp(base, vectors))
-
-    return draw
+    base = target_of(laplace, data).base
+    radius = laplace.at(len(data)).scale.sigma * rng.standard_gamma(power + 1, size)
+    directions = ball.space.random_directions(base, size, rng)
+    return facing(ball, ball.space.exp(base, radius.reshape(-1, *(1,) * (directions.ndim - 1)) * directions))
 
 
-def data_radius(ball: Ball, epsilon: float) -> Draw:
-    """Return draws from the manifold Laplace with the radius that the data have, not a public one."""
-    space = ball.space
-
-    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        own = Ball(space, space.present(ball.center), max(float(ball.distances(ball.clip(data)).max()), 1e-6))
-        return facing(ball, space.validate(ManifoldLaplace(own, epsilon).sample(data, size, rng)))
-
-    return draw
+@_maker
+def data_radius(data: Array, size: int, rng: np.random.Generator, ball: Ball, epsilon: float) -> Array:
+    """Draw from the manifold Laplace with the radius that the data have, not a public one."""
+    own = Ball(ball.space, ball.space.present(ball.center), max(float(ball.distances(ball.clip(data)).max()), 1e-6))
+    return facing(ball, ball.space.validate(ManifoldLaplace(own, epsilon).sample(data, size, rng)))
 
 
 class _InMetric(Ellipsoid):
@@ -100,34 +95,21 @@ def wrong_norm(region: Ellipsoid, epsilon: float) -> Draw:
     return TangentKNorm(chart, epsilon).sample
 
 
-def data_axes(region: Ellipsoid, epsilon: float) -> Draw:
-    """Return draws by a chart whose axes are the best for the second moment of the data themselves."""
-
-    def own(tangents: Array) -> tuple[Array, Array]:
-        values, rows = np.linalg.eigh(tangents.T @ tangents / len(tangents))
-        roots = np.sqrt(np.maximum(values, 1e-12 * region.radius**2))
-        return np.sqrt(roots * roots.sum()), rows.T
-
-    return _from_data(region, epsilon, own)
-
-
-def data_size(region: Ellipsoid, epsilon: float) -> Draw:
-    """Return draws by a chart whose size covers 90% of the data themselves."""
-
-    def own(tangents: Array) -> tuple[Array, Array]:
-        size = np.quantile(np.linalg.norm(tangents @ region.basis.T / region.axes, axis=1), 0.9)
-        return max(float(size), 1e-6) * region.axes, region.basis
-
-    return _from_data(region, epsilon, own)
+@_maker
+def data_axes(data: Array, size: int, rng: np.random.Generator, region: Ellipsoid, epsilon: float) -> Array:
+    """Draw by a chart whose axes are the best for the second moment of the data themselves."""
+    tangents = tangent_coordinates(region.space, region.center, region.admit(data))
+    values, rows = np.linalg.eigh(tangents.T @ tangents / len(tangents))
+    roots = np.sqrt(np.maximum(values, 1e-12 * region.radius**2))
+    own = Ellipsoid(region.space, region.space.present(region.center), np.sqrt(roots * roots.sum()), rows.T)
+    return TangentKNorm(own, epsilon).sample(data, size, rng)
 
 
-def _from_data(region: Ellipsoid, epsilon: float, own: Callable[[Array], tuple[Array, Array]]) -> Draw:
-    """Return draws by a chart whose axes and basis come from the tangent vectors of the data."""
-    space = region.space
-    center = space.present(region.center)
-
-    def draw(data: Array, size: int, rng: np.random.Generator) -> Array:
-        chart = Ellipsoid(space, center, *own(tangent_coordinates(space, region.center, region.admit(data))))
-        return TangentKNorm(chart, epsilon).sample(data, size, rng)
-
-    return draw
+@_maker
+def data_size(data: Array, size: int, rng: np.random.Generator, region: Ellipsoid, epsilon: float) -> Array:
+    """Draw by a chart whose size covers 90% of the data themselves."""
+    tangents = tangent_coordinates(region.space, region.center, region.admit(data))
+    covers = np.quantile(np.linalg.norm(tangents @ region.basis.T / region.axes, axis=1), 0.9)
+    axes = max(float(covers), 1e-6) * region.axes
+    own = Ellipsoid(region.space, region.space.present(region.center), axes, region.basis)
+    return TangentKNorm(own, epsilon).sample(data, size, rng)

@@ -4,8 +4,6 @@ Where the dimension is at most three this needs no draws: the largest loss over 
 the quadrature, not of a sample.  For a chart, and for a look before it, the loss is a formula in any dimension.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -53,7 +51,7 @@ def directions(dim: int, count: int) -> tuple[Array, Array]:
         return circle, np.full(count, 2 * np.pi / count)
     if dim != MOST:
         raise ValueError(
-            f"the exact audit is for spaces of at most {MOST} dimensions, not {dim}; use audit(), which needs draws alone"
+            f"the exact audit is for at most {MOST} dimensions, not {dim}; use audit(), which needs draws alone"
         )
     height, weight = np.polynomial.legendre.leggauss(count // 2)
     ring = np.sqrt(1 - height**2)[:, None, None] * circle
@@ -78,10 +76,8 @@ def energies(target: Target, x: Points) -> Array:
 
 
 def grid(target: Target, length: float, reach: float, count: int) -> tuple[Points, Array]:
-    """Return points on rays from the base, with weights that integrate with respect to volume.
-
-    ``length`` is that of the noise.  Each ray ends at ``reach``, or where it leaves the region.
-    """
+    """Return points on rays from the base, and weights that integrate over volume, up to ``reach`` or where a ray leaves the
+    region; ``length`` is that of the noise."""
     space = target.space
     base = target.base
     unit, weight = directions(space.dim, count)
@@ -115,26 +111,9 @@ def exact_loss(
 ) -> Loss:
     """Return the largest privacy loss over a fine grid of outputs, for two neighbouring data sets.
 
-    Parameters
-    ----------
-    mechanism : ManifoldMechanism or TangentKNorm
-        One with a density on the manifold: KNG, the manifold Laplace or staircase, the exponential mechanism; or in a chart.
-    first, second : array_like
-        Data sets that differ in one record.
-    count : int
-        The number of directions in a circle of the grid.
+    The mechanism has a density on a manifold of at most three dimensions (KNG, the manifold Laplace or staircase, the
+    exponential mechanism) or in a chart; the data sets differ in one record; ``count`` directions are in a circle of the grid.
 
-    Returns
-    -------
-    Loss
-
-    Raises
-    ------
-    ValueError
-        If the mechanism has no density, or not in a chart and the space has more than three dimensions.
-
-    Examples
-    --------
     >>> from sfumato import Ball, Euclidean, ManifoldLaplace
     >>> laplace = ManifoldLaplace(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), epsilon=1.0)
     >>> found = exact_loss(laplace, [[0.0, 0.0], [1.0, 0.0]], [[0.0, 0.0], [-1.0, 0.0]])
@@ -193,10 +172,7 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
 
 
 def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:
-    """Return the largest loss of a look and the release after it together.
-
-    It is that of falling back or not, by a Laplace variable, plus that of the chart or the ball.
-    """
+    """Return the largest loss of a look, by a Laplace variable, and the release after it, in the chart or the ball."""
     chart = stage.look.chart
     data = [Records(chart.space, chart.admit(points)) for points in (first, second)]
     means = [stage.means(records) for records in data]

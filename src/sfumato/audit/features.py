@@ -1,7 +1,5 @@
 """Features of an output: numbers by which data set D and its neighbour D' may differ."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 
 import numpy as np

@@ -1,19 +1,15 @@
 """Neighbouring data sets that are likely to be the worst for a mechanism."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
-from ..errors import Refusal
-from ..laws.bounds import bounds_of
+from ..laws.bounds import known_bounds
 from ..means.frechet import solve
 from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Ellipsoid, Settled
-from ..spaces.base import Space
 
 SIZES = (2, 5, 10, 50)  # numbers of records: in small data sets each record counts for much
 OUTSIDE = 3.0  # a record outside the region lies this many radii from its centre, where the space is that large
@@ -23,20 +19,7 @@ COMING_IN = 5  # one record moves from the centre, where the others sit, to the 
 
 @dataclass(frozen=True, eq=False)
 class Pair:
-    """Two data sets that differ in one record at most.
-
-    Parameters
-    ----------
-    name : str
-        Where that record and the others lie, in words.
-    first, second : numpy.ndarray
-        The data sets D and D', with the same number of records.
-
-    Raises
-    ------
-    ValueError
-        If they are not neighbours.
-    """
+    """Two data sets D and D' of as many records, which differ in one at most; ``name`` says where that and the others lie."""
 
     name: str
     first: Array
@@ -63,24 +46,6 @@ def neighbours(region: Settled, sizes: int | Sequence[int] = SIZES) -> list[Pair
     both ends of one, with a record that moves across, move the Fréchet mean the most where the curvature is positive
     (theory, Result 2).
 
-    Parameters
-    ----------
-    region : Ball or Ellipsoid
-        The public region.
-    sizes : int or sequence of int
-        How many records the data sets have.
-
-    Returns
-    -------
-    list of Pair
-
-    Raises
-    ------
-    ValueError
-        If a number of records is less than one.
-
-    Examples
-    --------
     >>> from sfumato import Ball, Sphere
     >>> pairs = neighbours(Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), 10)
     >>> len(pairs), pairs[0].name
@@ -117,7 +82,9 @@ def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
     lengths = rng.random((n - 1, 1))
     directions = rng.standard_normal((n - 1, p))
     spread = at(lengths * directions / np.linalg.norm(directions, axis=1, keepdims=True))
-    far = min(OUTSIDE * chart.radius, 0.9 * _injectivity_radius(space)) / chart.axes[axis]
+    bounds = known_bounds(space)  # without them a record without a logarithm is at the centre of a chart
+    most = np.inf if bounds is None else 0.9 * bounds.injectivity_radius
+    far = min(OUTSIDE * chart.radius, most) / chart.axes[axis]
     rows = [
         (f"others at the centre, one record across the {what}", middle, east, west),
         (f"others at the boundary, one record across the {what}", cluster, east, west),
@@ -138,11 +105,3 @@ def _along(chart: Ellipsoid, n: int, axis: int) -> list[Pair]:
         sides = (space.present(np.append(rest, [end], axis=0)) for end in ends_of_record)
         pairs.append(Pair(f"n = {n}: {words}, axis {axis + 1}", *sides))
     return pairs
-
-
-def _injectivity_radius(space: Space) -> float:
-    """Return the injectivity radius; infinity for a space without bounds."""
-    try:
-        return bounds_of(space).injectivity_radius
-    except Refusal:  # a record without a logarithm is at the centre of a chart
-        return np.inf

@@ -1,7 +1,5 @@
 """What ``sfumato audit`` does: every mechanism of a space, or the broken ones, by draws, releases or times."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -12,11 +10,10 @@ from ..laws.bounds import has_bounds
 from ..mechanisms import MECHANISMS, ManifoldLaplace, Mechanism, TangentKNorm
 from ..mechanisms.manifold import ManifoldMechanism
 from ..regions.ball import Ball
-from .blackbox import Draw, admitted, audit, releases
+from .blackbox import Draw, admitted, audit, releases, timing_audit
 from .broken import broken_variants
 from .exact import MOST, center_loss, chart_loss, exact_loss
 from .pairs import CLUSTERED, COMING_IN, SIZES, Pair, neighbours
-from .timing import timing_audit
 from .verdict import Verdict
 
 COUNT = {1: 2, 2: 48, 3: 12}  # directions of the exact audit's grid, by dimension
@@ -40,10 +37,7 @@ def mechanisms(ball: Ball, epsilon: float, name: str = "all") -> list[Mechanism]
 
 
 def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
-    """Return the largest exact loss over the pairs; None where neither the mechanism nor the dimension allows it.
-
-    It comes from the computed centres of the Laplace, from the means in a chart, and from quadrature.
-    """
+    """Return the largest exact loss over the pairs; None where neither the mechanism nor the dimension allows it."""
     losses = list[float]()
     for pair in pairs:
         if isinstance(mechanism, ManifoldLaplace):
@@ -58,8 +52,7 @@ def worst_exact(mechanism: Mechanism, pairs: list[Pair]) -> float | None:
 def clock_pairs(ball: Ball, n: int) -> list[Pair]:
     """Return pairs of data sets whose releases may take different times.
 
-    In one records are together at the boundary, where many proposals fall outside, or not; in the other they coincide, and
-    their mean needs no search, or do not.
+    In one records are together at the boundary, where many proposals fall outside; in the other they coincide.
     """
     pairs = neighbours(ball, n)
     return [pairs[CLUSTERED], pairs[COMING_IN]]
@@ -99,13 +92,11 @@ def conduct(
             label = f"time of {label}"
             tried = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
             verdict = max(tried, key=lambda one: one.epsilon_lower)
-        elif how == "releases" and isinstance(suspect, Mechanism):
-            verdict = audit(
-                releases(suspect), epsilon, pairs, region=ball, draws=draws, bits=True, seed=seed, name=label
-            )
         else:
-            verdict = audit(suspect, epsilon, pairs, region=ball, draws=draws, seed=seed, name=label)
-            exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) else None
+            bits = how == "releases"
+            drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
+            verdict = audit(drawn, epsilon, pairs, region=ball, draws=draws, bits=bits, seed=seed, name=label)
+            exact = worst_exact(suspect, pairs) if isinstance(suspect, Mechanism) and not bits else None
         rows.append({**verdict.record(), "exact": exact, "picture": save(verdict, out).name})
     write_atomically(out / "audit.json", json.dumps(rows, indent=2) + "\n")
     return rows

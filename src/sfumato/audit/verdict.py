@@ -1,28 +1,121 @@
-"""The verdict of an audit, in words, numbers and a picture."""
+"""The verdict of an audit: which event {score ≥ t} or {score < t} to count, the bound that it proves, words and a picture.
+
+A mechanism that is (ε, δ)-differentially private gives every event E at neighbouring data sets D and D' probabilities with
+P(E | D) ≤ e^ε·P(E | D') + δ.  So an event that is frequent at D and rare at D' bounds ε from below: with a lower bound p
+on the first probability and an upper bound q on the second, ε ≥ log((p − δ)/q).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import betaincinv, ndtri
 
 from ..numerics.arrays import Array
 from ..views.figures import QUIET, SHARP, SOFT
-from .threshold import Event, epsilon_bound
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
+Counts = NDArray[np.int64]
+
+
+def clopper_pearson(hits: ArrayLike, size: int, tail: float) -> tuple[Array, Array]:
+    """Return lower and upper bounds on a probability from a count, each wrong with probability at most ``tail``.
+
+    (Clopper and Pearson 1934.)
+
+    >>> low, high = clopper_pearson(0, 100, 0.05)
+    >>> round(float(low), 4), round(float(high), 4)
+    (0.0, 0.0295)
+    """
+    k = np.asarray(hits, dtype=np.float64)
+    low = np.where(k > 0, betaincinv(np.maximum(k, 1), size - np.maximum(k, 1) + 1, tail), 0.0)
+    high = np.where(k < size, betaincinv(np.minimum(k, size - 1) + 1, size - np.minimum(k, size - 1), 1 - tail), 1.0)
+    return low, high
+
+
+def epsilon_bound(hits: ArrayLike, misses: ArrayLike, size: int, alpha: float, delta: float = 0.0) -> Array:
+    """Return a lower bound log((p − δ)/q) on ε from ``hits`` of one event among ``size`` draws from D, ``misses`` from D'.
+
+    Zero where they prove nothing; wrong with probability at most ``alpha``, half of it for each of p and q.
+
+    >>> round(float(epsilon_bound(5000, 1000, 10_000, 1e-6)), 2)
+    1.42
+    """
+    p = clopper_pearson(hits, size, alpha / 2)[0]
+    q = clopper_pearson(misses, size, alpha / 2)[1]
+    with np.errstate(divide="ignore"):
+        bound: Array = np.maximum(np.log(np.maximum(p - delta, 0.0) / q), 0.0)
+    return bound
+
+
+@dataclass(frozen=True)
+class Event:
+    """{score ≥ threshold} or {score < threshold}; ``swapped``: it is more likely at D'."""
+
+    score: str
+    column: int
+    threshold: float
+    above: bool
+    swapped: bool
+
+    def holds(self, scores: Array) -> NDArray[np.bool_]:
+        """Return where the event happened."""
+        return scores >= self.threshold if self.above else scores < self.threshold
+
+    def __str__(self) -> str:
+        sign = "at least" if self.above else "below"
+        return f"{self.score} {sign} {self.threshold:.6g}, more likely at {'D′' if self.swapped else 'D'}"
+
+
+def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, delta: float) -> tuple[float, Event]:
+    """Return the largest bound on ε, and its event: over all columns of scores, about 300 thresholds each, and both directions.
+
+    They are ranked by Wilson's bounds, which are quick.
+    """
+    size = len(first)
+    tail = np.unique(np.geomspace(5, size, 80).astype(int))
+    ranks = np.unique(np.concatenate([tail, 2 * size - tail, np.linspace(0, 2 * size - 1, 200).astype(int)]))
+    best_of_columns = []
+    for column, name in enumerate(names):
+        sides = [np.sort(side[:, column]) for side in (first, second)]
+        values = np.sort(np.concatenate(sides))
+        thresholds = np.unique(values[ranks[ranks < len(values)]])
+        thresholds = np.append(thresholds, np.nextafter(thresholds[[0, -1]], np.inf))
+        a, b = (np.searchsorted(side, thresholds, side="left") for side in sides)
+        hits = np.stack([a, size - a, b, size - b])  # below and above the threshold at D, and at D'
+        misses = np.roll(hits, 2, axis=0)
+        bounds = _wilson(hits, misses, size, alpha, delta)
+        best = np.unravel_index(np.argmax(bounds), bounds.shape)
+        event = Event(name, column, float(thresholds[best[1]]), above=bool(best[0] % 2), swapped=bool(best[0] // 2))
+        best_of_columns.append((float(bounds[best]), int(hits[best]), int(misses[best]), event))
+    _, hit, miss, event = max(best_of_columns, key=lambda row: row[0])
+    return float(epsilon_bound(hit, miss, size, alpha, delta)), event
+
+
+def _wilson(hits: Counts, misses: Counts, size: int, alpha: float, delta: float) -> Array:
+    """Return about :func:`epsilon_bound`, by Wilson's bounds on both probabilities; negative where nothing is shown."""
+    z = float(-ndtri(alpha / 2))
+
+    def bound(k: Counts, sign: float) -> Array:
+        share = k / size
+        middle = share + z * z / (2 * size)
+        width = z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
+        return np.asarray((middle + sign * width) / (1 + z * z / size))
+
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.maximum(bound(hits, -1.0) - delta, 1e-300) / bound(misses, 1.0)))
+
+
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The verdict of an audit: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``.
-
-    The event happened ``hits`` times in ``draws`` fresh draws from the data set where it is likely, ``misses`` times in as
-    many from the other; it is for the worst of ``pairs`` of data sets.
-    """
+    """The verdict of an audit: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``."""
 
     name: str
     pair: str
@@ -31,10 +124,10 @@ class Verdict:
     delta: float
     event: Event
     epsilon_lower: float
-    draws: int
-    hits: int
-    misses: int
-    pairs: int
+    draws: int  # fresh ones, from each data set
+    hits: int  # how often the event happened at the data set where it is likely
+    misses: int  # and at the other
+    pairs: int  # of data sets that were tried; this is the worst
     edges: Array = field(repr=False)  # of the histograms of the event's score at both data sets, for the picture
     histograms: Array = field(repr=False)
 

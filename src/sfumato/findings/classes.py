@@ -1,15 +1,14 @@
 """Means of classes for telling them apart: the directions in which they differ, and where they lie along these."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import helmert
 
 from ..errors import Fix, Refusal
 from ..laws.privacy import PureDP
@@ -80,19 +79,7 @@ class ClassMeans(Document):
 
     def check(self) -> None:
         if self.directions.raw.size != (len(self.classes) - 1) * len(self.axes):
-            raise ValueError(
-                f"contrasts of {self.directions.raw.size} numbers are not those of {len(self.classes)} classes"
-            )
-
-
-def helmert(k: int) -> Array:
-    """Return orthonormal contrasts of k classes, (k − 1, k).
-
-    >>> (helmert(2) * np.sqrt(2)).round(6).tolist()
-    [[1.0, -1.0]]
-    """
-    rows = np.tril(np.ones((k - 1, k)), 0) - np.diag(np.arange(1.0, k), 1)[: k - 1]
-    return np.asarray(rows / np.linalg.norm(rows, axis=1, keepdims=True))
+            raise ValueError(f"{self.directions.raw.size} numbers are not contrasts of {len(self.classes)} classes")
 
 
 def _contrasts(raw: Array, k: int, axes: Array) -> tuple[Array, Array]:
@@ -130,7 +117,7 @@ class Design:
     @classmethod
     def make(
         cls, chart: Ellipsoid, points: Array, kind: NDArray[np.intp], unit: Any, admit: Callable[[Array], Points]
-    ) -> Design:
+    ) -> Self:
         k = int(kind.max()) + 1
         person = np.arange(len(points)) if isinstance(unit, str) else number_units(unit, len(points))
         has = np.zeros((int(person.max()) + 1, k), dtype=bool)
@@ -197,9 +184,7 @@ def private_class_means(
     try:
         json.dumps([*classes], ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError):
-        raise ValueError(
-            f"classes must be text or whole numbers, which a record can hold, not {classes[0]!r}"
-        ) from None
+        raise ValueError(f"classes must be text or whole numbers, not {classes[0]!r}") from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
     shape = region.settle(count, DIRECTIONS * privacy.epsilon).as_chart()
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))

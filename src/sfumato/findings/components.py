@@ -1,7 +1,5 @@
 """Principal directions: in which directions records vary most about a released mean (proofs, the second moment)."""
 
-from __future__ import annotations
-
 from bisect import bisect_left
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
@@ -51,17 +49,13 @@ class SecondMoment(TangentKNorm):
 def _norms(axes: tuple[float, ...]) -> Array:
     """Return ‖A·N·A‖, the largest absolute eigenvalue, of made-up noise N of scale 1, rising: by a fixed seed, so public."""
     rng = np.random.default_rng(0)
-    p = len(axes)
-    rows, columns, weights = triangle(p)
+    size = len(axes) * (len(axes) + 1) // 2
     norms = []
     for _ in range(8):
-        direction = rng.standard_normal((DRAWS // 8, len(rows)))
+        direction = rng.standard_normal((DRAWS // 8, size))
         direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        noise = np.empty((len(direction), p, p))
-        noise[:, rows, columns] = direction / weights
-        noise[:, columns, rows] = noise[:, rows, columns]
-        values = np.linalg.eigvalsh(noise * np.outer(axes, axes))
-        norms.append(np.abs(values).max(axis=1) * rng.standard_gamma(len(rows), len(direction)))
+        values = np.linalg.eigvalsh(from_triangle(direction, len(axes)) * np.outer(axes, axes))
+        norms.append(np.abs(values).max(axis=1) * rng.standard_gamma(size, len(direction)))
     return np.sort(np.concatenate(norms))
 
 
@@ -79,6 +73,14 @@ def triangle(p: int) -> tuple[Any, Any, Array]:
     """Return rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
     rows, columns = np.triu_indices(p)
     return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+
+
+def from_triangle(numbers: Array, p: int) -> Array:
+    """Return the symmetric matrices, (…, p, p), of weighted upper triangles."""
+    rows, columns, weights = triangle(p)
+    matrices = np.empty((*numbers.shape[:-1], p, p))
+    matrices[..., rows, columns] = matrices[..., columns, rows] = numbers / weights
+    return matrices
 
 
 def _products(chart: Ellipsoid, points: Points) -> Array:
@@ -107,12 +109,7 @@ class Components(Document, Shown):
     @cached_property
     def matrix(self) -> Array:
         """(p, p): the second moment in units of the space's metric, as it was released.  It may have negative eigenvalues."""
-        p = len(self.axes)
-        rows, columns, weights = triangle(p)
-        moment = np.empty((p, p))
-        moment[rows, columns] = self.release.raw / weights
-        moment[columns, rows] = moment[rows, columns]
-        return np.asarray(moment * np.outer(self.axes, self.axes))
+        return from_triangle(self.release.raw, len(self.axes)) * np.outer(self.axes, self.axes)
 
     @cached_property
     def _decomposed(self) -> tuple[Array, Array]:
@@ -203,39 +200,14 @@ def private_components(
     mean of u·uᵀ by at most √2/n in the Frobenius norm, so noise of density ∝ exp(−(nε/√2)·‖N‖) is ε-private, pure: normal
     noise, which would need a δ, is not offered.  All else is computed from the noisy matrix.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        The records of which ``mean`` was released, or others like them.
-    mean : Release or Region
-        The released mean, which is public; its own ε comes beside this one.  Or a region: then variation is about its public
-        centre.
-    epsilon : float
-        The privacy loss of the second moment.
-    components : int
-        How many leading directions.
-    modes : int, optional
-        How many of the region's directions the second moment is taken in, the longest of them: its noise grows like the power
-        1.5 of this.  Unless given, all of a ball; of an ellipsoid as many as leave the noise below 4% of the largest
-        possible variance, a choice by public numbers.
-    unit, unit_name, invalid, budget, force
-        As in :func:`sfumato.private_mean`.
-    allow_useless : bool
-        Release also if no variance in the region could stand above the noise.
+    ``points`` are the records of which ``mean`` was released, whose own ε comes beside this one, or others like them; with a
+    region in the place of a mean, variation is about its public centre.  ``components`` is how many leading directions, and
+    ``modes`` how many of the region's directions, the longest of them, the second moment is taken in: its noise grows like the
+    power 1.5 of this.  Unless given, all of a ball; of an ellipsoid as many as leave the noise below 4% of the largest
+    possible variance, a choice by public numbers.  Where twice the noise of a variance (95%) is as large as the largest
+    variance in the region, so that none could stand above it, it is refused without ``allow_useless``.  All else is as in
+    :func:`sfumato.private_mean`.
 
-    Returns
-    -------
-    Components
-        ``directions``, ``variances``, ``intervals()``, ``significant``, ``points()``, ``describe()``, ``plot()``, ``save()``.
-
-    Raises
-    ------
-    Refusal
-        If twice the noise of a variance (95%) is as large as the largest variance that records in the region can have: then
-        none could stand above it.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean, private_mean
     >>> points = np.random.default_rng(0).normal(size=(4000, 3)) * [0.6, 0.3, 0.1]
     >>> mean = private_mean(points, Ball(Euclidean(dim=3), [0.0, 0.0, 0.0], radius=2.0), epsilon=1.0)
@@ -314,14 +286,7 @@ def _plan(
             ". Nothing was spent",
         )
     some = np.sort(order[:p])
-    chart = Ellipsoid(
-        whole.space,
-        whole.space.present(whole.center),
-        whole.axes[some],
-        whole.basis[some],
-        source=whole.source,
-        spread=whole.spread,
-    )
+    chart = Ellipsoid(whole.space, **whole.parameters() | {"axes": whole.axes[some], "basis": whole.basis[some]})
     flat = space_from("euclidean", {"dim": p * (p + 1) // 2})
     named = Named("second moment about a mean, in a chart of tangent vectors there", "Frobenius norm of the difference")
     return SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(n), chart

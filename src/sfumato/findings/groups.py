@@ -1,7 +1,5 @@
 """Groups: a private mean of each, the difference of two with its region, and a test of equal means (Result 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -136,35 +134,11 @@ def compare_groups(
     The groups of all people, and so the sizes of the groups, must be public: replacing one person's record then changes one
     group's release, and all releases together cost ε, not the sum.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        Records, one in each row.
-    labels : array_like, or str
-        The public group of each record; or the name of a label of the Dataset, such as "sex".
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        Public knowledge about where the records of all groups lie; one chart serves all of them.
-    epsilon : float
-        The privacy loss, of all groups together.
-    public_labels : bool
-        Whether the groups are public.  Where they are not, the comparison is refused.
-    inference : float
-        Share of ε for the spread of each group, which regions and tests need.
-    unit, unit_name, invalid, budget, force, allow_useless
-        As in :func:`sfumato.private_mean`.  A unit must be in one group.
+    ``labels`` are the public group of each record, or the name of a label of the Dataset, such as "sex"; with
+    ``public_labels=False`` the comparison is refused.  One chart of the region, which is public knowledge about where the
+    records of all groups lie, serves all of them.  ``inference`` is the share of ε for the spread of each group, which regions
+    and tests need.  All else is as in :func:`sfumato.private_mean`; a unit must be in one group.
 
-    Returns
-    -------
-    Comparison
-        ``groups``, ``difference()``, ``describe()``, ``plot()`` and ``save()``.
-
-    Raises
-    ------
-    Refusal
-        If the groups are not public, a unit is in two groups, or the noise would be larger than what is known beforehand.
-
-    Examples
-    --------
     >>> from sfumato import Ball, Euclidean
     >>> rng = np.random.default_rng(0)
     >>> labels = np.repeat(["f", "m"], 400)
@@ -180,7 +154,7 @@ def compare_groups(
     points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     sizes = {name: records.n for name, records in parts.items()}
-    chart = one_chart(region, min(sizes.values()), privacy.epsilon * (1 - inference))
+    chart = region.settle(min(sizes.values()), privacy.epsilon * (1 - inference))
     plans = {name: plan_group(chart, n, privacy, inference, allow_useless, region) for name, n in sizes.items()}
     first = next(iter(plans.values())).record.document()
     about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
@@ -196,8 +170,12 @@ def _by_group(
     points: Any, labels: Any, region: Region, unit: Any, unit_name: str, invalid: str
 ) -> tuple[dict[str, Records], str]:
     """Return the records of each group, one for each unit, in the order of the labels; and the unit in words."""
-    if isinstance(labels, str):
-        points, labels = _taken_out(points, labels)
+    if isinstance(labels, str):  # a label that says nothing of whose record it is
+        known = dict(points.labels) if isinstance(points, Dataset) else {}
+        if labels not in known:
+            raise ValueError(f"there is no label {labels!r} beside the points; there are: {', '.join(known) or 'none'}")
+        labels = known.pop(labels)
+        points = replace(points, labels=known)
     points, unit = take_unit(points, unit)
     array = as_numbers(points)
     groups = _group_names(np.asarray(labels), len(array))
@@ -207,25 +185,18 @@ def _by_group(
         parts = {name: array[groups == name] for name in np.unique(groups).tolist()}
     else:
         people = number_units(unit, len(array))
-        _check_units(groups, people)
-        parts = {}
-        for name in np.unique(groups).tolist():
-            rows = groups == name
-            parts[name] = reduce_to_units(region, array[rows], people[rows], admit)
+        rows = {name: groups == name for name in np.unique(groups).tolist()}
+        if sum(len(set(people[own].tolist())) for own in rows.values()) > len(set(people.tolist())):
+            raise Refusal(
+                "a unit has records in two groups, so that replacing it would change both: compare groups of different people, "
+                "or release each group by itself, at its own price. Nothing was spent"
+            )
+        parts = {name: reduce_to_units(region, array[own], people[own], admit) for name, own in rows.items()}
     for name, own in parts.items():
         if len(own) < 2:
             raise ValueError(f"the group {name!r} has {len(own)} unit, and a comparison needs two of each group")
     words = unit if isinstance(unit, str) else unit_name
     return {name: Records(region.space, own) for name, own in parts.items()}, words
-
-
-def _taken_out(points: Any, name: str) -> tuple[Dataset, Any]:
-    """Return a data set without the label of this name, which says nothing of whose record it is; and that label."""
-    known = dict(points.labels) if isinstance(points, Dataset) else {}
-    if name not in known:
-        raise ValueError(f"there is no label {name!r} beside the points; there are: {', '.join(known) or 'none'}")
-    label = known.pop(name)
-    return replace(points, labels=known), label
 
 
 def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
@@ -237,29 +208,13 @@ def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
     except ValueError as error:
         raise ValueError(f"a record has a label of a group {error}") from None
     if (unknown := np.flatnonzero(np.isin(groups, UNKNOWN))).size:
-        raise ValueError(
-            f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}: label or remove them"
-        )
+        words = f"{unknown.size} of {groups.size} records have no group, the first being record {unknown[0]}"
+        raise ValueError(f"{words}: label or remove them")
     if not groups.size:
         raise ValueError("no records")
     if len(set(groups.tolist())) < 2:
         raise ValueError(f"a comparison needs two groups or more; all labels are {str(groups[0])!r}")
     return groups
-
-
-def _check_units(groups: NDArray[Any], units: NDArray[Any]) -> None:
-    """Raise a Refusal if a unit is in two groups: replacing it would change two releases."""
-    pairs = np.unique(np.stack([units, np.unique(groups, return_inverse=True)[1]], axis=1), axis=0)
-    if len(pairs) > len(np.unique(units)):
-        raise Refusal(
-            "a unit has records in two groups, so that replacing it would change both: compare groups of different people, or "
-            "release each group by itself, at its own price. Nothing was spent"
-        )
-
-
-def one_chart(region: Region, n: int, epsilon: float) -> Settled:
-    """Return the region as all groups use it: settled for the smallest of them."""
-    return region.settle(n, epsilon)
 
 
 def plan_group(

@@ -1,11 +1,9 @@
 """Numbers beside a mean: the variance about it, and the size of landmark configurations."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, TypedDict, Unpack
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -31,54 +29,26 @@ from ..spaces import LINE
 from ..spaces.base import Space
 
 
-class Options(TypedDict, total=False):
-    """What every statistic of one number takes beside its own arguments."""
-
-    inference: float
-    budget: Budget | None
-    unit: str | ArrayLike | None
-    unit_name: str
-    invalid: str
-    force: bool
-
-
 def private_variance(
     points: ArrayLike | Dataset,
     mean: Release,
     epsilon: float,
     *,
     reach: float | None = None,
-    **options: Unpack[Options],
+    **options: Any,
 ) -> Release:
     """Release the Fréchet variance about a released mean m: the mean of ρ(m, yᵢ)², each clipped to at most reach².
 
-    One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean comes
-    beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the
+    One record moves it by at most reach²/n, so Laplace noise of that scale over ε is ε-private; the ε of the mean, which is
+    public, comes beside it.  With a share of ε for its own spread, :meth:`Release.region` of the result is an interval for the
     variance of the population.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        The records of which ``mean`` was released, or others like them.
-    mean : Release
-        The released mean; it is public, so it may be used.
-    epsilon : float
-        The privacy loss of the variance.
-    reach : float, optional
-        The distance from the mean beyond which records count as being there: public.  Unless given, how far any record of the
-        region can be from the mean: the radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too,
-        plus the distance of the released mean from the centre.
-    **options
-        ``inference``, the share of ε for the interval, a tenth unless given (0: none); and ``budget``, ``unit``,
-        ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
+    ``points`` are the records of which ``mean`` was released, or others like them.  ``reach`` is the public distance from the
+    mean beyond which records count as being there; unless given, how far any record of the region can be from the mean: the
+    radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too, plus the distance of the released
+    mean from the centre.  Other options are ``inference``, the share of ε for the interval, a tenth unless given (0: none);
+    and ``budget``, ``unit``, ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
 
-    Returns
-    -------
-    Release
-        Its value is one number, in squared units of the space's distance.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean, private_mean
     >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
     >>> mean = private_mean(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.5), epsilon=1.0)
@@ -113,10 +83,9 @@ def private_scalar(
 ) -> Release:
     """Release the mean of one number for each record, clipped to public limits: what every statistic of one number is made of.
 
-    ``numbers`` takes canonical points of the region's space, (n, …), and gives a number for each, (n,), which must depend on
-    that point alone.  One record moves the mean by at most (high − low)/n, so Laplace noise of that scale
-    over ε is ε-private; a number that is not finite, or cannot be computed, counts as the middle of the limits.  A number
-    ``after`` a released mean is about as many units as that.  All else is as in :func:`private_variance`.
+    ``numbers`` takes canonical points of the region's space, (n, …), and gives a number for each, (n,), by that point alone.
+    One record moves the mean by at most (high − low)/n, so Laplace noise of that scale over ε is ε-private; a number that is
+    not finite counts as the middle of the limits.  A number ``after`` a released mean is about as many units as that.
 
     >>> from sfumato import Euclidean
     >>> warmth = ScalarStatistic("mean warmth", each="temperatures", mean="the mean temperature")
@@ -238,24 +207,10 @@ def private_size(
 ) -> SizeRelease:
     """Release the mean and the variance of centroid sizes, which shapes leave out: half of ε for each, charged as one.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        Landmarks, (n, k, 2) or (n, k, 3), in common units.
-    smallest, largest : float
-        Public limits of the sizes; sizes outside are moved to them.
-    epsilon : float
-        The privacy loss of both.
-    inference, budget, unit, unit_name, force
-        As of :func:`private_variance`.
+    The landmarks, (n, k, 2) or (n, k, 3), are in common units; sizes outside the public limits ``smallest`` and ``largest`` are
+    moved to them.  All else is as in :func:`private_variance`.  ``mean`` and ``variance`` are each a Release with its own error
+    and interval.
 
-    Returns
-    -------
-    SizeRelease
-        ``mean`` and ``variance``, each a Release with its own error and interval.
-
-    Examples
-    --------
     >>> rng = np.random.default_rng(0)
     >>> landmarks = rng.normal(size=(3000, 12, 2)) * rng.uniform(0.9, 1.1, (3000, 1, 1))
     >>> size = private_size(landmarks, 2.0, 8.0, epsilon=2.0)
@@ -263,9 +218,7 @@ def private_size(
     (True, (1,))
     """
     if not 0 <= smallest < largest < np.inf:
-        raise ValueError(
-            f"the limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}"
-        )
+        raise ValueError(f"limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}")
     privacy = PureDP(epsilon).check(force)
     half = PureDP(privacy.epsilon / 2)
     _, unit = take_unit(points, unit)  # while the labels beside the landmarks are known
@@ -280,12 +233,8 @@ def private_size(
 
     second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
     second((largest - smallest) / 2)
-    public = {
-        "statistic": "mean and variance of centroid sizes",
-        "limits": [float(smallest), float(largest)],
-        "n": records.n,
-        "unit": words,
-    }
+    limits = [float(smallest), float(largest)]
+    public = {"statistic": "mean and variance of centroid sizes", "limits": limits, "n": records.n, "unit": words}
     with paying(budget, privacy.epsilon, public) as payment:
         mean = _release(first, records, SIZE, words)
         middle = float(np.clip(mean.value[0], smallest, largest))

@@ -1,7 +1,5 @@
 """One release from beginning to end: plan, charge durably, draw, write the record, complete the ledger's entry."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
@@ -77,10 +75,8 @@ class Session:
     ) -> Release:
         """Release the Fréchet mean as :func:`sfumato.private_mean` does; pay for it, write it and note it in the ledger.
 
-        The region is a Ball, an Ellipsoid or what its makers give; ``options`` are those of ``private_mean``, such as ``unit``,
-        ``check`` and ``allow_useless``; with a ``prior`` among them the region is None.
-
-        A file that cannot be written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
+        ``options`` are those of ``private_mean``; with a ``prior`` among them the region is None.  A file that cannot be
+        written raises an UnsavedError with the release in it: it may be paid for, and must not be lost.
         """
 
         def make() -> Release:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
 
 from ..errors import Fix, Refusal
 
@@ -17,13 +16,8 @@ LARGEST_EPSILON = 100.0  # above it a release is refused
 class PureDP:
     """ε-differential privacy: replacing one unit changes the probability of any outcome by a factor of at most e^ε.
 
-    Parameters
-    ----------
-    epsilon : float
-        The privacy loss.  The smaller, the more private; 1 is common.
+    The smaller ``epsilon``, the more private; 1 is common.
 
-    Examples
-    --------
     >>> PureDP(0.5) + PureDP(0.25), PureDP(0.5) <= PureDP(1.0)
     (PureDP(epsilon=0.75), True)
     >>> PureDP(0.5).words
@@ -45,10 +39,6 @@ class PureDP:
     def words(self) -> str:
         """The promise in words."""
         return f"{self.epsilon:g}-differentially private"
-
-    def document(self) -> dict[str, Any]:
-        """Return the promise as a file holds it."""
-        return {"kind": "pure", "epsilon": self.epsilon}
 
     def check(self, force: bool = False) -> PureDP:
         """Return the promise; warn of an ε that promises little, and refuse one that promises nothing unless ``force``."""

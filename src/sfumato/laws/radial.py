@@ -4,12 +4,11 @@ Calibration integrates laws made of public numbers; samplers draw exactly from l
 radial volume bound of a space.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import cached_property
 from numbers import Real
+from typing import Self
 
 import numpy as np
 
@@ -61,7 +60,7 @@ class RadialLaw:
     jumps: Array | None = None
 
     @classmethod
-    def from_slope(cls, space: Space, slope: Function, limit: float, log_volume: Function | None = None) -> RadialLaw:
+    def from_slope(cls, space: Space, slope: Function, limit: float, log_volume: Function | None = None) -> Self:
         """Return the law on [0, limit] with an energy below the one that has this slope."""
         edges = radial_edges(space, float(slope(np.zeros(1))[0]), limit)
         slopes = np.minimum.accumulate(slope(edges[1:]))
@@ -115,20 +114,10 @@ class RadialLaw:
         beyond = float(self._cell_masses[-1]) if self.unbounded else 0.0
         return (part + beyond) / float(self._cell_masses.sum())
 
-    def survival(self, u: float) -> float:
-        """Return P(distance > u)."""
-        masses = self._cell_masses
-        edges = self.edges
-        if u >= edges[-1]:
-            return float(masses[-1] / masses.sum())
-        cell = int(np.searchsorted(edges, u, side="right")) - 1
-        part = self._mass(np.array([u, edges[cell + 1]]))[0]
-        return float((part + masses[cell + 1 :].sum()) / masses.sum())
-
     def cell_of(self, p: float) -> int:
         """Return the cell that the quantile is in."""
         check_probability(p)
-        after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = survival(edges[i])
+        after = np.cumsum(self._cell_masses[::-1])[::-1] / self._cell_masses.sum()  # after[i] = P(u > edges[i])
         if after[-1] > 1 - p:
             raise Refusal(f"the {p} quantile lies beyond the range of this law")
         reached = np.flatnonzero(after > 1 - p)
@@ -218,9 +207,4 @@ def spread_edges(space: Space, central: float, limit: float) -> Array:
     edges = np.linspace(0.0, min(central, limit), max(CENTRAL, 2 * space.dim) + 1)
     if central < limit:
         edges = np.concatenate([edges, np.geomspace(central, limit, OUTER + 1)[1:-1], [limit]])
-    return np.union1d(edges, [t for t in _breaks(space) if 0 < t < limit])
-
-
-@lru_cache(maxsize=64)
-def _breaks(space: Space) -> tuple[float, ...]:
-    return bounds_of(space).radial_breaks()
+    return np.union1d(edges, [t for t in bounds_of(space).radial_breaks() if 0 < t < limit])

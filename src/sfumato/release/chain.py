@@ -1,7 +1,6 @@
 """The hash chain of a ledger: each line holds the hash of the line before it, so that a changed line is found.
 
-Only what someone with access to the file computed anew from some line on, or an older copy put in its place, goes unseen:
-against that, note the head (the last hash) elsewhere.
+Only hashes computed anew from some line on, or an older copy, go unseen: against that, note the last hash elsewhere.
 """
 
 from __future__ import annotations
@@ -24,18 +23,14 @@ EXACT = Context(prec=4 * DIGITS, traps=[Inexact, InvalidOperation])
 
 @dataclass(frozen=True)
 class Entry:
-    """One line: a budget given to a data set, a charge against it, or the release that a charge paid for.
-
-    ``record`` is the canonical JSON of what is public about it.  ``time`` is for readers: the order is that of ``sequence``,
-    so a clock that goes back does no harm.
-    """
+    """One line: a budget given to a data set, a charge against it, or the release that a charge paid for."""
 
     sequence: int
     kind: str
     dataset: str
-    time: str
+    time: str  # for readers: the order is that of ``sequence``, so a clock that goes back does no harm
     epsilon: str
-    record: str
+    record: str  # the canonical JSON of what is public about it
     record_hash: str
     previous: str
     hash: str
@@ -65,8 +60,8 @@ class Entry:
         return is_record and self.record_hash == hash_of(self.record) and self.hash == link(vars(self))
 
     def __str__(self) -> str:
-        words = f"{self.sequence}  {self.time}  {self.dataset}  {self.kind} {self.epsilon}  {self.purpose}  {self.hash[:12]}"
-        return printable(words)
+        kind = f"{self.kind} {self.epsilon}"
+        return printable("  ".join([str(self.sequence), self.time, self.dataset, kind, self.purpose, self.hash[:12]]))
 
 
 @dataclass(frozen=True)
@@ -96,10 +91,8 @@ class Book:
         for purpose, amounts in groups.items():
             charges = "1 charge" if len(amounts) == 1 else f"{len(amounts)} charges"
             spent.append(f"{total(amounts)} on {printable(purpose)} ({charges})")
-        return (
-            f"{self.left(dataset)} of {self.budgets[dataset]} is left of the budget of {dataset!r}. "
-            f"Spent so far: {'; '.join(spent) or 'nothing'}."
-        )
+        left = f"{self.left(dataset)} of {self.budgets[dataset]} is left of the budget of {dataset!r}"
+        return f"{left}. Spent so far: {'; '.join(spent) or 'nothing'}."
 
     def following(self, kind: str, dataset: str, epsilon: Decimal, record: str) -> Entry:
         """Return the line that comes next in the chain."""
@@ -127,13 +120,9 @@ def verified(rows: Iterable[Sequence[Any]]) -> Book:
         if entry.sequence < number:
             raise ValueError(f"line {entry.sequence} was inserted")
         if not entry.is_intact:
-            raise ValueError(
-                f"line {number} is not what was written there: it was altered, or moved from another place"
-            )
+            raise ValueError(f"line {number} is not what was written there: it was altered, or moved from elsewhere")
         if entry.previous != head:
-            raise ValueError(
-                f"line {number} does not follow line {number - 1}: lines there were replaced, removed or inserted"
-            )
+            raise ValueError(f"line {number} does not follow the one before: lines were replaced, removed or inserted")
         try:
             _add(entry, budgets, spent)
         except ValueError as error:

@@ -1,7 +1,5 @@
 """Results as files: JSON that ends with its own SHA-256, written whole or not at all; and every entry checked when read."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
@@ -145,14 +143,9 @@ def plain(part: Any) -> Any:
 
 
 def built(kind: type[T], given: Mapping[str, Any]) -> T:
-    """Return a dataclass from the entries of a document; a TypeError if one is of another type than its field.
-
-    Fields that are documents, dataclasses or arrays are built too.
-    """
-    types = _types(cast(Any, kind))
-    return kind(
-        **{name: _entry(name, entry, *types[name]) if name in types else entry for name, entry in given.items()}
-    )
+    """Return a dataclass, with the parts in it, from the entries of a document; a TypeError if one is of another type."""
+    hints = _hints(cast(Any, kind))
+    return kind(**{name: _entry(name, entry, hints.get(name, Any)) for name, entry in given.items()})
 
 
 def is_number(x: Any) -> bool:
@@ -165,41 +158,26 @@ CHECKS: dict[Any, tuple[Callable[[Any], bool], str]] = {
     float: (is_number, "expected a finite number"),
     int: (lambda x: type(x) is int, "must be a whole number"),
     bool: (lambda x: type(x) is bool, "must be true or false"),
-    Mapping[str, Any]: (lambda x: isinstance(x, dict), "must hold names and values"),
-    Mapping[str, float]: (
-        lambda x: isinstance(x, dict) and all(map(is_number, x.values())),
-        "expected names and finite numbers",
-    ),
+    dict: (lambda x: isinstance(x, dict), "must hold names and values"),
 }
+_hints = cache(get_type_hints)
 
 
-@cache
-def _types(kind: type) -> dict[str, tuple[Any, bool]]:
-    """Return the type of each field of a dataclass, and whether it may be None."""
-    hints = get_type_hints(kind)
-    types = {}
-    for part in fields(kind):
-        hint = hints[part.name]
-        options = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
-        (wanted,) = [option for option in options if option is not NoneType]
-        types[part.name] = wanted, NoneType in options
-    return types
-
-
-def _entry(name: str, entry: Any, wanted: Any, optional: bool) -> Any:
-    """Return an entry as its field holds it."""
-    if entry is None and optional:
-        return None
+def _entry(name: str, entry: Any, wanted: Any) -> Any:
+    """Return an entry as a field of this type holds it."""
+    if get_origin(wanted) in (Union, UnionType):
+        if entry is None:
+            return None
+        (wanted,) = (option for option in get_args(wanted) if option is not NoneType)
     if wanted == Array:
         return np.asarray(entry, dtype=np.float64)
     if isinstance(wanted, type) and issubclass(wanted, Document):
         return wanted.from_dict(entry)
     if is_dataclass(wanted):
         return built(cast(Any, wanted), entry)
-    if get_origin(wanted) is Mapping and wanted not in CHECKS:
-        return {key: _entry(key, item, get_args(wanted)[1], False) for key, item in entry.items()}
-    if wanted in CHECKS:
-        check, words = CHECKS[wanted]
-        if not check(entry):
-            raise TypeError(f"{name}: {words}")
+    kind = dict if get_origin(wanted) is Mapping else wanted
+    if kind in CHECKS and not CHECKS[kind][0](entry):
+        raise TypeError(f"{name}: {CHECKS[kind][1]}")
+    if kind is dict:
+        return {key: _entry(key, item, get_args(wanted)[1]) for key, item in entry.items()}
     return entry

@@ -1,17 +1,14 @@
 """The budget: how much ε each data set may spend, and every charge against it, in one SQLite file.
 
 A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Opening verifies the
-whole chain of hashes (:mod:`~sfumato.release.chain`).  Every later reading or writing, the latter under the write lock, does so
-again unless the file is, byte for byte, what was verified last; so nothing is charged to a ledger that is damaged, and two
+whole chain of hashes (:mod:`~sfumato.release.chain`); so does every later reading or writing, the latter under the write lock,
+unless the file is, byte for byte, what was verified last.  So nothing is charged to a ledger that is damaged, and two
 processes cannot overspend it.
 
-The journal is SQLite's rollback journal with ``synchronous=EXTRA``: a commit returns once the file, and the removal of the
-journal from its directory, have been flushed.  (With FULL, a power cut could bring a removed journal back and undo a
-committed charge.  A write-ahead log would be as durable, but a copy of the file without its log would lack charges.)  Locks
-need a file system that has them: keep a ledger on a local disk.
+With ``synchronous=EXTRA`` a commit returns once the file, and the removal of the rollback journal from its directory, have
+been flushed.  (With FULL, a power cut could bring a removed journal back and undo a charge; a copy of a file without its
+write-ahead log would lack charges.)  Locks need a file system that has them: keep a ledger on a local disk.
 """
-
-from __future__ import annotations
 
 import hashlib
 import json
@@ -21,10 +18,10 @@ import unicodedata
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import replace
+from dataclasses import fields, replace
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from ..errors import BudgetExceeded, LedgerError, printable
 from .chain import GENESIS, Book, Entry, amount, canonical, verified
@@ -34,39 +31,25 @@ __all__ = ["Book", "Entry", "Ledger"]
 FORMAT = "sfumato ledger 1"
 EMPTY = Book((), {}, {})
 LOCK_SECONDS = 30.0  # seconds to wait while another process writes
-RESTORE = (
-    "Charge nothing to it: restore its last good copy and charge again what was released since, or treat it as spent."
-)
+RESTORE = "Charge nothing to it: restore its last good copy and charge what was released since, or treat it as spent."
 # AUTOINCREMENT keeps the highest number ever used apart from the lines: removing the last lines leaves a trace.
-SCHEMA = """CREATE TABLE entries (
-    sequence INTEGER PRIMARY KEY AUTOINCREMENT,
-    kind TEXT NOT NULL,
-    dataset TEXT NOT NULL,
-    time TEXT NOT NULL,
-    epsilon TEXT NOT NULL,
-    record TEXT NOT NULL,
-    record_hash TEXT NOT NULL,
-    previous TEXT NOT NULL,
-    hash TEXT NOT NULL
-)"""
+COLUMNS = ",\n    ".join(f"{field.name} TEXT NOT NULL" for field in fields(Entry)[1:])
+SCHEMA = f"CREATE TABLE entries (\n    sequence INTEGER PRIMARY KEY AUTOINCREMENT,\n    {COLUMNS}\n)"
 
 
 class Ledger:
     """A data set's budget in a ledger file.  Opening verifies the file and never creates one: :meth:`create` does.
 
-    Nothing stays open between calls, so a ledger can be shared by threads and processes; two copies of the file, however,
-    are two budgets.  ``dataset`` is the one to charge; it may be left out if the file has only one.  A LedgerError says what
-    to do if there is no ledger, it is damaged, or it has no such data set.
+    Nothing stays open between calls, so threads and processes can share a ledger; two copies of the file are two budgets.
+    ``dataset`` is the one to charge; it may be left out if the file has only one.
 
     >>> import tempfile
     >>> folder = tempfile.TemporaryDirectory()
     >>> path = f"{folder.name}/study.ledger"
-    >>> with Ledger.create(path, epsilon=1, dataset="wings") as budget:
-    ...     paid = budget.charge(0.7, {"statistic": "Fréchet mean", "mechanism": "kng", "n": 126})
-    ...     budget.left
+    >>> paid = Ledger.create(path, 1, "wings").charge(0.7, {"statistic": "Fréchet mean", "mechanism": "kng", "n": 126})
+    >>> Ledger(path).left
     Decimal('0.3')
-    >>> with Ledger(path, dataset="wings") as budget:
-    ...     paid = budget.charge(0.7, {"statistic": "Fréchet mean", "mechanism": "kng", "n": 126})
+    >>> Ledger(path).charge(0.7, {"statistic": "Fréchet mean"})
     Traceback (most recent call last):
     sfumato.errors.BudgetExceeded: epsilon 0.7 was asked, but only 0.3 of 1 is left of the budget of 'wings'. Spent so far:
     0.7 on Fréchet mean by kng, n = 126 (1 charge).
@@ -83,15 +66,15 @@ class Ledger:
         elif dataset is not None and dataset not in budgets:
             dataset = _one_spelling(dataset)
             if dataset not in budgets:
-                raise LedgerError(f"{self.path} has no data set {dataset!r}: it has {_names(budgets)}. Check the name")
+                names = ", ".join(map(repr, budgets))
+                raise LedgerError(f"{self.path} has no data set {dataset!r}: it has {names}. Check the name")
         self.dataset = dataset
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Ledger:
+    def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Self:
         """Give a data set a budget: in a new ledger, or as a further data set of one that exists.  Overwrites nothing.
 
-        A name has one spelling (Unicode's NFKC).  If it looks like another name of the ledger there is a warning, as two
-        budgets for the same people add up.
+        A name has one spelling (Unicode's NFKC); one that looks like another of the ledger is warned of.
 
         >>> import tempfile
         >>> with tempfile.TemporaryDirectory() as folder:
@@ -101,9 +84,17 @@ class Ledger:
         (Decimal('3'), Decimal('0.5'))
         """
         budget = amount(epsilon)
-        dataset = _checked_name(dataset)
+        if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
+            raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
+        dataset = _one_spelling(dataset)
         path = Path(path).absolute()
-        new = _make_empty(path)
+        new = True
+        try:
+            path.touch(exist_ok=False)
+        except FileExistsError:
+            new = False
+        except OSError as error:
+            raise LedgerError(f"{path} cannot be created ({error.strerror}): choose another folder") from None
         try:
             with _transaction(path, "IMMEDIATE") as connection:
                 if new:
@@ -126,8 +117,8 @@ class Ledger:
     def charge(self, epsilon: float | str | Decimal, record: Mapping[str, Any]) -> Entry:
         """Spend ε, before the data are read: it is on disk when this returns, and is never given back.
 
-        ``record`` says what for and must be public: everything in a release's record but its value.  A float counts as the
-        decimal that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
+        ``record`` says what for and must be public: all of a release's record but its value.  A float counts as the decimal
+        that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
         """
         asked = amount(epsilon)
         text = canonical(record)
@@ -143,10 +134,7 @@ class Ledger:
         return self._write(charged)
 
     def complete(self, entry: Entry, release_hash: str) -> Entry:
-        """Note which release a charge paid for, by its ``sha256``, as every release does once it is made.
-
-        A charge without such a note still counts.
-        """
+        """Note which release a charge paid for, by its ``sha256``; a charge without such a note still counts."""
         if len(release_hash) != 64 or not set(release_hash) <= set("0123456789abcdef"):
             raise ValueError(f"a release's hash must be 64 hexadecimal digits, not {release_hash!r}")
         text = canonical({"charge": entry.sequence, "release": release_hash})
@@ -164,12 +152,12 @@ class Ledger:
     def verify(self, head: str | None = None) -> Book:
         """Read every line and check it; a :class:`LedgerError` says which is altered, missing, moved or inserted.
 
-        A chain of hashes cannot show by itself that all hashes from some line on were computed anew, that the last lines were
-        removed together with SQLite's count of them, or that this is an older copy.  So note ``verify().head`` elsewhere (in a
-        report, with a colleague) and pass it later as ``head``: all of that is then found, up to the noted line.
+        A chain cannot show by itself that all hashes from some line on were computed anew, that the last lines were removed
+        with SQLite's count of them, or that it is an older copy: note ``verify().head`` elsewhere and pass it as ``head``.
 
         >>> import tempfile
-        >>> with tempfile.TemporaryDirectory() as folder, Ledger.create(f"{folder}/study.ledger", epsilon=1) as budget:
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     budget = Ledger.create(f"{folder}/study.ledger", epsilon=1)
         ...     noted = budget.verify().head
         ...     paid = budget.charge(0.25, {"statistic": "Fréchet mean"})
         ...     [(line.sequence, line.kind, line.epsilon) for line in budget.verify(head=noted).entries]
@@ -178,9 +166,8 @@ class Ledger:
         with _transaction(self.path, "DEFERRED") as connection:
             book = _read(self.path, connection, self._last[0].head, head or GENESIS)
             self._last = book, _fingerprint(connection)
-        return replace(
-            book, budgets=dict(book.budgets), spent=dict(book.spent)
-        )  # what the ledger keeps, nobody may change
+        # what the ledger keeps, nobody may change
+        return replace(book, budgets=dict(book.budgets), spent=dict(book.spent))
 
     @property
     def left(self) -> Decimal:
@@ -193,7 +180,7 @@ class Ledger:
 
     def _named(self) -> str:
         if self.dataset is None:
-            names = _names(self._read().budgets)
+            names = ", ".join(map(repr, self._read().budgets))
             raise LedgerError(f"{self.path} has several data sets, {names}: name the one to charge")
         return self.dataset
 
@@ -221,23 +208,6 @@ class Ledger:
 
     def __repr__(self) -> str:
         return f"Ledger({str(self.path)!r}, dataset={self.dataset!r})"
-
-    def __enter__(self) -> Ledger:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing: every charge is already on disk, and nothing is open."""
-
-
-def _make_empty(path: Path) -> bool:
-    """Make an empty file, and return whether that was done: not if there is a file already."""
-    try:
-        path.touch(exist_ok=False)
-    except FileExistsError:
-        return False
-    except OSError as error:
-        raise LedgerError(f"{path} cannot be created ({error.strerror}): choose a folder you can write to") from None
-    return True
 
 
 @contextmanager
@@ -327,9 +297,7 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
         raise ValueError(f"SQLite finds the file damaged ({' '.join(fault.split())})")
     schema = connection.execute("SELECT sql FROM sqlite_master WHERE name NOT LIKE 'sqlite_%'").fetchall()
     if not schema:
-        raise ValueError(
-            "there is nothing in this file; if it never held a budget, delete it and create the ledger again"
-        )
+        raise ValueError("there is nothing in this file; if it never held a budget, delete it and create it again")
     if not any("record_hash" in str(sql) for (sql,) in schema):
         raise LedgerError(f"{path} is another database, not a ledger: check the name. Nothing was charged")
     if schema != [(SCHEMA,)]:
@@ -337,20 +305,13 @@ def _check_database(path: Path, connection: sqlite3.Connection) -> None:
 
 
 def _append(connection: sqlite3.Connection, entry: Entry) -> Entry:
-    """Write the next line, in the transaction in which the book was read, and return it."""
+    """Write the next line, in the transaction in which the book was read."""
     connection.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", tuple(vars(entry).values()))
     return entry
 
 
 # Letters of other scripts, and a digit or two, that look like Latin ones.
 _ALIKE = str.maketrans("аеорсухіѕјһԁԛԝвкмнтгαορνικτυχεηω01", "aeopcyxisjhdqwbkmhtraopviktuxenwol")
-
-
-def _checked_name(name: Any) -> str:
-    """Return the one spelling of a new data set's name, or raise a ValueError if it cannot be one."""
-    if not isinstance(name, str) or not name.isprintable() or name != name.strip() or not name:
-        raise ValueError(f"a data set's name must be printable text without spaces around it, not {name!r}")
-    return _one_spelling(name)
 
 
 def _one_spelling(name: str) -> str:
@@ -378,7 +339,3 @@ def _warn_of_look_alikes(dataset: str, budgets: Iterable[str]) -> None:
             "alike: is it the name that you mean?",
             stacklevel=3,
         )
-
-
-def _names(budgets: Iterable[str]) -> str:
-    return ", ".join(map(repr, budgets))

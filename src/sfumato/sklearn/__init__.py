@@ -1,6 +1,5 @@
 """Estimators for scikit-learn."""
 
-from .classifier import PrivateMDM
-from .estimators import PrivateFrechetMean, PrivateTangentSpace
+from .estimators import PrivateFrechetMean, PrivateMDM, PrivateTangentSpace
 
 __all__ = ["PrivateFrechetMean", "PrivateMDM", "PrivateTangentSpace"]

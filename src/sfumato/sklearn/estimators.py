@@ -1,14 +1,12 @@
-"""Private means as scikit-learn estimators, which can be cloned, configured and used in pipelines like any other.
+"""Private means, and a classifier by means of classes, as scikit-learn estimators like any other.
 
-Every ``fit`` is a release and spends ε.  Cross-validation and parameter searches fit many times on the same people: k folds
-put each record into k − 1 training sets, so together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is
-charged by every fit, k·ε for k folds, as it does not know who is in them; so clones of an estimator that has one fit only
-with ``charge_clones=True``.
+Every ``fit`` is a release and spends ε, also on folds of the same people: k folds put each record into k − 1 training sets, so
+together they cost (k − 1)·ε.  A ``budget`` (a :class:`sfumato.Ledger`) is charged k·ε for k folds, as it does not know who is
+in them; so clones of an estimator that has one fit only with ``charge_clones=True``.
 
-``fit`` takes ``unit``, whom each row belongs to, so that it can be split into folds.  With scikit-learn's metadata routing it
-is requested by default; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a
-splitter alone are no unit**: without ``unit`` the promise is for one record, and each release says so.  Nor is a bootstrap
-(bagging) private by record: it repeats records, and ε counts each time.
+``fit`` takes ``unit``, whom each row belongs to, so that it can be split into folds.  With metadata routing it is requested by
+default; ``set_fit_request(unit="groups")`` takes the groups of a splitter for it.  **The groups of a splitter alone are no
+unit**: without ``unit`` the promise is for one record.  Nor is a bootstrap (bagging) private by record: it repeats records.
 """
 
 from __future__ import annotations
@@ -19,8 +17,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.validation import check_array, check_is_fitted
+from scipy.special import softmax
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import assert_all_finite, check_array, check_is_fitted, column_or_1d
 
 try:
     from sklearn.utils.validation import validate_data
@@ -33,11 +33,13 @@ except ImportError:  # scikit-learn 1.5
 from ..adapters import from_mne
 from ..errors import Refusal
 from ..files.people import take_unit
+from ..findings.classes import private_class_means
+from ..findings.components import from_triangle, triangle
+from ..mechanisms.base import PERSON
 from ..mechanisms.choice import private_mean
 from ..mechanisms.paying import Budget
 from ..numerics.arrays import Array
 from ..regions import Ball, Region, check_region
-from ..release import Release
 from ..spaces import Space, space_from
 
 if TYPE_CHECKING:
@@ -57,8 +59,7 @@ METRICS = {
 class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     """What the estimators share: parameters, their checks, data in several layouts, and the release.
 
-    A field of an estimator is a parameter of its constructor.  Those with ``init=False`` are not: attributes of a fitted
-    estimator, and parameters that only some estimators have.
+    Fields with ``init=False`` are attributes of a fitted estimator, and parameters that only some estimators have.
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"unit": True}
@@ -72,7 +73,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     budget: Budget | None = None
     charge_clones: bool = False
     allow_useless: bool = False
-    release_: Any = field(init=False)
+    release_: Any = field(init=False)  # a Release, or ClassMeans
     n_features_in_: int = field(init=False)
     _space: Space = field(init=False)
 
@@ -148,10 +149,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         return np.asarray(self.release_.value)
 
     def _records(self, X: Any, space: Space, *, reset: bool) -> Array:
-        """Return records in the layout of the space, (n, ...), from that layout or scikit-learn's (n, features).
-
-        NaN passes: the space then names the row.
-        """
+        """Return records in the layout of the space, from that or scikit-learn's; NaN passes, as the space names the row."""
         shape = space.present(space.origin()).shape
         X = _array(X)
         if np.iscomplexobj(X) and np.iscomplexobj(space.origin()):
@@ -172,39 +170,17 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
 class PrivateFrechetMean(_PrivateEstimator):
     """The Fréchet mean of the rows of X, released with ε-differential privacy by ``fit``.
 
-    Parameters
-    ----------
-    space, center, radius
-        The space of the records, and the public centre and radius of a ball in it.  Required, unless a region is given.
-        Without a space the records are positive definite matrices, and the centre may be a number c for c times the identity.
-    metric : {"riemann", "logeuclid", "logchol", "wasserstein"}
-        The metric of these matrices by pyRiemann's names, or by those of :class:`SPD`; the first unless given.
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        The public region, in place of all these.
-    epsilon : float
-        The privacy loss of each ``fit``.  Required.
-    mechanism : str
-        ``"auto"``, or the name of a mechanism.
-    invalid : {"raise", "center"}
-        What to do with a row that is not a point of the space: raise an error, or replace it by the public centre.
-    budget : Ledger, optional
-        Charged before the data are used.
-    charge_clones : bool
-        Let clones of an estimator that has a budget fit, and charge it, as cross-validation does: five folds charge five times.
-    allow_useless : bool
-        Release also if the noise is as large as what is known beforehand.
+    ``center`` and ``radius`` are those of a public ball in the ``space`` of the records; without a space the records are
+    positive definite matrices, and the centre may be a number c for c times the identity.  ``metric`` is that of these
+    matrices by pyRiemann's names ("riemann" unless given, "logeuclid", "logchol", "wasserstein") or those of :class:`SPD`.  A
+    ``region`` (a Ball, an Ellipsoid, or what the makers of ellipsoids give) stands in place of all these.  ``epsilon`` is the
+    privacy loss of each ``fit``; ``mechanism`` is "auto" or the name of one.  A row that is not a point of the space raises an
+    error, or is replaced by the public centre with ``invalid="center"``.  A ``budget``, such as a Ledger, is charged before the
+    data are used; with ``charge_clones`` clones of the estimator fit and charge it too, as cross-validation does: five folds
+    charge five times.  ``allow_useless`` releases also if the noise is as large as what is known beforehand.
 
-    Attributes
-    ----------
-    mean_ : numpy.ndarray
-        The released value.
-    release_ : Release
-        Its record.
-    n_features_in_ : int
-        The length of a flattened record.
+    Fitted, ``mean_`` is the released value, ``release_`` its record, and ``n_features_in_`` the length of a flattened record.
 
-    Examples
-    --------
     >>> from sfumato import SPD
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> estimator = PrivateFrechetMean(space=SPD(size=2), center=np.eye(2), radius=1.5, epsilon=1.0).fit(matrices)
@@ -222,23 +198,13 @@ class PrivateFrechetMean(_PrivateEstimator):
     mechanism: str = "auto"
     invalid: str = "raise"
     mean_: Array = field(init=False)
-    release_: Release = field(init=False)
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the mean of records; y is ignored.
 
-        Parameters
-        ----------
-        X : array_like, Epochs or list of Covariance
-            Records, (n, ...) in the layout of the space or flattened to (n, features); or MNE's epochs, by the covariance of
-            the data channels in each; or a list of MNE's covariances.
-        unit : str or array_like, optional
-            A label for each row, which says whom it belongs to: then the promise is for people.  Or what one row stands for,
-            in words; ``"one record"`` unless given.
-
-        Returns
-        -------
-        self
+        X are records, (n, ...) in the layout of the space or flattened to (n, features); or MNE's epochs, by the covariance of
+        the data channels in each; or a list of MNE's covariances.  ``unit`` is a label for each row, which says whom it
+        belongs to: then the promise is for people.  Or what one row stands for, in words; ``"one record"`` unless given.
         """
         self.mean_ = self._release(X, unit, invalid=self.invalid)
         return self
@@ -255,22 +221,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
     **Only the reference M is private.**  ``fit`` releases it with ε-differential privacy; ``transform`` maps each record
     one to one, so its output is as sensitive as its input, and so is a classifier trained on it.
 
-    Parameters
-    ----------
-    center : array_like or float
-        The public centre of the ball: a matrix, or a number c for c times the identity.  Required.
-    radius, metric, epsilon, mechanism, budget, charge_clones, allow_useless
-        As of :class:`PrivateFrechetMean`.
+    The parameters are those of :class:`PrivateFrechetMean`; fitted, ``reference_`` is the released M.
 
-    Attributes
-    ----------
-    reference_ : numpy.ndarray
-        The released reference M.
-    release_, n_features_in_
-        As of :class:`PrivateFrechetMean`.
-
-    Examples
-    --------
     >>> matrices = np.array([np.diag([1.0 + 0.01 * i, 1.0]) for i in range(100)])
     >>> tangent = PrivateTangentSpace(center=1.0, radius=1.5, epsilon=1.0).fit(matrices)
     >>> vectors = tangent.transform(matrices)
@@ -280,7 +232,6 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
 
     mechanism: str = "auto"
     reference_: Array = field(init=False)
-    release_: Release = field(init=False)
 
     def fit(self, X: Any, y: Any = None, *, unit: str | ArrayLike | None = None) -> Self:
         """Release the reference of matrices, (n, k, k) or flattened to (n, k·k), or of MNE's epochs or covariances.
@@ -300,7 +251,7 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         if not self._affine:
             return space.coordinates(at, vectors)
         white = _power(at, -0.5)
-        rows, columns, weights = self._triangle
+        rows, columns, weights = triangle(len(at))
         return np.asarray((white @ vectors @ white)[:, rows, columns] * weights)
 
     def inverse_transform(self, X: ArrayLike) -> Array:
@@ -313,11 +264,8 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
             raise ValueError(f"{type(self).__name__}: X has shape {vectors.shape}, expected (n, {space.dim})")
         if not self._affine:
             return space.present(space.exp(at, space.from_coordinates(at, vectors)))
-        rows, columns, weights = self._triangle
-        white = np.empty((len(vectors), *space.point_shape))
-        white[:, rows, columns] = white[:, columns, rows] = vectors / weights
         color = _power(at, 0.5)
-        return space.present(space.exp(at, color @ white @ color))
+        return space.present(space.exp(at, color @ from_triangle(vectors, len(at)) @ color))
 
     @property
     def _reference(self) -> Array:
@@ -325,14 +273,96 @@ class PrivateTangentSpace(ClassNamePrefixFeaturesOutMixin, TransformerMixin, _Pr
         return np.asarray(self._space.validate(self.reference_[None])[0])
 
     @property
-    def _triangle(self) -> tuple[Any, Any, Array]:
-        """Rows and columns of the upper triangle, with weights 1 on the diagonal and √2 off it: an isometry."""
-        rows, columns = np.triu_indices(len(self.reference_))
-        return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2))
+    def _n_features_out(self) -> int:
+        return self._space.dim
+
+
+@dataclass(kw_only=True, eq=False, repr=False)
+class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _PrivateEstimator):  # type: ignore[misc]
+    """Minimum distance to private class means: a replacement for pyRiemann's ``MDM``.
+
+    ``fit`` releases the class means with ε-differential privacy; a record is then given the class whose mean is nearest.
+
+    **What it costs.**  One ``fit`` costs ε, whoever has records of how many classes.  Who has records of which class is
+    public: a replacement has records of the same classes.  Every person has records of all classes (trials of a
+    brain-computer interface), or every person of one (a diagnosis that is public); anything in between is refused.
+
+    **What is released.**  Most of ε goes into the directions in which the classes differ: each person's contrasts there, at
+    length 1, so that no bound on their size is needed and what is peculiar to a person cancels.  Medians along these directions
+    then say where the classes lie.  In all other directions the means lie at the public centre: ``covmeans_`` are for telling
+    classes apart, and :func:`sfumato.compare_groups` for reading means.
+
+    The parameters are those of :class:`PrivateFrechetMean`; a generous radius costs little here, and a region with fewer
+    directions makes the noise smaller.  Fitted, ``classes_`` are the classes, ``covmeans_``, (K, …), a private mean of each,
+    and ``release_`` is what was released, with its guarantee; it can be saved.
+
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.tile([0, 1], 200)
+    >>> scale = np.where(y[:, None] == 0, [2.0, 1.0], [1.0, 2.0])
+    >>> X = np.array([np.cov(rng.normal(size=(2, 50)) * s[:, None]) for s in scale])
+    >>> people = np.repeat(np.arange(100), 4)
+    >>> model = PrivateMDM(center=1.5, radius=3.0, epsilon=2.0).fit(X, y, unit=people)
+    >>> model.covmeans_.shape, model.score(X, y) > 0.9, model.release_.guarantee.epsilon
+    ((2, 2, 2), True, 2.0)
+    """
+
+    space: Space | None = None
+    region: Region | None = None
+    invalid: str = "raise"
+    classes_: Array = field(init=False)
+    covmeans_: Array = field(init=False)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.target_tags.required = True
+        return tags
+
+    def fit(self, X: Any, y: ArrayLike | None = None, *, unit: str | ArrayLike | None = None) -> Self:
+        """Release the means of classes y of records.
+
+        X and ``unit`` are as of :meth:`PrivateFrechetMean.fit`.  With labels as units, the records of one person in one class
+        are first reduced to their mean.
+        """
+        if y is None:
+            raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
+        region, epsilon, records, unit = self._take(X, unit)
+        kinds = column_or_1d(y, warn=True)
+        assert_all_finite(kinds, input_name="y")
+        check_classification_targets(kinds)
+        if len(kinds) != len(records):
+            raise ValueError(f"there are {len(records)} records but {len(kinds)} classes: give one for each record")
+        classes, kind = np.unique(kinds, return_inverse=True)
+        if len(classes) < 2:
+            raise ValueError(f"a classifier needs two classes or more; y has one class: {classes.tolist()}")
+        words = unit if isinstance(unit, str) else PERSON
+        options: dict[str, Any] = {"invalid": self.invalid, "budget": self.budget, "allow_useless": self.allow_useless}
+        names = classes.tolist()
+        self.release_ = private_class_means(records, kind, names, region, epsilon, unit, words, **options)
+        self.classes_ = classes
+        self.covmeans_ = self.release_.means_in(region.space)
+        self._space = region.space
+        return self
+
+    def transform(self, X: Any) -> Array:
+        """Return distances of records to the class means, (n, K).  Unlike the means they are as sensitive as the records."""
+        check_is_fitted(self)
+        space = self._space
+        points = space.validate(self._records(X, space, reset=False))
+        means = space.validate(self.covmeans_)
+        return np.stack([space.distance(mean, points) for mean in means], axis=1)
+
+    def predict(self, X: Any) -> Any:
+        """Return the class whose mean is nearest to each record."""
+        check_is_fitted(self)
+        return self.classes_[self.transform(X).argmin(axis=1)]
+
+    def predict_proba(self, X: Any) -> Array:
+        """Return the softmax of minus the squared distances, as in pyRiemann."""
+        return np.asarray(softmax(-(self.transform(X) ** 2), axis=1))
 
     @property
     def _n_features_out(self) -> int:
-        return self._space.dim
+        return len(self.classes_)
 
 
 def _array(X: Any) -> Any:

@@ -12,8 +12,7 @@ from conftest import cloud
 from sfumato.laws.calibration.error import FAIL
 from sfumato.laws.calibration.rounding import UNIT, crossing, gradient_error, relative_error, stretch
 from sfumato.laws.sampling.lattice import add_exactly, whole_numbers
-from sfumato.laws.sampling.precise import coarse, product
-from sfumato.laws.sampling.rejection import Target
+from sfumato.laws.sampling.rejection import Target, coarse, product
 from sfumato.numerics.fixed import ONE, fixed, matrix_exp, matrix_log
 from sfumato.records import Records
 from sfumato.spaces.exact import WIDEST

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...findings.groups import one_chart, plan_group
+from ...findings.groups import plan_group
 from ...laws.calibration.population import variance_bound
 from ...laws.privacy import PureDP
 from ...mechanisms.choice import choose
@@ -50,7 +50,7 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     (('tangent', 0.0, 0.1), True)
     """
     share = inference or SHARE
-    chart = one_chart(region, n, epsilon * (1 - share))
+    chart = region.settle(n, epsilon * (1 - share))
     plan = plan_group(chart, n, PureDP(epsilon), share, allow=True, known=region)
     p = len(plan.chart.chart.axes)
     sigma = plan.scale.sigma

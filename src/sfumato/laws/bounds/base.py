@@ -1,13 +1,13 @@
 """What the proofs need to know of a space (docs/proofs.md, Results 1 to 4).  Bounds know nothing of data."""
 
-from __future__ import annotations
-
 import math
 from abc import ABC, abstractmethod
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from ...errors import Refusal
 from ...numerics.arrays import Array, Points
 from ...spaces.base import Moments, Space
 
@@ -16,15 +16,13 @@ class Bounds(ABC):
     """Curvature, Hessians, volumes and sensitivities of a space, which KNG, the Laplace and the exponential mechanism need.
 
     A subclass for a family of spaces is one file; ``register`` says which spaces it is for.
-
-    ``curvature``: a lower and an upper bound on the sectional curvature.  ``injectivity_radius``: the distance within which
-    geodesics are the only shortest ones.  ``radial_growth``: the rate c of a growth like radius^(d−1)·exp(c·radius) of the
-    upper radial bound far out.
     """
 
-    curvature: tuple[float, float] = (0.0, 0.0)
-    injectivity_radius: float = np.inf
-    radial_growth: float = 0.0
+    curvature: tuple[float, float] = (0.0, 0.0)  # a lower and an upper bound on the sectional curvature
+    injectivity_radius: float = np.inf  # the distance within which geodesics are the only shortest ones
+    radial_growth: float = (
+        0.0  # the rate c of a growth like radius^(d−1)·exp(c·radius) of the upper radial bound far out
+    )
 
     def __init__(self, space: Space) -> None:
         self.space = space
@@ -118,8 +116,7 @@ class Bounds(ABC):
     @property
     def mean_radius_limit(self) -> float:
         """The radius below which data in a ball have a unique Fréchet mean, in the ball (Afsari 2011)."""
-        kappa = self.curvature[1]
-        return 0.5 * min(self.injectivity_radius, np.pi / np.sqrt(kappa)) if kappa > 0 else np.inf
+        return 0.5 * min(self.injectivity_radius, 2 * self.convexity_radius)
 
 
 class Hadamard(Bounds):
@@ -134,3 +131,23 @@ class Hadamard(Bounds):
 
     def mean_sensitivity(self, r: float) -> float:
         return 2 * r
+
+
+class ChartBounds(Bounds):
+    """A symmetric space with curvature between 0 and κ: enough for the bias of a chart (proofs, Result 5) alone.
+
+    >>> from sfumato import Torus
+    >>> ChartBounds(Torus(dim=2), kappa=0.0, injectivity_radius=3.0).mean_radius_limit
+    1.5
+    """
+
+    def __init__(self, space: Space, kappa: float, injectivity_radius: float) -> None:
+        super().__init__(space)
+        self.curvature = (0.0, kappa)
+        self.injectivity_radius = float(injectivity_radius)
+
+    def _refuse(self, *_: Any, **__: Any) -> NoReturn:
+        raise Refusal(f"nothing is proven of this mechanism on {self.space}; use the tangent mechanism")
+
+    log_volume_density = log_radial_bounds = hessian_bounds = mean_hessian_bounds = _refuse
+    log_spread = divergence_bound = local_divergence_bound = mean_sensitivity = _refuse

@@ -1,17 +1,18 @@
 """Spaces of constant curvature of any sign: R^d, S^d, H^d; and the sphere with opposite points taken for one."""
 
-from __future__ import annotations
-
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import xlogy
 
 from ...numerics.arrays import Array, Points
 from ...numerics.curvature import DEFECT, SMALL, coth_excess, log_sinc, log_sinhc
 from ...spaces.base import Space
 from .base import Bounds, Hadamard
+
+PSI_PEAK = 0.98737570  # where the concave function ψ has its maximum: χ′ = 1.  An error here enters ψ squared
 
 
 class PositiveCurvature(Bounds):
@@ -30,11 +31,7 @@ class PositiveCurvature(Bounds):
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Both equal (d − 1)·log(sin(√κ·ρ)/√κ): the sphere looks the same in every direction."""
-        if self.dim == 1:
-            value = np.zeros(np.shape(radius))
-        else:
-            with np.errstate(divide="ignore"):
-                value = (self.dim - 1) * np.log(np.maximum(np.sin(self.q * np.asarray(radius)), 0.0) / self.q)
+        value = xlogy(self.dim - 1, np.maximum(np.sin(self.q * np.asarray(radius)), 0.0) / self.q)
         return value, value
 
     def radial_breaks(self) -> tuple[float, ...]:
@@ -60,38 +57,42 @@ class PositiveCurvature(Bounds):
         return unit_log_spread(self.q * r, self.q * R) / self.q
 
     def divergence_bound(self, r: float, R: float) -> float:
-        """Return the bound of Result 3, at unit curvature, S = r + R, λ = S·cot S.
-
-        With H = Σ wᵢ(φᵢ·1 + (1 − φᵢ)nᵢnᵢᵀ), K = H⁻¹ and w = Ka,
-        div(Ka) = tr K(H_y' − H_y) − Σ wᵢ[(χᵢ − ψᵢ)⟨w⊥, Knᵢ⟩ − ψᵢ⟨nᵢ, w⟩(tr K − ⟨nᵢ, Knᵢ⟩)].
-        The trace is at most (d−1)(1 − λ)/λ; an off-diagonal entry of 1 ≤ K ≤ 1/λ is at most ½(1/λ − 1).
-        """
-        r = self.q * r
-        R = self.q * R
+        """Return the bound of Result 3: tr K(H_y' − H_y) ≤ (trace of 1 − H)/λ, plus |Ka| times the length of div H."""
         S = r + R
-        d = self.dim
-        defect = float(cot_defect(S))
-        lam = 1 - defect
-        along = psi_max(S) * (d - 1) / lam
-        across = 0.5 * (1 / lam - 1) * float(2 * chi(S) - S)
-        return (d - 1) * defect / lam + unit_log_spread(r, R) / lam * float(np.hypot(along, across))
+        lam = 1 - float(cot_defect(self.q * S))
+        turning = float(np.hypot(*self._turning(S, lam)))
+        return float(self._trace_defect(S)) / lam + self.log_spread(r, R) / lam * turning
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Return the bound of Result 3b: ψ(t) = t/3 − (χ(t) − 2t/3), the first part sums to ⅓⟨g, w⟩, and ‖g‖ ≤ u."""
+        """Return the bound of Result 3b: the terms of div H that are linear in t sum to multiples of ⟨g, w⟩, and ‖g‖ ≤ u."""
         S = np.minimum(2 * r + u, r + R)
         second_moment = self.second_moment_at(r * r, u)
         lam = self.mean_hessian_bounds(second_moment, S)[0]
-        r = self.q * r
-        u = self.q * u
-        S = self.q * S
-        d = self.dim
-        defect = cot_defect(S)
-        share = np.minimum(1.0, self.kappa * second_moment / S**2)
-        trace = (d - 1) * defect
-        trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
-        rest = np.hypot(psi_max(S), 0.5 * (2 * chi(S) - S))
-        w = local_log_spread(r, u) / lam
-        return np.asarray(trace / lam + w * (trace_k * (chi(S) - 2 * S / 3 + u / 3) + (1 / lam - 1) * rest))
+        trace = self._trace_defect(S)
+        share = np.minimum(1.0, second_moment / S**2)
+        trace_k = np.minimum((self.dim - 1) / lam, self.dim - 1 + share * trace / lam)  # ≥ tr K − 1
+        linear, rest = self._local_turning(S, u, trace_k)
+        w = local_log_spread(self.q * r, self.q * u) / self.q / lam
+        return np.asarray(trace / lam + w * (linear + (1 / lam - 1) * rest))
+
+    def _trace_defect(self, S: ArrayLike) -> Array:
+        """Return the trace of 1 − Hess ½ρ² at distance S."""
+        return (self.dim - 1) * cot_defect(self.q * np.asarray(S))
+
+    def _turning(self, S: float, lam: float) -> tuple[float, float]:
+        """Return bounds on div H along and across Ka, with x = √κ·S, λ = x·cot x, K = H⁻¹ and w = Ka; at unit curvature
+
+        div(Ka) = tr K(H_y' − H_y) − Σ wᵢ[(χᵢ − ψᵢ)⟨w⊥, Knᵢ⟩ − ψᵢ⟨nᵢ, w⟩(tr K − ⟨nᵢ, Knᵢ⟩)], H = Σ wᵢ(φᵢ·1 + (1 − φᵢ)nᵢnᵢᵀ);
+        an off-diagonal entry of 1 ≤ K ≤ 1/λ is at most ½(1/λ − 1).
+        """
+        x = self.q * S
+        return self.q * psi_max(x) * (self.dim - 1) / lam, self.q * 0.5 * (1 / lam - 1) * float(2 * chi(x) - x)
+
+    def _local_turning(self, S: Array, u: Array, trace_k: Array) -> tuple[Array, Array]:
+        """Return bounds on div H near the mean, beside and within K − 1: ψ(t) = t/3 − (χ(t) − 2t/3)."""
+        x = self.q * S
+        linear = self.q * trace_k * (chi(x) - 2 * x / 3 + self.q * u / 3)
+        return linear, self.q * np.hypot(psi_max(x), 0.5 * (2 * chi(x) - x))
 
     def mean_sensitivity(self, r: float) -> float:
         return 2 * float(np.tan(self.q * r)) / self.q
@@ -109,59 +110,36 @@ class UpToSignCurvature(PositiveCurvature):
         self.injectivity_radius = float(np.pi) / (2 * self.q)
 
 
-class NoCurvature(Hadamard):
-    """R^d, where every bound is exact."""
-
-    def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        return np.zeros(np.shape(vectors)[: np.ndim(vectors) - len(self.space.point_shape)])
-
-    def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        radius = np.asarray(radius, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            value = (self.dim - 1) * np.log(radius) if self.dim > 1 else np.zeros(radius.shape)
-        return value, value
-
-    def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        one = np.ones(np.shape(distance))
-        return one, one
-
-    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        return np.zeros(np.shape(length))
-
-    def divergence_bound(self, r: float, R: float) -> float:
-        return 0.0
-
-    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        return np.zeros(np.shape(u))
-
-
-class NegativeCurvature(Hadamard):
-    """Hyperbolic space of curvature κ < 0: the sphere's formulas, continued."""
+class NoPositiveCurvature(Hadamard):
+    """Hyperbolic space of curvature κ < 0: the sphere's formulas, continued; and R^d, where every bound is exact."""
 
     def __init__(self, space: Space, kappa: float) -> None:
         super().__init__(space)
-        self.kappa = kappa
         self.q = float(np.sqrt(-kappa))
         self.curvature = (kappa, 0.0) if self.dim > 1 else (0.0, 0.0)
         self.radial_growth = (self.dim - 1) * self.q  # coth x ≤ 1 + 1/x
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
         """(d − 1)·log(sinh(q·t)/(q·t)), t = ‖v‖."""
+        if self.q == 0:
+            return np.zeros(np.shape(vectors)[: np.ndim(vectors) - len(self.space.point_shape)])
         return np.asarray((self.dim - 1) * log_sinhc(self.q * self.space.norm(base, vectors)))
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Both equal (d − 1)·log(sinh(q·ρ)/q)."""
-        t = self.q * np.asarray(radius, dtype=np.float64)
-        if self.dim == 1:
-            return np.zeros(t.shape), np.zeros(t.shape)
-        with np.errstate(divide="ignore"):  # sinh t = e^t·(1 − e^(−2t))/2
-            value = (self.dim - 1) * (t + np.log(-np.expm1(-2 * t) / 2) - np.log(self.q))
+        value = xlogy(self.dim - 1, radius)
+        if self.q:  # sinh t = e^t·(1 − e^(−2t))/2
+            t = self.q * np.asarray(radius)
+            value = (self.dim - 1) * t + xlogy(self.dim - 1, -np.expm1(-2 * t) / (2 * self.q))
         return value, value
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
         """1, and q·s·coth(q·s) d − 1 times."""
         s = np.asarray(distance, dtype=np.float64)
         return np.ones_like(s), 1 + (coth_excess(self.q * s) if self.dim > 1 else np.zeros(s.shape))
+
+    def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
+        return np.full(np.shape(length), np.inf if self.q else 0.0)
 
     def divergence_bound(self, r: float, R: float) -> float:
         return float(hyperbolic_divergence(self.dim, self.q, r, np.asarray(r + R)))
@@ -176,7 +154,7 @@ def hyperbolic_divergence(dim: int, q: float, r: float, reach: Array) -> Array:
     (d−1)(φ(S) − 1) + 2r·[(d−1)·ψ(S) + ½(1 − 1/φ(S))·max|2χ − t|], φ = t·coth t, χ = φ′, ψ = (φ − 1)·coth t = t − χ.
     Here H ≥ 1, so K = H⁻¹ ≤ 1, and ψ rises.
     """
-    if dim == 1:
+    if dim == 1 or q == 0:
         return np.zeros(np.shape(reach))
     S = np.asarray(q * reach)
     # 2χ − t has a slope between −1 and 1/3: what the grid can miss is at most one cell
@@ -190,29 +168,12 @@ def hyperbolic_divergence(dim: int, q: float, r: float, reach: Array) -> Array:
 
 def constant_curvature(space: Space, kappa: float) -> Bounds:
     """Return the bounds of a simply connected space of constant curvature κ."""
-    if kappa == 0:
-        return NoCurvature(space)
-    return PositiveCurvature(space, kappa) if kappa > 0 else NegativeCurvature(space, kappa)
-
-
-@lru_cache(maxsize=1)
-def _psi_peak() -> float:
-    """Return where the concave function ψ has its maximum on (0, π/2): χ′ = 1.  An error here enters ψ squared."""
-    low = 0.5
-    high = 1.5
-    for _ in range(60):
-        middle = (low + high) / 2
-        rising = psi(middle + 1e-4) > psi(middle - 1e-4)
-        if rising:
-            low = middle
-        else:
-            high = middle
-    return low
+    return PositiveCurvature(space, kappa) if kappa > 0 else NoPositiveCurvature(space, kappa)
 
 
 def psi_max(S: ArrayLike) -> Any:
     """Return the maximum of ψ on [0, S], rounded up."""
-    return psi(np.minimum(S, _psi_peak())) * (1 + 1e-7)
+    return psi(np.minimum(S, PSI_PEAK)) * (1 + 1e-7)
 
 
 def local_log_spread(r: float, u: Array) -> Array:

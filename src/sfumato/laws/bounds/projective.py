@@ -1,14 +1,13 @@
 """Complex projective space CP^m with holomorphic curvature 4: planar shapes and open curves."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import xlogy
 
 from ...numerics.arrays import Array, Points
 from ...numerics.curvature import log_sinc
 from ...spaces.base import Space
-from .constant import PositiveCurvature, chi, cot_defect, local_log_spread, psi, psi_max
+from .constant import PositiveCurvature, chi, cot_defect, psi, psi_max
 
 
 class ProjectiveSpace(PositiveCurvature):
@@ -29,47 +28,31 @@ class ProjectiveSpace(PositiveCurvature):
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Both equal log(sin^(2m−1)ρ·cos ρ), the same in every direction."""
         t = np.asarray(radius, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            value = (self.dim - 1) * np.log(np.sin(t)) + np.log(np.maximum(np.cos(t), 0.0))
+        value = xlogy(self.dim - 1, np.sin(t)) + xlogy(1, np.maximum(np.cos(t), 0.0))
         return value, value
 
     def radial_breaks(self) -> tuple[float, ...]:
         return (float(np.arctan(np.sqrt(self.dim - 1))),)
 
-    def divergence_bound(self, r: float, R: float) -> float:
-        """Return the bound of Result 3 on CP^m, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t,
-        and (φ₁ − φ₂)·cot t = t:
+    def _trace_defect(self, S: ArrayLike) -> Array:
+        S = np.asarray(S)
+        return cot_defect(2 * S) + (self.dim - 2) * cot_defect(S)
+
+    def _turning(self, S: float, lam: float) -> tuple[float, float]:
+        """With n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and (φ₁ − φ₂)·cot t = t:
 
         Σ_e⟨(∇ₑH)w, Ke⟩ = (χ₁−ψ₁)⟨Pw, Kn⟩ + (χ₂−ψ₂)⟨j,w⟩⟨j, Kn⟩ − ⟨n,w⟩[ψ₁·tr PK + ψ₂⟨j, Kj⟩] − t⟨iPw, Kj⟩.
         """
-        S = r + R
-        d = self.dim
-        lam = 1 - float(cot_defect(2 * S))
-        trace = float(cot_defect(2 * S) + (d - 2) * cot_defect(S))
-        along = ((d - 2) * psi_max(S) + 2 * psi_max(2 * S)) / lam
-        across = 0.5 * (1 / lam - 1) * float(4 * chi(2 * S) - 4 * S + S)
-        return trace / lam + self.log_spread(r, R) / lam * float(np.hypot(along, across))
+        along = ((self.dim - 2) * psi_max(S) + 2 * psi_max(2 * S)) / lam
+        return along, 0.5 * (1 / lam - 1) * float(4 * chi(2 * S) - 4 * S + S)
 
-    def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Return the bound of Result 3b on CP^m.
-
-        ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t), and the terms linear in t
-        sum to multiples of ⟨g, w⟩.  The rest is bounded entry by entry in K − 1, which lies between 0 and 1/λ − 1.
-        """
-        S = np.minimum(2 * r + u, r + R)
-        second_moment = self.second_moment_at(r * r, u)
-        lam = self.mean_hessian_bounds(second_moment, S)[0]
-        d = self.dim
-        trace = cot_defect(2 * S) + (d - 2) * cot_defect(S)
-        share = np.minimum(1.0, second_moment / S**2)
-        trace_k = np.minimum((d - 1) / lam, d - 1 + share * trace / lam)  # ≥ tr K − 1
+    def _local_turning(self, S: Array, u: Array, trace_k: Array) -> tuple[Array, Array]:
+        """With ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t); the rest entry by entry in K − 1."""
         linear = trace_k * (chi(S) - 2 * S / 3 + u / 3) + (2 * chi(2 * S) - chi(S) - 2 * S) + u
         # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity;
         # 2ψ₁ − ψ₂ is convex and starts negative, so where it is positive it rises: its largest value is at S
         diagonal = np.maximum(np.maximum(psi_max(S), _gap_max(S)), 2 * psi(S) - 2 * psi(2 * S))
-        rest = diagonal + 2 * chi(2 * S) - 2 * S + S / 2
-        w = local_log_spread(2 * r, 2 * u) / 2 / lam
-        return np.asarray(trace / lam + w * (linear + (1 / lam - 1) * rest))
+        return linear, diagonal + 2 * chi(2 * S) - 2 * S + S / 2
 
 
 def _gap_max(S: ArrayLike) -> Array:

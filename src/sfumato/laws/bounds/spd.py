@@ -1,9 +1,8 @@
 """Symmetric positive definite matrices with the affine-invariant metric."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import xlogy
 
 from ...numerics.arrays import Array, Points
 from ...numerics.curvature import coth_excess, coth_slope, log_sinhc
@@ -34,8 +33,7 @@ class PositiveDefinite(Hadamard):
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
         """Below: (d−1)·log ρ.  Above: that plus ∫₀^ρ min(k·t/12, c_k)dt, as coth x − 1/x ≤ min(x/3, 1)."""
         rho = np.asarray(radius, dtype=np.float64)
-        with np.errstate(divide="ignore"):
-            lower = (self.dim - 1) * np.log(rho) if self.dim > 1 else np.zeros(rho.shape)
+        lower = xlogy(self.dim - 1, rho)
         c = self.radial_growth
         k = self.size
         turn = 12 * c / k  # radial_breaks

@@ -11,12 +11,9 @@ is ε-differentially private.  Two bounds on B_eff are known, and the better one
   every ray with slope at least √(λΛ) − (Λ−λ)/2 (Kantorovich's inequality for the mean Hessian, λ ≤ H ≤ Λ), so the distance u
   from the mean is stochastically below the law Γ ∝ V·e^(−∫slope/σ):  E_Γ[β(u)] + flux + (A/σ)·(mass beyond ρ₁)/(mass within).
 
-Rounding: every function of u is taken at the end of its cell where it is worse; integrals of the analytic pieces are
-eight-point Gauss sums on cells much shorter than their scale (relative error below 1e-11, tested); where cells are long,
-an upper sum or nothing stands in for the integral; the total is multiplied by 1 + 1e-9.
+Every function of u is taken at the end of its cell where it is worse; integrals are eight-point Gauss sums on cells much
+shorter than their scale (relative error below 1e-11, tested), upper sums or nothing on long ones; all times 1 + 1e-9.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass

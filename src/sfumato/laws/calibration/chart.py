@@ -1,7 +1,5 @@
 """The error of a release by chart: its distance from the chart's mean, and that from the Fréchet mean; public numbers only."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import lru_cache
 

@@ -1,7 +1,5 @@
 """What is public about the Fréchet mean of records in a ball, before any record is seen (proofs, Result 2b)."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from functools import lru_cache
@@ -30,20 +28,14 @@ class PublicBall(Protocol):
 
 @dataclass(frozen=True)
 class MeanBounds:
-    """How the mean of n records in B_r(p₀) is found for certain, and how far off a computed one can be.
+    """How the mean of n records in B_r(p₀) is found for certain, and how far off a computed one can be."""
 
-    ``step``: from any x of the ball x → exp_x(step·mean log) lowers F and, with positive curvature, stays in the ball.
-    ``hessian``: a lower bound λ on Hess F wherever in the ball ‖∇F‖ ≤ ``near``; so a point with a gradient g below that lies
-    within ‖g‖/λ of the mean.  ``error``: rounding of a computed gradient.  ``tolerance``: the gradient norm at which the solver
-    stops.  ``passes``: steps after which it has stopped, whatever the data.
-    """
-
-    step: float
-    hessian: float
+    step: float  # from any x of the ball x → exp_x(step·mean log) lowers F and, with positive curvature, stays in the ball
+    hessian: float  # a lower bound λ on Hess F wherever in the ball ‖∇F‖ ≤ near: there the mean is within ‖∇F‖/λ
     near: float
-    error: float
-    tolerance: float
-    passes: int
+    error: float  # of rounding in a computed gradient
+    tolerance: float  # the gradient norm at which the solver stops
+    passes: int  # steps after which it has stopped, whatever the data
 
     @property
     def distance(self) -> float:

@@ -1,7 +1,5 @@
 """How far a release by chart may be from the mean of the population that the records are a sample of (Result 6)."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

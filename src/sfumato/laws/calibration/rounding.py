@@ -1,7 +1,5 @@
 """What rounding adds to the promise of a release, from public numbers only (proofs, Floating point)."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import gammaln
@@ -43,11 +41,8 @@ def crossing(dim: int, spacing: float, error: float) -> float:
 
 
 def density_error(space: Space, radius: float) -> float:
-    """Return the error of the log density of a proposal beside that of the energy.
-
-    It is of sums over the cells of a radial law (up to a thousand terms), of the volume at a vector of length ``radius``, and
-    of the norm that a direction is divided by (d/2 roundings, which stretch the law of the radius).
-    """
+    """Return the error of a proposal's log density beside that of the energy: of sums over the cells of a radial law (up to a
+    thousand terms), of the volume at a vector of length ``radius``, and of the norm of a direction (d/2 roundings)."""
     exponent = space.dim + 9 * np.sqrt(space.dim) + 45  # log densities of interest lie between ± this
     return float(UNIT * exponent * (1000 + space.dim) + 16 * UNIT * space.dim * bounds_of(space).radial_growth * radius)
 
@@ -58,11 +53,8 @@ def mean_error(n: int) -> float:
 
 
 def gradient_error(space: Space, center: Points, reach: float, n: int) -> float:
-    """Return a bound on the rounding in a mean of n logarithms at a computed point, for records and points within ``reach``.
-
-    It is that of the point, of a logarithm there, and of the sum, over runs of RUN records, at most RUN runs in a row, and then
-    in pairs; also for records that coincide and are all rounded the same way.
-    """
+    """Return a bound on the rounding in a mean of n logarithms at a computed point, for records and points within ``reach``: of
+    the point, of a logarithm there, and of the sum, over runs of RUN records, at most RUN runs in a row, and then in pairs."""
     additions = min(n, RUN) + min(n / RUN, RUN) + np.log2(n)
     return float(2 * space.rounding_error(center, reach) + additions * UNIT * space.largest_term(reach))
 

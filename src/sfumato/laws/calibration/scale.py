@@ -1,7 +1,5 @@
 """The noise scale σ of each mechanism, with every number behind it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -21,15 +19,12 @@ CALIBRATIONS: tuple[str, ...] = get_args(Calibration)
 
 @dataclass(frozen=True)
 class Scale:
-    """A scale σ, the formula it comes from, and the numbers in it.
-
-    ``region`` is the radius of the ball about the public centre to which the output is confined (infinite: none).
-    """
+    """A scale σ, the formula it comes from, and the numbers in it."""
 
     sigma: float
     formula: str
     numbers: dict[str, float]
-    region: float = np.inf
+    region: float = np.inf  # the radius of the ball about the public centre to which the output is confined
 
 
 def check_radius(space: Space, r: float, limit: float, mechanism: str, why: str) -> None:

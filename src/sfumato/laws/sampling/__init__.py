@@ -1,22 +1,13 @@
 """Exact draws by rejection, the public lattice, and secure randomness."""
 
-from .lattice import add_exactly, is_precise, lattice_spacing, round_to_lattice
-from .precise import coarse
-from .rejection import Draws, EnvelopeError, Target
-from .secure import GENERATOR, HANDED_IN, generator_name, replaying, secure_generator
-
-__all__ = [
-    "GENERATOR",
-    "HANDED_IN",
-    "Draws",
-    "EnvelopeError",
-    "Target",
-    "add_exactly",
-    "coarse",
-    "generator_name",
-    "is_precise",
-    "lattice_spacing",
-    "replaying",
-    "round_to_lattice",
-    "secure_generator",
-]
+from .lattice import add_exactly as add_exactly
+from .lattice import is_precise as is_precise
+from .lattice import lattice_spacing as lattice_spacing
+from .lattice import round_to_lattice as round_to_lattice
+from .rejection import EnvelopeError as EnvelopeError
+from .rejection import Target as Target
+from .rejection import coarse as coarse
+from .secure import HANDED_IN as HANDED_IN
+from .secure import generator_name as generator_name
+from .secure import replaying as replaying
+from .secure import secure_generator as secure_generator

@@ -1,7 +1,5 @@
 """Laplace noise and choices on whole numbers: no δ, no rounding outside ε, and a constant number of steps."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext

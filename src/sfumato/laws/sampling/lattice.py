@@ -1,11 +1,8 @@
 """The public lattice that a release is rounded to (theory, Floating point).
 
-Which floating-point numbers exp_x̄(v) can produce depends on the mean x̄, and would reveal something about the data.  A
-release is therefore a function of whole numbers alone: the coordinates of the draw in the tangent space at the public
-centre, divided by a public power of two and rounded.
+Which floating-point numbers exp_x̄(v) can produce depends on the mean x̄ of the data.  A release is therefore a function of
+whole numbers alone: the coordinates of the draw at the public centre, divided by a public power of two and rounded.
 """
-
-from __future__ import annotations
 
 from fractions import Fraction
 
@@ -45,8 +42,8 @@ def whole_numbers(space: Space, base: Points, coordinates: Array, center: Points
     [5.0]
     """
     if exact := space.exact:
-        found = exact.coordinates(space, base, coordinates, center)
-        return np.array([float(round(c / Fraction(spacing))) for c in found])
+        exactly = exact.coordinates(space, base, coordinates, center)
+        return np.array([float(round(c / Fraction(spacing))) for c in exactly])
     point = space.exp(base, space.from_coordinates(base, coordinates))
     return np.asarray(np.rint(space.coordinates(center, space.log(center, point)) / spacing))
 

@@ -1,19 +1,19 @@
 """Exact draws with no Markov chain (theory, Result 4)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import fsum
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import xlogy
 
 from ...errors import EnvelopeError as EnvelopeError
 from ...numerics.arrays import Array, Points
 from ...spaces.base import Space
 from ..bounds import bounds_of
+from ..calibration.error import COARSE
 from ..radial import RadialLaw
-from .precise import product
 
 MOST_BATCHES = 2000  # batches of proposals before the sampler gives up
 
@@ -45,12 +45,11 @@ class Target:
     Propose a radius from V·exp(−envelope) and a uniform direction; accept with probability
     exp(−(energy − envelope))·J/V, and only inside the region.  Accepted points follow the target exactly.
 
-    With a ``shape`` H⁻¹, a matrix in the coordinates at the base, the law is that of ‖w‖ for proposals H⁻¹w.  ``squeeze``
-    gives a lower and an upper bound on the energy from the coordinates of a proposal alone.  Where they decide whether it is
-    accepted, the energy is not evaluated; the draw is the same.
-
-    With ``doubted`` the envelope is not proven, and one above the energy raises an error.  Otherwise only rounding could
-    cause it, and an exception would reveal something about the data, so the energy is then taken to be the envelope.
+    With a ``shape`` H⁻¹, a matrix in the coordinates at the base, the law is that of ‖w‖ for proposals H⁻¹w.  ``squeeze`` gives
+    bounds on the energy from the coordinates of a proposal alone; where they decide whether it is accepted, the energy is not
+    evaluated, and the draw is the same.  With ``doubted`` the envelope is not proven, and one above the energy raises an error;
+    otherwise only rounding could cause it, and as an exception would reveal something about the data, the energy is then
+    taken to be the envelope.
     """
 
     space: Space
@@ -73,9 +72,8 @@ class Target:
         coordinates = drawn if self.shape is None else drawn @ self.shape
         vectors = space.from_coordinates(self.base, coordinates)
         x = space.exp(self.base, vectors)
-        with np.errstate(divide="ignore"):
-            log_radius = (space.dim - 1) * np.log(radius) if space.dim > 1 else 0.0
-        log_ratio = bounds_of(space).log_volume_density(self.base, vectors) + log_radius - self.law.volume(radius)
+        volume = bounds_of(space).log_volume_density(self.base, vectors) + xlogy(space.dim - 1, radius)
+        log_ratio = volume - self.law.volume(radius)
         if self.center is not None and np.isfinite(self.region):
             log_ratio = np.where(space.distance(self.center, x) <= self.region, log_ratio, -np.inf)
         return Proposals(drawn, coordinates, x, log_ratio, self.law.energy(radius) - self.offset)
@@ -133,9 +131,8 @@ class Target:
     def draw_one(self, batch: int, rng: np.random.Generator, asks: int | None = None) -> Array | None:
         """Return the coordinates at the base of one draw, with a fixed amount of work; None if it is not accepted.
 
-        A whole batch is proposed, the energy is always evaluated at ``asks`` of the proposals (all by default), and the first
-        accepted one is kept.  More evaluations, or a second batch, are rare, and a timing side channel: ``clock_delta`` in a
-        record bounds their probability.
+        A whole batch is proposed, the energy evaluated at ``asks`` of the proposals (all by default), and the first accepted
+        one kept.  More evaluations, or a second batch, are a timing side channel: ``clock_delta`` bounds their probability.
         """
         asks = batch if asks is None else asks
         for _ in range(MOST_BATCHES):
@@ -152,3 +149,34 @@ class Target:
                 drawn = proposals.drawn[kept[0]]
                 return drawn if self.shape is None else product(drawn, self.shape)
         return None
+
+
+def coarse(matrix: Array) -> Array:
+    """Return the matrix rounded to COARSE bits below its largest entry.
+
+    >>> coarse(np.array([[0.5, 1e-9]])).tolist()
+    [[0.5, 0.0]]
+    """
+    unit = 2.0 ** (np.frexp(np.abs(matrix).max())[1] - COARSE)
+    return np.asarray(np.rint(matrix / unit) * unit)
+
+
+def product(vector: Array, matrix: Array) -> Array:
+    """Return vector @ matrix for a :func:`coarse` matrix, with each entry rounded once.
+
+    (Unless terms cancel to less than 2^−70 of the largest one.)  The vector is divided into a constant number of pieces with
+    so few bits that their products with the matrix are exact in doubles.
+
+    >>> product(np.array([1.0, 1e-17, -1.0]), np.ones((3, 1))).tolist()
+    [1e-17]
+    """
+    bits = 53 - COARSE - len(vector).bit_length()
+    count = -(-128 // bits)
+    top = np.frexp(np.abs(vector).max())[1]
+    rest = np.ldexp(vector, bits - top)
+    pieces = np.empty((count, len(vector)))
+    for i in range(count):
+        pieces[i] = np.rint(rest)
+        rest = np.ldexp(rest - pieces[i], bits)
+    parts = np.ldexp(pieces @ matrix, top - bits * np.arange(1, count + 1)[:, None])
+    return np.array([fsum(column) for column in parts.T.tolist()])

@@ -1,7 +1,5 @@
 """The only source of randomness of a release."""
 
-from __future__ import annotations
-
 import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager
