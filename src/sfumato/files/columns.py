@@ -236,32 +236,50 @@ def _axes(columns: dict[str, dict[str, list[str]]]) -> str:
 
 def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return landmarks from one row a landmark: columns specimen, landmark, x, y and perhaps z; None without such names."""
-    by_name = {_LENGTH.sub("", name.lower()): name for name in table.columns}
-    by_name |= {name.lower(): name for name in table.columns}
-    if not {"x", "y"} <= by_name.keys():
+    used = _coordinates(table)
+    specimens, numbered = (columns.get("", {}).get("", []) for columns in matches)
+    specimen = next(iter(specimens), None)
+    point = next((name for name in numbered if name != specimen), None)
+    if not used or not _is_long(table, space, specimen, point):
         return None
-    specimen, point = _keys(table, space, matches)
-    if specimen is None:
-        return None
-    used = [by_name["x"], by_name["y"]]
-    if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all():
-        used.append(by_name["z"])
     if point is None and len(used) == 3 and space is None:
         raise FileError(
             f"each {specimen} has several rows x, y, z, which may be landmarks or vectors: give the space, or a column "
             "'landmark'"
         )
-    rows = _rows_by_specimen(table, table.columns.get(specimen, np.zeros(len(table))), point)
+    rows = _rows_by_specimen(table, table.columns.get(specimen or "", np.zeros(len(table))), point)
     points = table.stacked(used)[rows]
-    names: list[Any] = []
+    marks: list[Any] = []
     if point is not None:
-        names = table.columns[point][rows[0]].tolist()
+        marks = table.columns[point][rows[0]].tolist()
         used.append(point)
-    labels = table.labels([*used, *_varying(table, rows, used)], rows[:, 0])
-    source = f"the columns {', '.join([specimen, *used]).lstrip(', ')}, a row for each of {rows.shape[1]} landmarks"
-    lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
-    marks = tuple(map(str, names))
-    return landmarks(Dataset(points, "landmarks", labels=labels, source=source, lines=lines, landmarks=marks), space)
+    note = f", a row for each of {rows.shape[1]} landmarks" + (f" of a {specimen}" if specimen else "")
+    first = table.take(rows[:, 0], _varying(table, rows, used))
+    return landmarks(first.records(points, "landmarks", used, note, names=(), landmarks=tuple(map(str, marks))), space)
+
+
+def _coordinates(table: Table) -> list[str]:
+    """Return the columns x, y and z, whatever their unit; x and y where all z are missing, none without these two."""
+    by_name = {_LENGTH.sub("", name.lower()): name for name in table.columns}
+    by_name |= {name.lower(): name for name in table.columns}
+    if not {"x", "y"} <= by_name.keys():
+        return []
+    solid = "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all()
+    return [by_name[axis] for axis in ("xyz" if solid else "xy")]
+
+
+def _is_long(table: Table, space: Wanted, specimen: str | None, point: str | None) -> bool:
+    """Tell whether a table has a row for each landmark; refuse one that does not say of which specimen each is."""
+    if specimen is not None:  # one row each: vectors
+        return point is not None or len(np.unique(table.columns[specimen])) < len(table)
+    if point is None or point.lower() == "index":
+        return False
+    if len(np.unique(table.columns[point])) < len(table):
+        raise FileError(
+            f"several rows have the same {point}, but no column is named specimen: say which tells the specimens apart, as ",
+            Fix("columns", f"specimen=…, {point}, x, y"),
+        )
+    return space is not None  # all landmarks of a single specimen
 
 
 def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]:
@@ -284,34 +302,6 @@ def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]
         if not same.all():
             varying.append(name)
     return varying
-
-
-def _keys(table: Table, space: Wanted, matches: Matches) -> tuple[str | None, str | None]:
-    """Return the columns that name specimens and landmarks; None for one that is not there, "" for a single specimen."""
-    specimens, points = (columns.get("", {}).get("", []) for columns in matches)
-    specimen = next(iter(specimens), None)
-    point = next((name for name in points if name != specimen), None)
-    if specimen is None and point is not None and point.lower() != "index":
-        specimen = _divides(table, point, space is not None)
-    if specimen and point is None and len(np.unique(table.columns[specimen])) == len(table):
-        specimen = None  # one point each: vectors
-    return specimen, point
-
-
-def _divides(table: Table, point: str, landmarks: bool) -> str | None:
-    """Return the one column that groups rows into specimens, each landmark once per specimen; "" if the file, known to hold
-    landmarks, is a single specimen; None if no column does, or several."""
-    places = _ranks(table.columns[point])[2]
-    most = len(np.unique(table.columns[point]))
-    if landmarks and most == len(table):
-        return ""
-    dividing = []
-    for name in table.columns:
-        names, _, rank = _ranks(table.columns[name])
-        pairs = len(np.unique(rank * most + places))
-        if name != point and pairs == len(table) and most > 2 and len(names) > 1 and len(names) * most == len(table):
-            dividing.append(name)
-    return dividing[0] if len(dividing) == 1 else None
 
 
 def _ranks(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:

@@ -261,7 +261,7 @@ def _joined(data: Dataset, table: Any, by: str) -> Dataset:
         if key not in rows:
             raise FileError(f"has no line for {data.where(place)}: {shared[0]} {key!r}")
         chosen.append(rows[key])
-    added = table.labels([name for name in table.columns if name in data.labels], np.array(chosen))
+    added = table.take(np.array(chosen), list(data.labels)).labels([])
     added[by] = np.array([group_name(value) for value in table.columns[by][chosen].tolist()], dtype=np.str_)
     return replace(data, labels={**data.labels, **added})
 

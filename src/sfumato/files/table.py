@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -75,12 +75,15 @@ class Table:
         facts = {"source": f"the columns {listed(used, 12)}{note}", "names": tuple(used), "lines": tuple(self.lines)}
         return Dataset(points, kind, labels=self.labels(used), **(facts | more))
 
-    def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
-        """Return the columns that are not used; of a table in long form at the first rows of the specimens."""
-        labels = {}
+    def labels(self, used: list[str]) -> Labels:
+        """Return the columns that are not used."""
         taken = set(used)
-        for name, column in self.columns.items():
-            if name not in taken:
-                column = column if rows is None else column[rows]
-                labels[name or "row"] = texts(name, column.tolist()) if self.lines else column
-        return labels
+        others = {name: column for name, column in self.columns.items() if name not in taken}
+        if self.lines:
+            others = {name: texts(name, column.tolist()) for name, column in others.items()}
+        return {name or "row": column for name, column in others.items()}
+
+    def take(self, rows: NDArray[np.intp], without: list[str]) -> Table:
+        """Return some of the rows, without some of the columns."""
+        columns = {name: column[rows] for name, column in self.columns.items() if name not in without}
+        return replace(self, columns=columns, lines=[self.lines[row] for row in rows] if self.lines else [])
