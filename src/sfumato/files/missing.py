@@ -43,11 +43,7 @@ def codes(missing: Any) -> tuple[float, ...] | None:
 
 def suspects(data: Dataset, certain: bool = True) -> list[tuple[str, float]]:
     """Return where numbers stand that are likely codes for missing values and hardly data, and these numbers; with
-    ``certain=False`` those that may be either.
-
-    A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
-    is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
-    """
+    ``certain=False`` those that may be either."""
     dim = data.points.shape[-1] if data.kind == "landmarks" else 0
     chosen = doubtful(data.points.reshape(len(data), -1), dim, certain)
     return [_suspect(data, row, entry, dim) for row, entry in np.argwhere(chosen).tolist()]
@@ -59,9 +55,10 @@ def remedy(value: float) -> list[str | Fix]:
 
 
 def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
-    """Tell which of the numbers (n, m) these are.
+    """Tell which of the numbers (n, m) these are; ``dim`` belong to each landmark, which is marked once if all are the same.
 
-    ``dim`` says how many belong to each landmark (0: none do), which is marked once if all of them are the same.
+    A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
+    is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
     """
     axis = None if dim else 0
     coded = np.isin(flat, CODES)

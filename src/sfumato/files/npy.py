@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Contents, FileError, Format, allowed, check_unique, damaged, shown
+from .base import Contents, FileError, Format, allowed, check_unique, damaged, placed, shown
 
 MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
@@ -27,10 +27,8 @@ def read_npz(content: bytes) -> Contents:
         contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
     arrays: Contents = {}
     for name, member in contents.items():
-        try:
+        with placed(f"array {shown(name)}"):
             arrays[name] = _array(member)
-        except FileError as error:
-            raise FileError(f"array {shown(name)}: {error}") from None
     return arrays
 
 

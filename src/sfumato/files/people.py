@@ -43,11 +43,8 @@ def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | Arr
 
 
 def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
-    """Raise a Refusal if a unit in words would claim a grouping that was never made.
-
-    That is so if no unit was given and a column that may identify people repeats, and if the words are the name of a
-    column, or look like one.  ``repeated`` maps such columns to a phrase that says how often they repeat.
-    """
+    """Raise a Refusal if a unit in words would claim a grouping that was never made: the words are, or look like, the name of
+    a column; or none were given, and columns that may identify people are ``repeated`` (as a phrase says)."""
     if unit is not None:
         _check_unit(unit, columns, repeated)
     elif repeated:
@@ -87,11 +84,8 @@ def _check_unit(unit: str, columns: Iterable[str], repeated: Mapping[str, str]) 
 
 
 def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """Return the columns that may identify people and repeat, each with a phrase that says how often.
-
-    Such a column has a name like subject, or many values with few records each; a factor with few levels does not count, nor
-    does a measurement.
-    """
+    """Return the columns that may identify people and repeat, each with a phrase that says how often: their name is like
+    subject, or they have many values with few records each.  Factors with few levels and measurements do not count."""
     phrases = {}
     for name, column in labels.items():
         counts: Counter[Any] = Counter()

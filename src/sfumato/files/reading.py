@@ -58,20 +58,11 @@ def read(
     curves : {"keep", "drop"} or int, optional
         Whether points of curves and outlines follow the landmarks (default), are left out, or become so many along each.
 
-    Returns
-    -------
-    Dataset
-        The points, their labels, and in ``source`` where the points came from.
-
-    Raises
-    ------
-    FileError
-        If the file is damaged or cut, or could be read in two ways and no argument says which.
-
     Notes
     -----
-    The page "Files" lists the layouts and the names of columns that are understood.  TPS and CSV files do not say how many
-    records they hold: a cut between two records cannot be noticed in them, so know the number that you expect.
+    A file that is damaged or cut, or could be read in two ways, is refused with a FileError.  The page "Files" lists the
+    layouts and the names of columns that are understood.  TPS and CSV files do not say how many records they hold: a cut
+    between two records cannot be noticed in them, so know the number that you expect.
 
     Examples
     --------

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..errors import Fix
 from .arrays import arrange, landmarks, layout_named, needs
-from .base import AmbiguousError, Choice, Contents, Dataset, FileError, Labels, Named, Wanted, listed, placed, shown
+from .base import AmbiguousError, Choice, Contents, Dataset, FileError, Labels, Named, Wanted, listed, shown
 from .columns import read_table
 from .curves import Curved
 from .labels import per_record
@@ -30,7 +30,7 @@ def pick(contents: Contents, space: Wanted, choice: Choice, records_last: bool =
         try:
             possible[name] = _one(name, item, space, choice, records_last)
         except AmbiguousError as error:
-            possible[name] = placed(shown(name), error) if name else error
+            possible[name] = AmbiguousError(f"{shown(name)}: ", *error.parts) if name else error
         except FileError:
             if len(asked) == 1:
                 raise

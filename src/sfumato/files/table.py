@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -83,7 +84,8 @@ class Table:
             others = {name: texts(name, column.tolist()) for name, column in others.items()}
         return {name or "row": column for name, column in others.items()}
 
-    def take(self, rows: NDArray[np.intp], without: list[str]) -> Table:
+    def take(self, rows: NDArray[np.intp], without: Iterable[str]) -> Table:
         """Return some of the rows, without some of the columns."""
-        columns = {name: column[rows] for name, column in self.columns.items() if name not in without}
+        left_out = set(without)
+        columns = {name: column[rows] for name, column in self.columns.items() if name not in left_out}
         return replace(self, columns=columns, lines=[self.lines[row] for row in rows] if self.lines else [])

@@ -21,6 +21,7 @@ from .labels import text_columns
 from .lines import Line, coordinates, count, is_number, lines_of, number
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
+_HEADER = re.compile(r"^([^=\n]*)=(.*)$", re.MULTILINE)
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 _LANDMARKS = ("LM", "LM3")
 _CURVES = ("CURVES", "OUTLINES")
@@ -32,11 +33,12 @@ _ROWS = {  # lines of two or three plain numbers
 
 
 class _Part(NamedTuple):
-    """A line KEYWORD=value, and the text between it and the next one, which begins at ``start``."""
+    """A line KEYWORD=value, and the text between it and the next one."""
 
     header: Line
+    key: str
+    value: str
     body: str
-    start: int
 
 
 @dataclass(kw_only=True)
@@ -59,7 +61,7 @@ class _Specimen(Specimen):
         if left == 0:
             raise FileError(f"line {line}: a POINTS= that no CURVES= or OUTLINES= announces")
         self.announced = (key, start, left - 1)
-        self.curves.append(points)
+        self.blocks.append(points)
 
     def add_label(self, key: str, value: str, line: int) -> None:
         if key == "SCALE" and not is_number(value, decimal_comma=False):
@@ -75,9 +77,8 @@ def read_tps(text: str) -> Contents:
     SCALE= is a label.  LM= announces three coordinates too, in files of some programs: the first line of points tells.
     """
     specimens, dim = _specimens(text.replace("\r\n", "\n").replace("\r", "\n") + "\n")
-    source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].landmarks)}"
-    begins = tuple(specimen.line for specimen in specimens)
-    return {"": Curved([*specimens], dim or 2, _labels(specimens), source, begins)}
+    source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].blocks[0])}"
+    return {"": Curved(specimens, dim or 2, _labels(specimens), source, tuple(one.line for one in specimens))}
 
 
 TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
@@ -89,27 +90,28 @@ def _specimens(text: str) -> tuple[list[_Specimen], int]:
     dim = 0
     for part in _parts(text):
         line = part.header.number
-        key, value = _keyword(part.header, "KEYWORD=value" if specimens else "LM=")
+        key = part.key
         if key not in _LANDMARKS and not specimens:
             raise FileError(f"line {line}: {shown(part.header.text)} comes before the first LM=")
+        rest = []
         if key in (*_LANDMARKS, "POINTS"):
-            number_of = count(value, line, key)
-            dim = _dim(key, part, dim) if number_of else dim
-            points, rest = _block(part, number_of, dim, text)
-        else:
-            rest = lines_of(part.body, line) if part.body.strip() else []
+            number_of = count(part.value, line, key)
+            dim = _dim(part, dim) if number_of else dim
+            points, rest = _block(part, number_of, dim)
+        elif part.body.strip():
+            rest = lines_of(part.body, line)
         if key in _LANDMARKS:
             if specimens:
                 specimens[-1].announce()
-            specimens.append(_Specimen(where=f"record {len(specimens)} (line {line})", landmarks=points, line=line))
+            specimens.append(_Specimen(f"record {len(specimens)} (line {line})", [points], line=line))
         elif key in _CURVES:
-            specimens[-1].announce(key, line, count(value, line, key))
+            specimens[-1].announce(key, line, count(part.value, line, key))
         elif key == "POINTS":
             specimens[-1].add_curve(points, line)
         else:
-            specimens[-1].add_label(key, value, line)
+            specimens[-1].add_label(key, part.value, line)
         if rest:
-            _keyword(rest[0], "KEYWORD=value")
+            raise _no_keyword(rest[0], "KEYWORD=value")
     if not specimens:
         raise FileError("no LM= line; a TPS record begins with one")
     specimens[-1].announce()
@@ -118,40 +120,34 @@ def _specimens(text: str) -> tuple[list[_Specimen], int]:
 
 def _parts(text: str) -> Iterator[_Part]:
     """Yield every line that has an equals sign, with the text up to the next such line."""
-    sign = text.find("=")
-    begin = text.rfind("\n", 0, sign) + 1 if sign >= 0 else len(text)
-    for line in lines_of(text[:begin]):
-        _keyword(line, "LM=")
-    number = 1 + text.count("\n", 0, begin)
-    while sign >= 0:
-        start = text.index("\n", sign)
-        sign = text.find("=", start)
-        stop = text.rfind("\n", start, sign) + 1 if sign >= 0 else len(text)
-        yield _Part(Line(number, text[begin:start].strip()), text[start:stop], start)
-        number += text.count("\n", begin, stop)
-        begin = stop
+    headers = [*_HEADER.finditer(text)]
+    begins = [header.start() for header in headers]
+    for line in lines_of(text[: begins[0]] if begins else text):
+        raise _no_keyword(line, "LM=")
+    number = 1
+    at = 0
+    for header, stop in zip(headers, [*begins[1:], len(text)], strict=True):
+        number += text.count("\n", at, header.start())
+        at = header.start()
+        line = Line(number, header[0].strip())
+        if not _KEYWORD.fullmatch(header[1].strip()):
+            raise _no_keyword(line, "KEYWORD=value" if at > begins[0] else "LM=")
+        yield _Part(line, header[1].strip().upper(), header[2].strip(), text[header.end() : stop])
 
 
-def _keyword(line: Line, expected: str) -> tuple[str, str]:
-    """Return the keyword of a line, in capitals, and its value."""
-    key, sign, value = line.text.partition("=")
-    key = key.strip()
-    if not sign or not _KEYWORD.fullmatch(key):
-        raise FileError(f"line {line.number}: expected {expected}, found {shown(line.text)}; is a count too small?")
-    return key.upper(), value.strip()
+def _no_keyword(line: Line, expected: str) -> FileError:
+    return FileError(f"line {line.number}: expected {expected}, found {shown(line.text)}; is a count too small?")
 
 
-def _dim(key: str, part: _Part, before: int) -> int:
+def _dim(part: _Part, before: int) -> int:
     """Return how many coordinates the points have."""
-    if before == 2 and key == "LM3":
+    if before == 2 and part.key == "LM3":
         raise FileError(f"line {part.header.number}: LM3= in a file of planar landmarks; keep the two apart")
-    if before:
-        return before
     first = part.body.lstrip().partition("\n")[0]
-    return 3 if key == "LM3" or len(first.split()) == 3 else 2
+    return before or (3 if part.key == "LM3" or len(first.split()) == 3 else 2)
 
 
-def _block(part: _Part, number_of: int, dim: int, text: str) -> tuple[Array, list[Line]]:
+def _block(part: _Part, number_of: int, dim: int) -> tuple[Array, list[Line]]:
     """Return the points that a header announces, and the lines that follow them before the next keyword."""
     tokens = part.body.split()
     if len(tokens) == number_of * dim and (not tokens or _ROWS[dim].fullmatch(part.body)):
@@ -159,18 +155,12 @@ def _block(part: _Part, number_of: int, dim: int, text: str) -> tuple[Array, lis
             return np.array(list(map(float, tokens))).reshape(number_of, dim), []
     header = part.header
     lines = lines_of(part.body, header.number)
+    points = [coordinates(line, dim) for line in lines[:number_of]]
     if len(lines) < number_of:
-        lines = lines_of(text[part.start :], header.number)
-        if len(lines) < number_of:
-            raise FileError(
-                f"line {header.number}: {shown(header.text)}, but only {len(lines)} lines follow; is the file cut?"
-            )
-    points: list[list[float]] = []
-    for line in lines[:number_of]:
-        if "=" in line.text:
-            many = f"{len(points)} points of the {number_of} that line {header.number} announces"
-            raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
-        points.append(coordinates(line, dim))
+        raise FileError(
+            f"line {header.number}: {shown(header.text)}, but only {len(lines)} lines follow before the next keyword; is "
+            "the file cut?"
+        )
     return np.array(points), lines[number_of:]
 
 
