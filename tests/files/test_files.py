@@ -425,6 +425,7 @@ def test_components_among_other_numbers(load):
     assert data.points.tolist() == [[1, 0, 0], [0, 1, 0]]
     assert {name: column.tolist() for name, column in data.labels.items()} == {"subject": [1, 1], "age": [30, 31]}
     assert load("age,V1,V2\n30,1,2\n", sf.Euclidean(2)).points.tolist() == [[1, 2]]
+    assert load("x,y,z\n1,2,a\n3,4,b\n").points.tolist() == [[1, 2], [3, 4]]  # a zone, say
 
 
 def test_no_record_is_lost_because_it_is_empty(load):
@@ -1066,6 +1067,8 @@ def test_the_axis_of_coordinates_may_stand_anywhere(load):
                 FileError, match="say how many landmarks a record has, landmarks=5, or save it with the rec"
             ):
                 load(npy(array), space)
+    with pytest.raises(FileError, match="say how many rows a record has, size=2, or save it with the records first"):
+        load(npy(np.zeros((2, 2, 6))))
     for array in (np.zeros((5, 2, 5)), np.zeros((2, 5, 5))):
         with pytest.raises(FileError, match="save it with the records first"):
             load(npy(array), sf.PlanarShapes(5))

@@ -56,10 +56,8 @@ def arrange(array: NDArray[Any], space: Wanted = None, records_last: bool = Fals
         readings = [r for r in readings if not r.last] or readings
     if space is None and any(reading.kind == "matrices" for reading in readings):  # (n, 3, 3) stays matrices
         readings = [reading for reading in readings if reading.kind == "matrices" or reading.points.shape[2] == 2]
-    if not readings:
-        raise _unread(array, space)
-    if _is_unclear(readings, isinstance(space, Space), records_last):
-        raise _unclear(array, readings, isinstance(space, Space))
+    if not readings or _is_unclear(readings, isinstance(space, Space), records_last):
+        raise _refusal(array, readings, space)
     return readings[0]
 
 
@@ -67,7 +65,7 @@ def _is_unclear(readings: list[Reading], counted: bool, records_last: bool) -> b
     """Tell whether an array could be read in another way too; ``counted`` says that the size of a record is known."""
     first = readings[0]
     if not counted:
-        return len(readings) > 1 or (first.last and first.kind == "landmarks" and not records_last)
+        return len(readings) > 1 or (first.last and not records_last)
     square = len(readings) > 1 or len(first.points) == first.points.shape[1]
     return square and first.last and first.kind == "landmarks" and not records_last
 
@@ -219,20 +217,18 @@ def needs(space: Wanted) -> str:
     return f"{space} needs {' or '.join(f'{name} of shape {shape}' for name, shape in layouts.items())}"
 
 
-def _unread(array: NDArray[Any], space: Wanted) -> FileError:
-    words = f"the {'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
-    if space is not None:
-        return FileError(f"{words} does not hold points of the space; {needs(space)}")
-    return FileError(f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)")
-
-
-def _unclear(array: NDArray[Any], readings: list[Reading], counted: bool) -> AmbiguousError:
-    """Return an error that says how an array can be read, and what would decide it."""
+def _refusal(array: NDArray[Any], readings: list[Reading], space: Wanted) -> FileError:
+    """Return an error that says how an array can be read, if at all, and what would help."""
+    if not readings:
+        words = f"the {'complex' if np.iscomplexobj(array) else 'real'} array {array.shape}"
+        if space is not None:
+            return FileError(f"{words} does not hold points of the space; {needs(space)}")
+        return FileError(f"{words} is neither landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k) nor vectors (n, m)")
     ways = " or ".join(
         f"{len(r.points)} records, {r.kind} {r.points.shape[1:]}, in the order {r.layout}" for r in readings
     )
     start = f"the array {array.shape} can be read as {ways}; "
-    if counted:
+    if isinstance(space, Space):
         return AmbiguousError(f"{start}save it with the records first")
     if len({(reading.kind, reading.points.shape[2:] == (2,)) for reading in readings}) > 1:
         return AmbiguousError(f"{start}give the space")

@@ -103,20 +103,14 @@ class Dataset:
         places = [f"line {self.lines[row]}"] if self.lines else []
         keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
         places += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
-        bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel())
-        if len(bad):
-            places += self._missing(row, bad.tolist())
-        return f"record {row}" + (f" ({'; '.join(places)})" if places else "")
-
-    def _missing(self, row: int, bad: list[int]) -> list[str]:
-        """Return the columns or landmarks that hold the missing numbers of a record, for a message."""
-        if self.names:
+        bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel()).tolist()
+        if bad and self.names:
             each = len(self.names) == self.points[row].size
-            return [f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}"]
-        if len(self.landmarks) == len(self.points[row]):
-            names = dict.fromkeys(self.landmarks[i // self.points.shape[2]] for i in bad)
-            return [f"see landmark {listed([shown(name) for name in names], 4)}"]
-        return []
+            places.append(f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}")
+        elif bad and len(self.landmarks) == len(self.points[row]):
+            names = dict.fromkeys(shown(self.landmarks[i // self.points.shape[2]]) for i in bad)
+            places.append(f"see landmark {listed(names, 4)}")
+        return f"record {row}" + (f" ({'; '.join(places)})" if places else "")
 
 
 class Choice(NamedTuple):

@@ -102,12 +102,9 @@ def _chosen(table: Table, space: Wanted) -> Dataset:
     small = not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in renamed)
     if len(renamed) == 2 and small and not any(map(_unit, taken)):  # as small as radians
         lat, lon = renamed
-        raise FileError(
-            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say ",
-            Fix("columns", f"lat_deg={lat}, lon_deg={lon}"),
-            " or ",
-            Fix("columns", f"lat_rad={lat}, lon_rad={lon}"),
-        )
+        degrees, radians = (Fix("columns", f"lat_{unit}={lat}, lon_{unit}={lon}") for unit in ("deg", "rad"))
+        question = f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say "
+        raise FileError(question, degrees, " or ", radians)
     words = ", ".join(name if meaning == name else f"{name} as {meaning}" for meaning, name in taken.items())
     names = tuple(taken.get(meaning, meaning) for meaning in records.names)
     return replace(records, labels=labels | records.labels, source=f"the columns {words}", names=names)
@@ -115,7 +112,7 @@ def _chosen(table: Table, space: Wanted) -> Dataset:
 
 def _taken(table: Table) -> dict[str, str]:
     """Return the columns that the user names, by what each is to be read as: {"lat": "theta"} for lat=theta."""
-    by_name = {name.lower(): name for name in table.columns} | {name: name for name in table.columns}
+    by_name = table.by_lower | {name: name for name in table.columns}
     taken: dict[str, str] = {}
     for word in table.choice.columns:
         meaning, sign, name = (part.strip() for part in word.partition("="))
@@ -231,12 +228,12 @@ def _axes(columns: dict[str, dict[str, list[str]]]) -> str:
 
 def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return landmarks from one row a landmark: columns specimen, landmark, x, y and perhaps z; None without such names."""
-    used = _coordinates(table)
-    specimens, numbered = (columns.get("", {}).get("", []) for columns in matches)
-    specimen = next(iter(specimens), None)
-    point = next((name for name in numbered if name != specimen), None)
-    if not used or not _is_long(table, space, specimen, point):
+    by_name = {_LENGTH.sub("", lower): name for lower, name in table.by_lower.items()} | table.by_lower
+    specimen, point = (next(iter(columns.get("", {}).get("", [])), None) for columns in matches)
+    if not {"x", "y"} <= by_name.keys() or not _is_long(table, space, specimen, point):
         return None
+    solid = "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all()
+    used = [by_name[axis] for axis in ("xyz" if solid else "xy")]
     if point is None and len(used) == 3 and space is None:
         raise FileError(
             f"each {specimen} has several rows x, y, z, which may be landmarks or vectors: give the space, or a column "
@@ -251,16 +248,6 @@ def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     note = f", a row for each of {rows.shape[1]} landmarks" + (f" of a {specimen}" if specimen else "")
     first = table.take(rows[:, 0], _varying(table, rows, used))
     return landmarks(first.records(points, "landmarks", used, note, names=(), landmarks=tuple(map(str, marks))), space)
-
-
-def _coordinates(table: Table) -> list[str]:
-    """Return the columns x, y and z, whatever their unit; x and y where all z are missing, none without these two."""
-    by_name = {_LENGTH.sub("", name.lower()): name for name in table.columns}
-    by_name |= {name.lower(): name for name in table.columns}
-    if not {"x", "y"} <= by_name.keys():
-        return []
-    solid = "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all()
-    return [by_name[axis] for axis in ("xyz" if solid else "xy")]
 
 
 def _is_long(table: Table, space: Wanted, specimen: str | None, point: str | None) -> bool:
@@ -394,12 +381,8 @@ def _is_quaternion(table: Table, of: str, names: list[str]) -> bool:
     if of.startswith("q") or not all(map(table.is_numeric, names)):
         return of.startswith("q")
     if np.mean(np.abs(np.linalg.norm(table.stacked(names), axis=1) - 1) < 1e-3) >= 0.5:
-        raise AmbiguousError(
-            f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as ",
-            Fix("space", "rotations"),
-            " or ",
-            Fix("space", "euclidean"),
-        )
+        question = f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as "
+        raise AmbiguousError(question, Fix("space", "rotations"), " or ", Fix("space", "euclidean"))
     return False
 
 
@@ -416,13 +399,10 @@ def latitudes(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     values = [np.degrees(table.numbers(name)) if radians else table.numbers(name) for name in names]
     for column, name, most in zip(values, names, (90, 360), strict=True):
         for row in np.flatnonzero(np.abs(column) > most).tolist():
-            raise FileError(
-                f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees; are the two exchanged (",
-                Fix("columns", f"lat={names[1]}, lon={names[0]}"),
-                "), or does it stand for a missing value (",
-                Fix("missing", measured(column[row])),
-                ")?",
-            )
+            wrong = f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees"
+            turned = Fix("columns", f"lat={names[1]}, lon={names[0]}")
+            code = ("), or does it stand for a missing value (", Fix("missing", measured(column[row])), ")?")
+            raise FileError(f"{wrong}; are the two exchanged (", turned, *code)
     note = ", in radians" if radians else ", in degrees"
     degrees = ("lat", "lon") if radians else names
     return table.records(place.from_degrees(*values), place.kind, list(names), note, degrees=degrees)
@@ -471,16 +451,15 @@ def _other_angles(table: Table, angles: list[str]) -> tuple[str, str] | None:
             "lon = strike − 90 (the dip being on the right of the strike), in degrees"
         )
     angles = sorted(angles, key=lambda name: name.lower() not in _RISING)
-    raise FileError(
-        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? Say ",
-        Fix("columns", f"lat={angles[0]}, lon={angles[1]}"),
-        ", or the other way round",
+    question = (
+        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? Say "
     )
+    raise FileError(question, Fix("columns", f"lat={angles[0]}, lon={angles[1]}"), ", or the other way round")
 
 
 def components(table: Table, size: int | None) -> list[str]:
     """Return the columns named as the components of a vector, among others that are not: x, y, z; x1, x2, …; v1, v2, …"""
-    by_name = {name.lower(): name for name in table.columns}
+    by_name = table.by_lower
     most = len(by_name) if size is None else size
     for letter, least in (("", 3), ("x", 2), ("v", 2)):
         names = [f"{letter}{i}" for i in range(1, most + 1)] if letter else list("xyz"[:most])

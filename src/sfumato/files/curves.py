@@ -119,8 +119,10 @@ def _stacked(specimens: Sequence[Specimen], dim: int) -> Array:
             has = f"{sizes[0]} points, but {start} has {first[0]}"
             raise FileError(f"{one.where}: {has}; every specimen needs the same landmarks")
         has = f"landmarks and curves of {sizes} points, but {start} has {first}"
-        drop = ["; leave the curves out, ", Fix("curves", "drop")] if sizes[0] == first[0] else []
-        sample = [", or resample each, as ", Fix("curves", 20)] if drop and len(sizes) == len(first) else []
-        raise FileError(f"{one.where}: {has}; every specimen needs the same", *drop, *sample)
+        parts: list[str | Fix] = [f"{one.where}: {has}; every specimen needs the same"]
+        if sizes[0] == first[0]:
+            parts += ["; leave the curves out, ", Fix("curves", "drop")]
+            parts += [", or resample each, as ", Fix("curves", 20)] if len(sizes) == len(first) else []
+        raise FileError(*parts)
     blocks = [block for one in specimens for block in one.blocks if len(block)]
     return np.concatenate(blocks, dtype=np.float64).reshape(len(specimens), -1, dim)

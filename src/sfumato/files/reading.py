@@ -22,9 +22,9 @@ from ..spaces.base import Space
 from ..spaces.family import Family
 from .base import Choice, Contents, Dataset, FileError, Format, Labels, Wanted, shown
 from .curves import wanted
-from .frames import home_of, is_frame, read_frame
 from .labels import join
 from .missing import codes, remedy, suspects
+from .table import home_of, is_frame, read_frame
 
 Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 MOST = 600  # characters of the words of a message

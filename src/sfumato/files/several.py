@@ -62,11 +62,11 @@ def _asked(items: Contents, choice: Choice) -> Contents:
         return {choice.array: items[choice.array]}
     if len(items) == 1 and "" in items:  # one axis makes a label, unless it stands alone
         return items
-    return {name: item for name, item in items.items() if not isinstance(item, np.ndarray) or _has_rows(item)}
-
-
-def _has_rows(array: Any) -> bool:
-    return array.ndim >= 2 - np.iscomplexobj(array) and array.dtype.kind in "biufc"
+    arrays = {name: item for name, item in items.items() if isinstance(item, np.ndarray)}
+    rows = {
+        name for name, item in arrays.items() if item.ndim >= 2 - np.iscomplexobj(item) and item.dtype.kind in "biufc"
+    }
+    return {name: item for name, item in items.items() if name in rows or name not in arrays}
 
 
 def _one(name: str, item: Any, space: Wanted, choice: Choice, records_last: bool) -> Dataset:
@@ -96,12 +96,10 @@ def _best(items: Contents, possible: dict[str, Dataset | FileError], space: Want
         )
     ranks = {name: _rank(items[name], one) for name, one in possible.items()}
     best = [name for name in possible if ranks[name] == min(ranks.values())]
-    if len(best) > 1:
-        raise FileError(
-            f"more than one array could be the records (it holds {_contents(items)}); say which, as ",
-            Fix("array", best[0]),
-        )
-    return best[0]
+    if len(best) == 1:
+        return best[0]
+    several = f"more than one array could be the records (it holds {_contents(items)}); say which, as "
+    raise FileError(several, Fix("array", best[0]))
 
 
 def _rank(item: Any, records: Dataset | FileError) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
@@ -31,6 +31,7 @@ LOST = "Nothing was released; what was charged stays charged"
 MOST_LISTED = 10_000  # bad records whose reasons are kept
 
 
+@dataclass(eq=False)
 class LazyRecords(Records):
     """Parts of the data, read anew in every pass.
 
@@ -38,31 +39,24 @@ class LazyRecords(Records):
     points, unless they are to be replaced.  ``progress(pass, done, parts)`` is called after every part.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        parts: list[Any],
-        prepare: Callable[[Any], Points],
-        workers: int,
-        memory: int,
-        check: bool = True,
-        progress: Progress | None = None,
-    ) -> None:
-        self.space = space
-        self.parts = parts
-        self.prepare = prepare
-        self.weights = None
-        self.workers = workers
-        self.memory = memory
-        self.progress = progress
-        self.passes = 0
-        self.surveyed = False
-        self.rows = chunk_rows(space, memory, workers)
-        self.on_dask = bool(parts) and not isinstance(parts[0], Part)
+    space: Space
+    parts: list[Any]
+    prepare: Callable[[Any], Points]
+    workers: int
+    memory: int
+    check: bool = True
+    progress: Progress | None = None
+    weights = None
+    passes = 0
+    surveyed = False
+
+    def __post_init__(self) -> None:
+        self.rows = chunk_rows(self.space, self.memory, self.workers)
+        self.on_dask = bool(self.parts) and not isinstance(self.parts[0], Part)
         if self.on_dask:
-            check_workers(parts)
+            check_workers(self.parts)
         with errors_in_words():
-            sums = self._pass(None, partial(_survey, space, check), _join)
+            sums = self._pass(None, partial(_survey, self.space, self.check), _join)
         self.surveyed = True
         self.counts = [0 if one is None else one.value.n for one in sums]
         survey = reduce(_join, (one.value for one in sums if one is not None), _Survey(0, 0, {}))
@@ -99,9 +93,7 @@ class LazyRecords(Records):
             return moments if hessian is None else replace(moments, hessian=hessian)
         return moments
 
-    def _pass(
-        self, prepare: Callable[[Any], Any] | None, function: Callable[..., T], combine: Any
-    ) -> list[_Sum | None]:
+    def _pass(self, prepare: Any, function: Callable[..., T], combine: Any) -> list[_Sum | None]:
         self.passes += 1
 
         def tick(done: int) -> None:

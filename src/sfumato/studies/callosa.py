@@ -100,17 +100,18 @@ class Callosa:
         for name, calibrations in (("as_proven", ("as proven", "theorem")), ("as_run", (LEAKY,))):
             rows = [(variant, draws) for variant, draws in drawn if variant.calibration in calibrations]
             self._figure2(store, rows, f"figure2_{name}")
-            smoothed = [(v, smooth_outline(draws, self.bandwidth())) for v, draws in rows if not _unaligned(v)]
-            chart = figure(11, 0.8 + 1.5 * len(smoothed))
-            _grid(chart, smoothed)
-            spacing = self.bandwidth() * len(self.reference)
-            words = f"Smoothed by local linear regression, bandwidth {spacing:.2f} landmark spacings"
-            chart.suptitle(words, fontsize=10)
+            # smoothing cannot mend what was not aligned
+            aligned = [row for row in rows if getattr(row[0].mechanism, "align", True)]
+            chart = figure(11, 0.8 + 1.5 * len(aligned))
+            _grid(chart, [(variant, smooth_outline(draws, self.bandwidth())) for variant, draws in aligned])
+            spacing = f"{self.bandwidth() * len(self.reference):.2f} landmark spacings"
+            chart.suptitle(f"Smoothed by local linear regression, bandwidth {spacing}", fontsize=10)
             save_figure(chart, store.folder, f"figure3_{name}")
 
     def _figure2(self, store: Store, rows: list[tuple[Variant, Array]], name: str) -> None:
         chart = figure(14, 1.7 + 1.5 * len(rows))
-        left, right = chart.subfigures(1, 2, width_ratios=(1.2, 3))
+        sides: Any = chart.subfigures(1, 2, width_ratios=(1.2, 3))
+        left, right = sides
         panels = left.subplots(2, 1)
         count = min(10, len(self.outlines))
         for outline in self._placed(self.outlines[:count]):
@@ -150,11 +151,6 @@ def _words(row: Row) -> str:
     if row.quantity in (CROSSING, f"{CROSSING}, smoothed"):
         return f"{row.mean:.3f}"
     return f"{row.mean:.4f} ± {2 * row.standard_error:.4f}"
-
-
-def _unaligned(variant: Variant) -> bool:
-    """Return whether outlines are perturbed without being aligned first, which smoothing cannot mend."""
-    return isinstance(variant.mechanism, PointwiseLaplace) and not variant.mechanism.align
 
 
 def _grid(figure: Any, rows: list[tuple[Variant, Array]]) -> None:
