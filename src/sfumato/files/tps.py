@@ -21,7 +21,7 @@ from .labels import text_columns
 from .lines import Line, coordinates, count, is_number, lines_of, number
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
-_HEADER = re.compile(r"^([^=\n]*)=(.*)$", re.MULTILINE)
+_VALUE = re.compile(r"=(.*)")
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 _LANDMARKS = ("LM", "LM3")
 _CURVES = ("CURVES", "OUTLINES")
@@ -70,19 +70,20 @@ TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=Tr
 
 def _parts(text: str) -> Iterator[_Part]:
     """Yield every line that has an equals sign, with the text up to the next such line."""
-    headers = [*_HEADER.finditer(text)]
-    begins = [header.start() for header in headers]
+    values = [*_VALUE.finditer(text)]
+    begins = [text.rfind("\n", 0, value.start()) + 1 for value in values]
     for line in lines_of(text[: begins[0]] if begins else text):
         raise _no_keyword(line, "LM=")
     number = 1
-    at = 0
-    for header, stop in zip(headers, [*begins[1:], len(text)], strict=True):
-        number += text.count("\n", at, header.start())
-        at = header.start()
-        key, value = (word.strip() for word in header.groups())
+    last = 0
+    for value, begin, end in zip(values, begins, [*begins[1:], len(text)], strict=True):
+        number += text.count("\n", last, begin)
+        last = begin
+        key = text[begin : value.start()].strip()
+        line = Line(number, text[begin : value.end()].strip())
         if not _KEYWORD.fullmatch(key):
-            raise _no_keyword(Line(number, header[0].strip()), "KEYWORD=value" if at > begins[0] else "LM=")
-        yield _Part(number, header[0].strip(), key.upper(), value, text[header.end() : stop])
+            raise _no_keyword(line, "KEYWORD=value" if begin > begins[0] else "LM=")
+        yield _Part(*line, key.upper(), value[1].strip(), text[value.end() : end])
 
 
 def _no_keyword(line: Line, expected: str) -> FileError:
