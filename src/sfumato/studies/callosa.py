@@ -134,23 +134,16 @@ class Callosa:
             "spacings, from the reference outline and the predicted error. 'as run, not private' takes centre and radius from "
             "the data, as the paper did: the stated ε does not hold."
         )
-        quantities = [f"{quantity}{state}" for state in ("", ", smoothed") for quantity in QUANTITIES]
+        quantities = {f"{name}{state}": name == CROSSING for state in ("", ", smoothed") for name in QUANTITIES}
         body = []
         for calibration, label, _ in self.variants():
             own = store.select(study="shapes", calibration=calibration, mechanism=label)
             rows = {row.quantity: row for row in own}
-            body.append([calibration, label, *(_words(rows[quantity]) for quantity in quantities)])
+            body.append([calibration, label, *(rows[name].words(share, 4) for name, share in quantities.items())])
         figures = [f"figure{number}_{name}" for number in (2, 3) for name in ("as_run", "as_proven")]
         pictures = [f"![{name}]({name}.png)" for name in figures]
         table = markdown_table(["scale", "mechanism", *quantities], body)
         return "\n\n".join(["## Shapes", settings, table, *pictures])
-
-
-def _words(row: Row) -> str:
-    """Return a mean with two standard errors, or a share."""
-    if row.quantity in (CROSSING, f"{CROSSING}, smoothed"):
-        return f"{row.mean:.3f}"
-    return f"{row.mean:.4f} ± {2 * row.standard_error:.4f}"
 
 
 def _grid(figure: Any, rows: list[tuple[Variant, Array]]) -> None:

@@ -123,19 +123,13 @@ class Curves:
                 for calibration in SCALES
                 for label in COLOURS
             }
-            body = [[*curve, *map(_words, rows)] for curve, rows in curves.items() if rows]
+            share = quantity == INDEFINITE
+            body = [[*curve, *(r.words(share, factor=r.n) for r in rows)] for curve, rows in curves.items() if rows]
             if body:
-                unit = "" if quantity == INDEFINITE else ", times n (± 2 SE)"
+                unit = "" if share else ", times n (± 2 SE)"
                 parts.append(f"**{quantity[0].upper()}{quantity[1:]}{unit}**")
                 parts.append(markdown_table(["scale", "mechanism", *[f"n = {n}" for n in self.sizes]], body))
         return "\n\n".join(parts)
-
-
-def _words(row: Row) -> str:
-    """Return a share, or a mean times n with two standard errors."""
-    if row.quantity == INDEFINITE:
-        return f"{row.mean:.3f}"
-    return f"{row.mean * row.n:.3f} ± {2 * row.standard_error * row.n:.3f}"
 
 
 COLOURS = {

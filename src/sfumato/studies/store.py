@@ -43,6 +43,12 @@ class Row:
     standard_error: float
     replicates: int
 
+    def words(self, share: bool, digits: int = 3, factor: float = 1.0) -> str:
+        """Return a share, or a mean times a factor with two standard errors."""
+        if share:
+            return f"{self.mean:.3f}"
+        return f"{self.mean * factor:.{digits}f} ± {2 * self.standard_error * factor:.{digits}f}"
+
 
 @dataclass
 class Store:
