@@ -157,12 +157,13 @@ def _block(part: _Part, dim: int) -> Array:
     return np.array(points)
 
 
-def _labels(labels: list[dict[str, str]], last: str) -> Labels:
+def _labels(labels: list[dict[str, str]], where: str) -> Labels:
     """Return the labels of all specimens; refuse a last one that lacks what all others have."""
     keys = dict.fromkeys(key for own in labels for key in own)
+    *others, last = labels
     for key in keys:
-        if len(labels) > 1 and key not in labels[-1] and all(key in own for own in labels[:-1]):
-            raise FileError(f"{last}: the last record has no {key}= though all others have; is the file cut?")
+        if others and key not in last and all(key in own for own in others):
+            raise FileError(f"{where}: the last record has no {key}= though all others have; is the file cut?")
     values = {key: [own.get(key, "") for own in labels] for key in keys}
     columns: Labels = text_columns(values)
     if "SCALE" in columns:
