@@ -23,7 +23,7 @@ from benchmarks.peers import space_of
 from sfumato.app import cli
 from sfumato.mechanisms import base
 from sfumato.records import Records, add_moments, delayed_parts, lazy, on_dask
-from sfumato.records.parts import memory_bytes
+from sfumato.records.sources import memory_bytes
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore", DeprecationWarning)  # of what Dask itself imports

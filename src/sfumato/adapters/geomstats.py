@@ -35,13 +35,8 @@ def from_geomstats(space: Any) -> Space:
     shapes), it is that one, with all mechanisms.  Any other manifold that has a logarithm and an exponential is called through
     geomstats, one record at a time: slower, and for releases by charts, as nothing is proven of its curvature.
 
-    Raises
-    ------
-    ValueError
-        If it has no metric, logarithm or exponential that works with the NumPy backend; the error says what is missing.
+    One without a metric, logarithm or exponential that works with the NumPy backend is refused: the error says what is missing.
 
-    Examples
-    --------
     >>> from geomstats.geometry.hypersphere import Hypersphere
     >>> from geomstats.geometry.grassmannian import Grassmannian
     >>> from_geomstats(Hypersphere(2)), from_geomstats(Grassmannian(4, 2))
@@ -80,7 +75,11 @@ class Geomstats(Space):
         dimensions = "arrays" if len(space.shape) > 1 else "vectors"
         vars(self).update(name=f"geomstats.{kind}", metric=metric, kind=dimensions)
         try:
-            self._origin = _public_point(space)
+            with same_start():  # the same point at all times: the first that geomstats draws
+                point = np.asarray(space.random_point())
+            if np.iscomplexobj(point):
+                raise ValueError("its points are complex numbers")
+            self._origin = point.astype(np.float64).reshape(space.shape)
             self.dim = len(_frame(self, self._origin.tobytes()))
             self._check_step()
         except Exception as error:  # at a public point: there are no data yet
@@ -181,12 +180,3 @@ def _independent(rows: Array) -> Array:
         if length > least:
             basis = np.vstack([basis, rest / length])
     return basis
-
-
-def _public_point(manifold: Any) -> Points:
-    """Return the same point at all times: the first that geomstats draws."""
-    with same_start():
-        point = np.asarray(manifold.random_point())
-    if np.iscomplexobj(point):
-        raise ValueError("its points are complex numbers")
-    return point.astype(np.float64).reshape(manifold.shape)

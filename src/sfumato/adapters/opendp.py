@@ -25,32 +25,10 @@ def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
     the order of rows, because floating-point sums depend slightly on the order.  The output measure is max-divergence:
     d_in rows cost d_in·ε (group privacy).  It has no place for the small δ of a release (``numerical_delta``).
 
-    Parameters
-    ----------
-    mechanism : Mechanism
-        A mechanism such as :class:`~sfumato.KNG`.
-    size : int, optional
-        The public number of records.  Data sets of another size are then outside the domain.  Without it, nothing is
-        promised about data sets of different sizes.
-
-    Returns
-    -------
-    opendp.mod.Measurement
-        The measurement.
-
-    Raises
-    ------
-    ImportError
-        If OpenDP is not installed.
-    ValueError
-        If the mechanism's calibration is ``"as run"``, which is not proven.
-
-    Notes
-    -----
+    ``size`` is the public number of records: data sets of another size are then outside the domain.  Without it, nothing is
+    promised about data sets of different sizes.  A mechanism of calibration ``"as run"``, which is not proven, is refused.
     OpenDP cannot check measurements that it did not make, so you have to declare that you trust this one, as below.
 
-    Examples
-    --------
     >>> import numpy as np
     >>> import opendp.prelude as dp
     >>> from sfumato import KNG, SPD, Ball

@@ -25,7 +25,7 @@ from ..landmarks.symmetry import read_pairs, symmetrize
 from ..mechanisms.choice import MECHANISMS
 from ..mechanisms.inference import SHARE
 from ..records import Progress
-from ..records import parts as streamed
+from ..records import sources as streamed
 from ..regions import Ball, Ellipsoid, Region, widest_ball
 from ..regions.sketch import from_landmarks
 from ..release import Release

@@ -52,7 +52,9 @@ def read_apart(reader: str, content: bytes) -> Arrays:
                 raise EOFError
             answer, body = (server.line.recv_bytes(_room(content)) for _ in range(2))
         except (OSError, EOFError):
-            _stop(server)
+            server.process.kill()  # the next file gets another
+            server.process.wait()
+            server.line.close()
             raise FileError("the file is damaged: the program that reads such files failed or gave up on it") from None
     if answer == b"refused":
         raise FileError(body.decode())
@@ -75,14 +77,6 @@ def _running() -> _Server:
             process = subprocess.Popen(command, stdin=quiet, stdout=quiet, stderr=quiet, pass_fds=[there.fileno()])
         _server = _Server(os.getpid(), process, Connection(here.detach()))
     return _server
-
-
-def _stop(server: _Server) -> None:
-    global _server
-    _server = None
-    server.process.kill()
-    server.process.wait()
-    server.line.close()
 
 
 # -- the other process ---------------------------------------------------------------------------------------------------

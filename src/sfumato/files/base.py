@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from html import escape
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -32,37 +32,10 @@ LARGEST = 4 << 30  # bytes that a compressed file may unpack to
 class Dataset:
     """The records of one file.  NumPy, and every function that takes points, takes a data set for its points.
 
-    Attributes
-    ----------
-    points : array of float64
-        One record after another: landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k), directions or vectors (n, m).
-    kind : {"landmarks", "matrices", "vectors", "arrays"}
-        What the records are.
-    format : str
-        The format of the file, such as "TPS".
-    labels : dict of arrays
-        What else the file says of each record (ID, subject, scale), strings or numbers, each of length n.
-    path : Path
-        The file.
-    source : str
-        Which array or columns of the file became the points, in words.
-    names : tuple of str
-        The columns of a table that the points came from.
-    lines : tuple of int
-        The lines of a text file on which the records begin.
-    degrees : tuple of two str, or None
-        The columns of latitude and longitude, if the points came as such.
-    landmarks : tuple of str
-        The names of the landmarks, in a file that names them.
-    quaternions : bool
-        Whether the names of the columns say that the points are quaternions.
-    curves : int
-        How many curves and outlines the file marks in each specimen.
-    sure : bool
-        Whether the layout or the names say what the records are, not only how many numbers there are.
+    ``points`` are one record after another, as ``kind`` says: landmarks (n, k, 2) or (n, k, 3), matrices (n, k, k), vectors
+    (n, m), or other arrays.  ``labels`` holds what else the file says of each record (ID, subject, scale), by name, strings
+    or numbers.  ``source`` says in words which array or columns of the file ``path`` became the points.
 
-    Examples
-    --------
     >>> data = Dataset(np.zeros((2, 5, 2)), "landmarks", "TPS", {"ID": np.array(["a", "b"])}, Path("wings.tps"))
     >>> len(data), data.where(1)
     (2, "record 1 (ID 'b')")
@@ -76,13 +49,13 @@ class Dataset:
     labels: Labels = field(default_factory=dict)
     path: Path = Path()
     source: str = ""
-    names: tuple[str, ...] = ()
-    lines: tuple[int, ...] = ()
-    degrees: tuple[str, str] | None = None
-    landmarks: tuple[str, ...] = ()
-    quaternions: bool = False
-    curves: int = 0
-    sure: bool = True
+    names: tuple[str, ...] = ()  # of the columns of a table that the points came from
+    lines: tuple[int, ...] = ()  # of a text file, on which the records begin
+    degrees: tuple[str, str] | None = None  # the columns of latitude and longitude, if the points came as such
+    landmarks: tuple[str, ...] = ()  # their names, in a file that has them
+    quaternions: bool = False  # whether the names of the columns say so
+    curves: int = 0  # that the file marks in each specimen, outlines among them
+    sure: bool = True  # whether the layout or the names say what the records are, not only how many numbers there are
 
     def __len__(self) -> int:
         return len(self.points)
@@ -90,10 +63,10 @@ class Dataset:
     @property
     def contents(self) -> str:
         """Return how many records of what, in words."""
-        shape = self.points.shape[1:]
         if self.kind != "landmarks":
             return f"{len(self)} {self.kind} of {self._size}"
-        return f"{len(self)} records of {shape[0]} landmarks" + (" in 3 dimensions" if shape[1] == 3 else "")
+        k, dim = self.points.shape[1:]
+        return f"{len(self)} records of {k} landmarks" + (" in 3 dimensions" if dim == 3 else "")
 
     @property
     def _size(self) -> str:
@@ -130,20 +103,14 @@ class Dataset:
         places = [f"line {self.lines[row]}"] if self.lines else []
         keys = [key for key in self.labels if key.lower() in ("file", "id", "specimen")]
         places += [f"{key} {shown(str(self.labels[key][row]))}" for key in keys]
-        bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel())
-        if len(bad):
-            places += self._missing(row, bad.tolist())
-        return f"record {row}" + (f" ({'; '.join(places)})" if places else "")
-
-    def _missing(self, row: int, bad: list[int]) -> list[str]:
-        """Return the columns or landmarks that hold the missing numbers of a record, for a message."""
-        if self.names:
+        bad = np.flatnonzero(~np.isfinite(self.points[row]).ravel()).tolist()
+        if bad and self.names:
             each = len(self.names) == self.points[row].size
-            return [f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}"]
-        if len(self.landmarks) == len(self.points[row]):
-            names = dict.fromkeys(self.landmarks[i // self.points.shape[2]] for i in bad)
-            return [f"see landmark {listed([shown(name) for name in names], 4)}"]
-        return []
+            places.append(f"see column {listed(dict.fromkeys(self.names[i] for i in bad) if each else self.names, 4)}")
+        elif bad and len(self.landmarks) == len(self.points[row]):
+            names = dict.fromkeys(shown(self.landmarks[i // self.points.shape[2]]) for i in bad)
+            places.append(f"see landmark {listed(names, 4)}")
+        return f"record {row}" + (f" ({'; '.join(places)})" if places else "")
 
 
 class Choice(NamedTuple):
@@ -190,14 +157,18 @@ def allowed(compressed: int) -> int:
 
 def check_unique(names: list[str], what: str) -> None:
     """Refuse a file in which two things have the same name."""
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise FileError(f"two {what} are named {shown(min(repeated))}")
+    for one, other in pairwise(sorted(names)):
+        if one == other:
+            raise FileError(f"two {what} are named {shown(one)}")
 
 
-def placed(where: object, error: FileError) -> FileError:
-    """Return the same error with the place where it arose, a file or an array, before its words."""
-    return type(error)(f"{where}: ", *error.parts)
+@contextmanager
+def placed(where: object) -> Iterator[None]:
+    """Put the place where an error arises, a file or an array, before its words."""
+    try:
+        yield
+    except FileError as error:
+        raise type(error)(f"{where}: ", *error.parts) from None
 
 
 def measured(value: float) -> int | float:

@@ -36,14 +36,13 @@ _ENTRY = (
 _QUATERNION = (
     r"(?P<set>.*?)[._ -]?(?P<part>[wxyz])",  # qw, qx; Quat_W; orientation.w
     r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[0123])",
-    r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[rijk])",
 )
-_PARTS = ("wxyz", "0123", "rijk")  # of a quaternion, in the order of its numbers
+_PARTS = ("wxyz", "0123")  # of a quaternion, in the order of its numbers
 _SPECIMEN = r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?"
 _POINT = r"(landmark|lm|point|coord|vertex)s?([._ -]?(id|name|no|number|index))?|index"
 _UNIT = r"([._ -]?[(\[]?(?P<unit>deg.*|dd|north|east|n|e|°|rad(ians?)?)[)\]]?)?"
-_LATITUDE = rf"(?P<set>.*[._ -]|decimal|rec|)lat(itude)?{_UNIT}"
-_LONGITUDE = rf"(?P<set>.*[._ -]|decimal|rec|)(lon|lng|long)(gitude|itude)?{_UNIT}"
+_ANGLE = (rf"(?P<set>.*[._ -]|decimal|rec|)lat(itude)?{_UNIT}",
+          rf"(?P<set>.*[._ -]|decimal|rec|)(lon|lng)(g|gitude|itude)?{_UNIT}")
 _ANGLES = {  # other names of angles: those that two fields use with another meaning are asked about
     "declination": "dec", "dec": "dec", "de": "dec", "inclination": "inc", "inc": "inc", "ra": "ra",
     "right ascension": "ra", "right_ascension": "ra",
@@ -97,37 +96,30 @@ def _chosen(table: Table, space: Wanted) -> Dataset:
     """Return the points from the columns that the user names."""
     taken = _taken(table)
     columns = {meaning: table.columns[name] for meaning, name in taken.items()}
-    chosen = replace(table, columns=columns, choice=table.choice._replace(columns=()), chosen=True)
-    records = read_table(chosen, space)
-    labels = records.labels
-    if len(records.points) == len(table):
-        labels = {**table.labels(list(taken.values())), **labels}
-    words = ", ".join(name if meaning == name else f"{name} as {meaning}" for meaning, name in taken.items())
+    records = read_table(replace(table, columns=columns, choice=table.choice._replace(columns=()), chosen=True), space)
+    labels = {} if len(records) != len(table) else table.labels(list(taken.values()))
     renamed = [taken[meaning] for meaning in records.degrees or () if taken.get(meaning, meaning) != meaning]
     small = not any((np.abs(table.numbers(name)) > 2 * np.pi).any() for name in renamed)
     if len(renamed) == 2 and small and not any(map(_unit, taken)):  # as small as radians
         lat, lon = renamed
-        raise FileError(
-            f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say ",
-            Fix("columns", f"lat_deg={lat}, lon_deg={lon}"),
-            " or ",
-            Fix("columns", f"lat_rad={lat}, lon_rad={lon}"),
-        )
+        degrees, radians = (Fix("columns", f"lat_{unit}={lat}, lon_{unit}={lon}") for unit in ("deg", "rad"))
+        question = f"no value of the columns {lat} and {lon} is above 2π: are they degrees or radians? Say "
+        raise FileError(question, degrees, " or ", radians)
+    words = ", ".join(name if meaning == name else f"{name} as {meaning}" for meaning, name in taken.items())
     names = tuple(taken.get(meaning, meaning) for meaning in records.names)
-    return replace(records, labels=labels, source=f"the columns {words}", names=names)
+    return replace(records, labels=labels | records.labels, source=f"the columns {words}", names=names)
 
 
 def _taken(table: Table) -> dict[str, str]:
     """Return the columns that the user names, by what each is to be read as: {"lat": "theta"} for lat=theta."""
-    by_lower = {name.lower(): name for name in table.columns}
-    by_lower |= {name: name for name in table.columns}
+    by_name = table.by_lower | {name: name for name in table.columns}
     taken: dict[str, str] = {}
     for word in table.choice.columns:
         meaning, sign, name = (part.strip() for part in word.partition("="))
-        if not sign or word in by_lower or word.lower() in by_lower:
+        if not sign or word in by_name or word.lower() in by_name:
             name = word
-            meaning = by_lower.get(name) or by_lower.get(name.lower(), name)
-        column = by_lower.get(name) or by_lower.get(name.lower())
+            meaning = by_name.get(word) or by_name.get(word.lower(), word)
+        column = by_name.get(name) or by_name.get(name.lower())
         if column is None:
             raise FileError(f"there is no column {shown(name)}; it has {listed(list(table.columns), 20)}")
         if column in taken.values() or meaning in taken:
@@ -150,17 +142,16 @@ def _in_order(table: Table, space: Wanted) -> Dataset:
         reading = arrange(numbers, space)
     except FileError:
         raise _misfit(table, used, space) from None
-    kind = reading.kind
     points = reading.points
-    note = ("" if kind == "vectors" else f", {reading.layout}") + layout_named(space, points.shape[1:])
-    records = table.records(points, kind, used, note, sure=bool(named))
+    note = ("" if reading.kind == "vectors" else f", {reading.layout}") + layout_named(space, points.shape[1:])
     if len(points) == len(table):
-        return records if len(used) == points[0].size else replace(records, names=())
+        names = tuple(used) if len(used) == points[0].size else ()
+        return table.records(points, reading.kind, used, note, sure=bool(named), names=names)
     # the rows are those of a single point, and nothing is said of each record
     plain = any(whole.startswith(" ".join(used).lower()) for whole in _ALONE)
-    if kind == "landmarks" and not isinstance(space, Space) and not plain:
+    if reading.kind == "landmarks" and not isinstance(space, Space) and not plain:
         raise _misfit(table, used, space)
-    return Dataset(points, kind, source=records.source, sure=False)
+    return Dataset(points, reading.kind, source=f"the columns {listed(used, 12)}{note}", sure=False)
 
 
 def _numeric(table: Table, space: Wanted) -> list[str]:
@@ -173,17 +164,18 @@ def _numeric(table: Table, space: Wanted) -> list[str]:
 
 def _misfit(table: Table, used: list[str], space: Wanted) -> FileError:
     """Return an error that says why the columns of numbers are not points of the space, and what would help."""
-    parts: list[str | Fix] = [f"holds {len(used)} columns of numbers ({listed(used)})"]
+    count = len(used)
+    parts: list[str | Fix] = [f"holds {count} columns of numbers ({listed(used)})"]
     if isinstance(space, Space):
         parts.append(f"; {space} needs {' or '.join(map(str, sorted(widths(space))))}")
         if space.from_degrees is not None:
             parts.append(", or two named lat and lon, in degrees")
-        if len(used) > min(widths(space)):
+        if count > min(widths(space)):
             parts += ["; say which, as ", Fix("columns", f"{used[0]}, …")]
-        if space.kind == "landmarks" and len(used) in (2, 3):
+        if space.kind == "landmarks" and count in (2, 3):
             parts.append("; if each row is a landmark, add a column 'specimen' that says of which specimen")
     elif space is not None:
-        parts += _sizes(len(used), space)
+        parts += _sizes(count, space)
     taken = set(used)
     for name, column in table.columns.items():
         if name not in taken and column.dtype.kind == "U" and is_number(column[0].strip() or "-", True):
@@ -236,40 +228,45 @@ def _axes(columns: dict[str, dict[str, list[str]]]) -> str:
 
 def long(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     """Return landmarks from one row a landmark: columns specimen, landmark, x, y and perhaps z; None without such names."""
-    by_name = {_LENGTH.sub("", name.lower()): name for name in table.columns}
-    by_name |= {name.lower(): name for name in table.columns}
-    if not {"x", "y"} <= by_name.keys():
+    by_name = {_LENGTH.sub("", lower): name for lower, name in table.by_lower.items()} | table.by_lower
+    specimen, point = (next(iter(columns.get("", {}).get("", [])), None) for columns in matches)
+    if not {"x", "y"} <= by_name.keys() or not _is_long(table, space, specimen, point):
         return None
-    specimen, point = _keys(table, space, matches)
-    if specimen is None:
-        return None
-    used = [by_name["x"], by_name["y"]]
-    if "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all():
-        used.append(by_name["z"])
+    solid = "z" in by_name and not np.isnan(table.numbers(by_name["z"])).all()
+    used = [by_name[axis] for axis in ("xyz" if solid else "xy")]
     if point is None and len(used) == 3 and space is None:
         raise FileError(
             f"each {specimen} has several rows x, y, z, which may be landmarks or vectors: give the space, or a column "
             "'landmark'"
         )
-    rows = _rows_by_specimen(table, table.columns.get(specimen, np.zeros(len(table))), point)
+    rows = _rows_by_specimen(table, table.columns.get(specimen or "", np.zeros(len(table))), point)
     points = table.stacked(used)[rows]
-    names: list[Any] = []
+    marks: list[Any] = []
     if point is not None:
-        names = table.columns[point][rows[0]].tolist()
+        marks = table.columns[point][rows[0]].tolist()
         used.append(point)
-    labels = table.labels([*used, *_varying(table, rows, used)], rows[:, 0])
-    source = f"the columns {', '.join([specimen, *used]).lstrip(', ')}, a row for each of {rows.shape[1]} landmarks"
-    lines = tuple(table.lines[row] for row in rows[:, 0]) if table.lines else ()
-    marks = tuple(map(str, names))
-    return landmarks(Dataset(points, "landmarks", labels=labels, source=source, lines=lines, landmarks=marks), space)
+    note = f", a row for each of {rows.shape[1]} landmarks" + (f" of a {specimen}" if specimen else "")
+    first = table.take(rows[:, 0], _varying(table, rows, used))
+    return landmarks(first.records(points, "landmarks", used, note, names=(), landmarks=tuple(map(str, marks))), space)
+
+
+def _is_long(table: Table, space: Wanted, specimen: str | None, point: str | None) -> bool:
+    """Tell whether a table has a row for each landmark; refuse one that does not say of which specimen each is."""
+    if specimen is not None:  # one row each: vectors
+        return point is not None or len(np.unique(table.columns[specimen])) < len(table)
+    if point is None or point.lower() == "index":
+        return False
+    if len(np.unique(table.columns[point])) < len(table):
+        raise FileError(
+            f"several rows have the same {point}, but no column is named specimen: say which tells the specimens apart, as ",
+            Fix("columns", f"specimen=…, {point}, x, y"),
+        )
+    return space is not None  # all landmarks of a single specimen
 
 
 def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]:
-    """Return the columns that are not the same in all rows of a specimen.
-
-    One that is the same in most specimens is a label with a mistake in it, and is refused: without it, nobody would be
-    asked whose records they are.
-    """
+    """Return the columns that are not the same in all rows of a specimen; refuse one that is the same in most specimens, a
+    label with a mistake in it: without it, nobody would be asked whose records they are."""
     varying = []
     for name, column in table.columns.items():
         forms = np.array([spelled(value) for value in column.tolist()])[rows]
@@ -284,34 +281,6 @@ def _varying(table: Table, rows: NDArray[np.intp], used: list[str]) -> list[str]
         if not same.all():
             varying.append(name)
     return varying
-
-
-def _keys(table: Table, space: Wanted, matches: Matches) -> tuple[str | None, str | None]:
-    """Return the columns that name specimens and landmarks; None for one that is not there, "" for a single specimen."""
-    specimens, points = (columns.get("", {}).get("", []) for columns in matches)
-    specimen = next(iter(specimens), None)
-    point = next((name for name in points if name != specimen), None)
-    if specimen is None and point is not None and point.lower() != "index":
-        specimen = _divides(table, point, space is not None)
-    if specimen and point is None and len(np.unique(table.columns[specimen])) == len(table):
-        specimen = None  # one point each: vectors
-    return specimen, point
-
-
-def _divides(table: Table, point: str, landmarks: bool) -> str | None:
-    """Return the one column that groups rows into specimens, each landmark once per specimen; "" if the file, known to hold
-    landmarks, is a single specimen; None if no column does, or several."""
-    places = _ranks(table.columns[point])[2]
-    most = len(np.unique(table.columns[point]))
-    if landmarks and most == len(table):
-        return ""
-    dividing = []
-    for name in table.columns:
-        names, _, rank = _ranks(table.columns[name])
-        pairs = len(np.unique(rank * most + places))
-        if name != point and pairs == len(table) and most > 2 and len(names) > 1 and len(names) * most == len(table):
-            dividing.append(name)
-    return dividing[0] if len(dividing) == 1 else None
 
 
 def _ranks(column: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.intp], NDArray[np.intp]]:
@@ -363,10 +332,8 @@ def entries(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
 
 
 def _whole(columns: dict[str, dict[str, list[str]]], known: bool) -> dict[tuple[int, int], str]:
-    """Return the column of every entry, on the diagonal too unless that is ``known`` and no entry is given on both sides.
-
-    Empty if an entry has no column; with empty names if an entry has two.
-    """
+    """Return the column of every entry, on the diagonal too unless that is ``known`` and no entry is given on both sides;
+    nothing if an entry has no column, empty names if one has two."""
     named = {(row, place): names[-1] for row, own in columns.items() for place, names in own.items()}
     indices = sorted({index for pair in named for index in pair}, key=lambda index: (len(index), index))
     bare = known and not any((j, i) in named for i, j in named)
@@ -379,11 +346,8 @@ def _whole(columns: dict[str, dict[str, list[str]]], known: bool) -> dict[tuple[
 
 
 def quaternions(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
-    """Return points (w, x, y, z) from columns named as the parts of a quaternion, in any order.
-
-    Names that do not begin with q mean that only where the space takes quaternions beside other things; where it is not
-    known and most rows have length one, the space is asked for.
-    """
+    """Return points (w, x, y, z) from columns named as the parts of a quaternion, in any order.  Names that do not begin with
+    q mean that only where the space takes quaternions; where it is not known and most rows have length one, it is asked for."""
     takes = takes_quaternions(space)
     if space is not None and not takes:
         return None
@@ -417,12 +381,8 @@ def _is_quaternion(table: Table, of: str, names: list[str]) -> bool:
     if of.startswith("q") or not all(map(table.is_numeric, names)):
         return of.startswith("q")
     if np.mean(np.abs(np.linalg.norm(table.stacked(names), axis=1) - 1) < 1e-3) >= 0.5:
-        raise AmbiguousError(
-            f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as ",
-            Fix("space", "rotations"),
-            " or ",
-            Fix("space", "euclidean"),
-        )
+        question = f"the columns {', '.join(names)} may be quaternions or vectors: name the space, as "
+        raise AmbiguousError(question, Fix("space", "rotations"), " or ", Fix("space", "euclidean"))
     return False
 
 
@@ -435,19 +395,14 @@ def latitudes(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
     names = _angles(table, space, matches)
     if names is None:
         return None
-    values = [table.numbers(name) for name in names]
     radians = any(_unit(name).startswith("rad") for name in names)
-    if radians:
-        values = [np.degrees(column) for column in values]
+    values = [np.degrees(table.numbers(name)) if radians else table.numbers(name) for name in names]
     for column, name, most in zip(values, names, (90, 360), strict=True):
         for row in np.flatnonzero(np.abs(column) > most).tolist():
-            raise FileError(
-                f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees; are the two exchanged (",
-                Fix("columns", f"lat={names[1]}, lon={names[0]}"),
-                "), or does it stand for a missing value (",
-                Fix("missing", measured(column[row])),
-                ")?",
-            )
+            wrong = f"{table.where(row)}: column {name!r}: {column[row]:g} is beyond ±{most} degrees"
+            turned = Fix("columns", f"lat={names[1]}, lon={names[0]}")
+            code = ("), or does it stand for a missing value (", Fix("missing", measured(column[row])), ")?")
+            raise FileError(f"{wrong}; are the two exchanged (", turned, *code)
     note = ", in radians" if radians else ", in degrees"
     degrees = ("lat", "lon") if radians else names
     return table.records(place.from_degrees(*values), place.kind, list(names), note, degrees=degrees)
@@ -455,7 +410,7 @@ def latitudes(table: Table, space: Wanted, matches: Matches) -> Dataset | None:
 
 def _unit(name: str) -> str:
     """Tell the unit that the name of a latitude or longitude ends with; empty if it has none."""
-    match = re.fullmatch(_LATITUDE, name.lower()) or re.fullmatch(_LONGITUDE, name.lower())
+    match = re.fullmatch(_ANGLE[0], name.lower()) or re.fullmatch(_ANGLE[1], name.lower())
     return (match["unit"] or "") if match else ""
 
 
@@ -474,22 +429,20 @@ def _angles(table: Table, space: Wanted, matches: Matches) -> tuple[str, str] | 
     # a text among the numbers of one is an error; two columns of texts are something else
     if len(whole) == 1 and (space is not None or any(map(table.is_numeric, whole[0]))):
         return whole[0]
-    if space is None or len(whole) == 1:
+    if space is None:
         return None
-    prefixes = dict.fromkeys([*lats, *lons])
-    return _other_angles(table, [name for prefix in prefixes for some in (lats, lons) for name in some.get(prefix, ())])
+    known = {name for some in (lats, lons) for names in some.values() for name in names}
+    return _other_angles(table, [name for name in table.columns if name in known or name.lower() in _ANGLES])
 
 
 def _other_angles(table: Table, angles: list[str]) -> tuple[str, str] | None:
     """Return the columns of two angles that a field names in its own way; ask about others."""
-    others = {name: _ANGLES[name.lower()] for name in table.columns if name.lower() in _ANGLES}
-    by_role = {role: name for name, role in others.items()}
-    roles = sorted(others.values())
+    by_role = {_ANGLES[name.lower()]: name for name in angles if name.lower() in _ANGLES}
+    roles = sorted(_ANGLES.get(name.lower(), "") for name in angles)
     if roles == ["dec", "inc"]:  # palaeomagnetic: down and clockwise from north
         return by_role["inc"], by_role["dec"]
     if roles == ["dec", "ra"] and (table.settled or (np.abs(table.numbers(by_role["ra"])) > _HOURS).any()):
         return by_role["dec"], by_role["ra"]
-    angles = [*angles, *others]
     if len(angles) < 2 or components(table, 3):
         return None
     if "dip" in {name.lower() for name in angles}:
@@ -498,22 +451,21 @@ def _other_angles(table: Table, angles: list[str]) -> tuple[str, str] | None:
             "lon = strike − 90 (the dip being on the right of the strike), in degrees"
         )
     angles = sorted(angles, key=lambda name: name.lower() not in _RISING)
-    raise FileError(
-        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? Say ",
-        Fix("columns", f"lat={angles[0]}, lon={angles[1]}"),
-        ", or the other way round",
+    question = (
+        f"the columns {listed(angles)} are angles, but which is the latitude and which the longitude, in degrees? Say "
     )
+    raise FileError(question, Fix("columns", f"lat={angles[0]}, lon={angles[1]}"), ", or the other way round")
 
 
 def components(table: Table, size: int | None) -> list[str]:
     """Return the columns named as the components of a vector, among others that are not: x, y, z; x1, x2, …; v1, v2, …"""
-    by_name = {name.lower(): name for name in table.columns}
+    by_name = table.by_lower
     most = len(by_name) if size is None else size
-    for names in (list("xyz"[:most]), *([f"{letter}{i}" for i in range(1, most + 1)] for letter in "xv")):
-        if size is None and names[0] != "x":  # as many as there are
-            names = list(takewhile(by_name.__contains__, names))
-        if len(names) == (size or max(2, len(names))) and by_name.keys() >= set(names):
-            return [by_name[name] for name in names]
+    for letter, least in (("", 3), ("x", 2), ("v", 2)):
+        names = [f"{letter}{i}" for i in range(1, most + 1)] if letter else list("xyz"[:most])
+        present = [by_name[name] for name in takewhile(by_name.__contains__, names)]
+        if len(present) >= (size or least):
+            return present
     return []
 
 
@@ -522,5 +474,5 @@ RULES = (
     Rule(_LANDMARK, "landmarks", wide),
     Rule(_QUATERNION, "any", quaternions),
     Rule(_ENTRY, "matrices", entries),
-    Rule((_LATITUDE, _LONGITUDE), "vectors", latitudes),
+    Rule(_ANGLE, "vectors", latitudes),
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,23 +18,17 @@ Points = Sequence[Sequence[float]] | Array
 
 @dataclass
 class Specimen:
-    """The landmarks of one specimen, each of its curves, and where it stands in the file, in words."""
+    """One specimen: its landmarks and then each of its curves, and where it stands in the file, in words."""
 
     where: str
-    landmarks: Points
-    curves: list[Points] = field(default_factory=list)
-
-    @property
-    def sizes(self) -> list[int]:
-        """Return points of the landmarks and of each curve."""
-        return [len(self.landmarks), *map(len, self.curves)]
+    blocks: list[Points]
 
 
 @dataclass
 class Curved:
     """Landmarks and curves as a file holds them, before it is known what becomes of the curves."""
 
-    specimens: list[Specimen]
+    specimens: Sequence[Specimen]
     dim: int
     labels: Labels
     source: str  # of the landmarks alone
@@ -43,46 +37,41 @@ class Curved:
 
     def records(self, choice: Choice) -> Dataset:
         """Return the points of every specimen, with what the user wants of the curves."""
-        first = self.specimens[0]
-        count = len(first.curves)
+        marks, *curves = self.specimens[0].blocks
         specimens = self.specimens
         names = self.names
-        if choice.curves == "keep":
-            note = f", then {sum(first.sizes[1:])} points of curves and outlines"
-        elif choice.curves == "drop":
-            note = f"; {count} curves and outlines were dropped"
-            specimens = [replace(one, curves=[]) for one in specimens]
-            names = names[: len(first.landmarks)]
-        else:
-            self._explained(choice)
-            note = f", then {count} curves and outlines, each resampled to {choice.curves} points evenly along it"
-            specimens = [self._resampled(one, choice) for one in specimens]
-            names = () if count else names
-        return Dataset(
-            _stacked(specimens, self.dim),
-            "landmarks",
-            labels=self.labels,
-            source=self.source + (note if count else ""),
-            lines=self.lines,
-            landmarks=names,
-            curves=count,
+        note = f", then {sum(map(len, curves))} points of curves and outlines"
+        if choice.curves == "drop":
+            note = f"; {len(curves)} curves and outlines were dropped"
+            specimens = [replace(one, blocks=one.blocks[:1]) for one in specimens]
+            names = names[: len(marks)]
+        elif choice.curves != "keep":
+            note = f", then {len(curves)} curves and outlines, each resampled to {choice.curves} points evenly along it"
+            specimens = self._resampled(choice)
+            names = () if curves else names
+        points = _stacked(specimens, self.dim)
+        facts: dict[str, Any] = {"labels": self.labels, "lines": self.lines, "landmarks": names, "curves": len(curves)}
+        return Dataset(points, "landmarks", source=self.source + (note if curves else ""), **facts)
+
+    def _resampled(self, choice: Choice) -> list[Specimen]:
+        """Return new points on all curves; refuse codes for missing values that are not explained, which these would hide."""
+        arrays = [
+            [np.array(curve, dtype=np.float64).reshape(-1, self.dim) for curve in s.blocks[1:]] for s in self.specimens
+        ]
+        flat = np.concatenate([np.empty((0, self.dim)), *(curve for curves in arrays for curve in curves)]).reshape(
+            1, -1
         )
-
-    def _resampled(self, specimen: Specimen, choice: Choice) -> Specimen:
-        curves = [np.array(curve, dtype=np.float64).reshape(-1, self.dim) for curve in specimen.curves]
-        return replace(specimen, curves=[resampled(choice.filled(curve), int(choice.curves)) for curve in curves])
-
-    def _explained(self, choice: Choice) -> None:
-        """Refuse codes for missing values in curves that are not explained: new points would hide them."""
-        points = [point for one in self.specimens for curve in one.curves for point in curve]
-        if choice.missing is not None or not points:
-            return
-        flat = np.array(points, dtype=np.float64).reshape(1, -1)
-        for row in np.flatnonzero(doubtful(flat, self.dim)[0])[:1].tolist():
-            value = flat[0, row]
-            owners = [one for one in self.specimens for curve in one.curves for _ in curve]
-            where = owners[row // self.dim].where
-            raise FileError(f"{where}: a point of a curve holds {value:.10g}; {CODE}", *remedy(value))
+        doubts = np.flatnonzero(doubtful(flat, self.dim)[0]) if choice.missing is None and flat.size else ()
+        for entry in doubts[:1]:
+            lengths = [sum(map(len, curves)) for curves in arrays]
+            owner = np.repeat(np.arange(len(arrays)), lengths)[entry // self.dim]
+            where = f"{self.specimens[owner].where}: a point of a curve holds {flat[0, entry]:.10g}; {CODE}"
+            raise FileError(where, *remedy(flat[0, entry]))
+        count = int(choice.curves)
+        return [
+            replace(one, blocks=[one.blocks[0], *(resampled(choice.filled(curve), count) for curve in curves)])
+            for one, curves in zip(self.specimens, arrays, strict=True)
+        ]
 
 
 def resampled(curve: Array, count: int) -> Array:
@@ -116,26 +105,24 @@ def wanted(curves: Any) -> str | int:
     return number
 
 
-def _stacked(specimens: list[Specimen], dim: int) -> Array:
-    first = specimens[0]
-    for specimen in specimens:
-        if not sum(specimen.sizes):
-            raise FileError(f"{specimen.where}: has no points")
-        if specimen.sizes != first.sizes:
-            raise FileError(f"{specimen.where}: ", *_differing(specimen.sizes, first.sizes, first.where))
-    blocks = [block for one in specimens for block in (one.landmarks, *one.curves) if len(block)]
+def _stacked(specimens: Sequence[Specimen], dim: int) -> Array:
+    """Return the points of all specimens; refuse those that have other numbers of points than the first."""
+    start = specimens[0].where
+    first = [len(block) for block in specimens[0].blocks]
+    for one in specimens:
+        sizes = [len(block) for block in one.blocks]
+        if not sum(sizes):
+            raise FileError(f"{one.where}: has no points")
+        if sizes == first:
+            continue
+        if len(sizes) == len(first) == 1:
+            has = f"{sizes[0]} points, but {start} has {first[0]}"
+            raise FileError(f"{one.where}: {has}; every specimen needs the same landmarks")
+        has = f"landmarks and curves of {sizes} points, but {start} has {first}"
+        parts: list[str | Fix] = [f"{one.where}: {has}; every specimen needs the same"]
+        if sizes[0] == first[0]:
+            parts += ["; leave the curves out, ", Fix("curves", "drop")]
+            parts += [", or resample each, as ", Fix("curves", 20)] if len(sizes) == len(first) else []
+        raise FileError(*parts)
+    blocks = [block for one in specimens for block in one.blocks if len(block)]
     return np.concatenate(blocks, dtype=np.float64).reshape(len(specimens), -1, dim)
-
-
-def _differing(sizes: list[int], first: list[int], where: str) -> list[str | Fix]:
-    """Return that specimens have other numbers of points, and what would help."""
-    if len(sizes) == len(first) == 1:
-        return [f"{sizes[0]} points, but {where} has {first[0]}; every specimen needs the same landmarks"]
-    parts: list[str | Fix] = [
-        f"landmarks and curves of {sizes} points, but {where} has {first}; every specimen needs the same"
-    ]
-    if sizes[0] == first[0]:
-        parts += ["; leave the curves out, ", Fix("curves", "drop")]
-        if len(sizes) == len(first):
-            parts += [", or resample each, as ", Fix("curves", 20)]
-    return parts

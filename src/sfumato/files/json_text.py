@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import numpy as np
+
 from .base import AmbiguousError, Contents, FileError, Format
 from .labels import column, numbers, strings
 from .table import Table
@@ -82,16 +84,13 @@ def _array(item: list[Any]) -> Any:
     """Return nested lists of numbers as an array, of texts as labels; None for other things."""
     if all(isinstance(one, str) for one in item):
         return strings("of texts", item)
-    sizes: list[set[int]] = []
-    level: list[Any] = item
-    while level and len(sizes) < DEEPEST and all(isinstance(one, list) for one in level):
-        sizes.append({len(one) for one in level})
-        level = [inner for one in level for inner in one]
-    flat = numbers(level)
-    if flat is None:
+    array = np.array(item, dtype=object)
+    cells = array.ravel().tolist()
+    flat = numbers(cells)
+    if flat is not None:
+        return flat.reshape(array.shape)
+    if not all(isinstance(cell, list) for cell in cells):
         return None
-    if any(len(some) > 1 for some in sizes):
-        ends = sizes[0] | sizes[-1]
-        words = f"lists of different lengths, {min(ends)} to {max(ends)}"
-        return AmbiguousError(f"{words}; every record needs as many numbers")
-    return flat.reshape(len(item), *(min(some) for some in sizes))
+    lengths = [len(cell) for cell in cells]
+    words = f"lists of different lengths, {min(lengths)} to {max(lengths)}"
+    return AmbiguousError(f"{words}; every record needs as many numbers")

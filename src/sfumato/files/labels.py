@@ -38,12 +38,8 @@ def people(labels: ArrayLike) -> NDArray[np.str_]:
 
     Text is brought to NFKC, without invisible characters and needless spaces.  Text of digits, in any script, is the number;
     bytes are UTF-8, whole floats are whole numbers, midnight is the date.  What has no such form is refused.  Two people who
-    share a normal form count as one unit, which errs on the side of privacy; upper and lower case differ.
-
-    Raises
-    ------
-    ValueError
-        If a label is missing, or is neither text, a number nor a date.
+    share a normal form count as one unit, which errs on the side of privacy; upper and lower case differ.  A label that is
+    missing, or is neither text, a number nor a date, raises a ValueError.
 
     >>> people(np.array(["A ", b"A", 1, 1.0, "01", "1.50", np.datetime64("2020-01-31")], dtype=object)).tolist()
     ['A', 'A', '1', '1', '1', '1.5', '2020-01-31']
@@ -117,9 +113,8 @@ def spelled(value: Any) -> str:
 
 def _ascii(c: str) -> str:
     """Return a digit or a dash of any script as ASCII has it, other characters as they are."""
-    if unicodedata.category(c) == "Nd":
-        return str(unicodedata.decimal(c))
-    return "-" if unicodedata.category(c) == "Pd" or c == "\u2212" else c
+    dash = unicodedata.category(c) == "Pd" or c == "\u2212"
+    return "-" if dash else str(unicodedata.decimal(c, c))
 
 
 def _number(value: Any, most: int) -> str:
@@ -225,45 +220,33 @@ def groups_of(data: Dataset, by: str, labels: str | Path | None = None) -> NDArr
         return with_table(data, labels, by).labels[by]
     if by not in data.labels:
         known = ", ".join(data.labels) or "none"
-        raise Refusal(
-            f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table of "
-            "their own, give ",
-            Fix("labels", "FILE"),
-        )
+        words = f"{data.path}: there is no column {by!r}; columns beside the points: {known}. If the groups stand in a table "
+        raise Refusal(words, "of their own, give ", Fix("labels", "FILE"))
     return data.labels[by]
 
 
 def with_table(data: Dataset, file: str | Path, by: str) -> Dataset:
-    """Return the data with all columns of a table as labels, ``by`` among them; a column in common, as ID, says whose they
-    are."""
+    """Return the data with all columns of a table as labels, ``by`` among them; a shared column, as ID, says whose they are."""
     from .registry import parse
     from .table import Table
 
-    try:
+    with placed(f"the table of labels {file}"):
         table = parse(Path(file))[1].get("")
         if not isinstance(table, Table):
             raise FileError("is not a table; save it as CSV")
-        return _joined(data, table, by)
-    except FileError as error:
-        raise placed(f"the table of labels {file}", error) from None
-
-
-def _joined(data: Dataset, table: Any, by: str) -> Dataset:
-    """Return the data with the columns of a table as labels."""
-    shared = [name for name in table.columns if name in data.labels and name != by]
-    if by not in table.columns or not shared:
-        lacking = f"column {by!r}" if by not in table.columns else "column in common with the records"
-        own = ", ".join(data.labels) or "none"
-        raise FileError(f"has no {lacking}; it has: {', '.join(table.columns)}; the records have: {own}")
-    rows = _rows_by_key(table, shared[0], by)
-    chosen = []
-    for place, key in enumerate(people(data.labels[shared[0]]).tolist()):
-        if key not in rows:
-            raise FileError(f"has no line for {data.where(place)}: {shared[0]} {key!r}")
-        chosen.append(rows[key])
-    added = table.labels([name for name in table.columns if name in data.labels], np.array(chosen))
-    added[by] = np.array([group_name(value) for value in table.columns[by][chosen].tolist()], dtype=np.str_)
-    return replace(data, labels={**data.labels, **added})
+        shared = [name for name in table.columns if name in data.labels and name != by]
+        if by not in table.columns or not shared:
+            lacking = f"column {by!r}" if by not in table.columns else "column in common with the records"
+            own = ", ".join(data.labels) or "none"
+            raise FileError(f"has no {lacking}; it has: {', '.join(table.columns)}; the records have: {own}")
+        rows = _rows_by_key(table, shared[0], by)
+        keys = people(data.labels[shared[0]]).tolist()
+        for place, key in enumerate(keys):
+            if key not in rows:
+                raise FileError(f"has no line for {data.where(place)}: {shared[0]} {key!r}")
+        chosen = table.take(np.array([rows[key] for key in keys]), data.labels)
+        groups = [group_name(table.columns[by][rows[key]]) for key in keys]
+    return replace(data, labels={**data.labels, **chosen.labels([]), by: np.array(groups, dtype=np.str_)})
 
 
 def _rows_by_key(table: Any, key: str, by: str) -> dict[str, int]:

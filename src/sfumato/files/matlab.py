@@ -8,6 +8,7 @@ from __future__ import annotations
 import io
 import math
 import struct
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -24,19 +25,13 @@ _COMPLEX = [np.dtype([("real", real), ("imag", real)]) for real in ("<f8", "<f4"
 _FILTERS = {1, 2, 3}  # deflate, shuffle and sums: what HDF5 itself brings, so that no code is looked for elsewhere
 
 
-def read_mat(content: bytes) -> Contents:
-    """Return the variables of a version 5 file."""
-    _check_elements(content)
-    return dict(read_apart("matlab:mat_arrays", content))
-
-
 def read_mat73(content: bytes) -> Contents:
     """Return the variables of a version 7.3 file, HDF5 with the axes reversed; data kept in other files are refused."""
     package("h5py", "reading MATLAB 7.3 files")
-    return dict(read_apart("matlab:hdf5_arrays", content))
+    return read_apart("matlab:hdf5_arrays", content)
 
 
-MATLAB = Format("MATLAB", read_mat, magic=(b"MATLAB 5.0 MAT-file",), records_last=True)
+MATLAB = Format("MATLAB", partial(read_apart, "matlab:mat_arrays"), magic=(b"MATLAB 5.0 MAT-file",), records_last=True)
 MATLAB_73 = Format("MATLAB 7.3", read_mat73, magic=(b"MATLAB 7.3 MAT-file",), records_last=True)
 
 
@@ -62,6 +57,7 @@ def mat_arrays(content: bytes) -> Arrays:
     """Return the variables of a version 5 file that are numbers or texts: structures and sparse matrices are not read."""
     from scipy.io import loadmat, whosmat
 
+    _check_elements(content)
     limit = allowed(len(content))
     with damaged("the MATLAB file is damaged or cut"):
         listed = whosmat(io.BytesIO(content))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ..errors import Fix
 from ..numerics.arrays import Array
+from ..spaces import Shapes
 from ..spaces.base import Space, named_entry
 from .base import Dataset, measured
 
@@ -43,14 +44,19 @@ def codes(missing: Any) -> tuple[float, ...] | None:
 
 def suspects(data: Dataset, certain: bool = True) -> list[tuple[str, float]]:
     """Return where numbers stand that are likely codes for missing values and hardly data, and these numbers; with
-    ``certain=False`` those that may be either.
-
-    A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
-    is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
-    """
+    ``certain=False`` those that may be either."""
     dim = data.points.shape[-1] if data.kind == "landmarks" else 0
-    chosen = doubtful(data.points.reshape(len(data), -1), dim, certain)
-    return [_suspect(data, row, entry, dim) for row, entry in np.argwhere(chosen).tolist()]
+    places = []
+    for row, entry in np.argwhere(doubtful(data.points.reshape(len(data), -1), dim, certain)).tolist():
+        value = float(data.points[row].flat[entry])
+        index = tuple(int(i) for i in np.unravel_index(entry, data.points.shape[1:]))
+        whole = dim > 0 and len(set(data.points[row, index[0]].tolist())) == 1
+        name = named_entry(index[:1] if whole else index, dim > 0)
+        if len(data.names) == data.points[row].size:
+            others = data.names[entry + 1 : entry + dim] if whole else ()
+            name = f"column {data.names[entry]!r}" + (f", and {', '.join(map(repr, others))}," if others else "")
+        places.append((f"{data.where(row)}: {name} is {value:.10g}; {CODE}", value))
+    return places
 
 
 def remedy(value: float) -> list[str | Fix]:
@@ -59,9 +65,10 @@ def remedy(value: float) -> list[str | Fix]:
 
 
 def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
-    """Tell which of the numbers (n, m) these are.
+    """Tell which of the numbers (n, m) these are; ``dim`` belong to each landmark, which is marked once if all are the same.
 
-    ``dim`` says how many belong to each landmark (0: none do), which is marked once if all of them are the same.
+    A code cannot well be data if it lies beyond all other numbers (of the landmarks; of its column) and is there twice, or
+    is negative where no other is, or is farther away than they are from each other; so for landmarks (−1, −1).
     """
     axis = None if dim else 0
     coded = np.isin(flat, CODES)
@@ -87,17 +94,6 @@ def doubtful(flat: Array, dim: int, certain: bool = True) -> NDArray[np.bool_]:
     return np.asarray(chosen)
 
 
-def _suspect(data: Dataset, row: int, entry: int, dim: int) -> tuple[str, float]:
-    value = float(data.points[row].flat[entry])
-    index = tuple(int(i) for i in np.unravel_index(entry, data.points.shape[1:]))
-    whole = dim > 0 and len(set(data.points[row, index[0]].tolist())) == 1
-    name = named_entry(index[:1] if whole else index, dim > 0)
-    if len(data.names) == data.points[row].size:
-        others = data.names[entry + 1 : entry + dim] if whole else ()
-        name = f"column {data.names[entry]!r}" + (f", and {', '.join(map(repr, others))}," if others else "")
-    return f"{data.where(row)}: {name} is {value:.10g}; {CODE}", value
-
-
 def mirrored(points: Array) -> list[int]:
     """Return the specimens, the fewer part, that fit the others far better by a mirror image than by a rotation: half the
     angle after Procrustes superimposition on the first (Umeyama 1991).
@@ -107,21 +103,17 @@ def mirrored(points: Array) -> list[int]:
     >>> mirrored(some)
     [0]
     """
-    rows = np.flatnonzero((np.abs(points) < 1e100).all(axis=(1, 2)))
-    centred = points[rows] - points[rows].mean(axis=1, keepdims=True)
-    size = np.linalg.norm(centred, axis=(1, 2), keepdims=True)
-    wide = size[:, 0, 0] > 0
-    rows = rows[wide]
-    centred = centred[wide] / size[wide]
+    k, dim = points.shape[1:]
+    if k <= dim:  # the mirror image is a rotation
+        return []
+    space = Shapes(k, dim)
+    canonical, reasons = space.diagnose(points)
+    rows = np.setdiff1d(np.arange(len(points)), list(reasons))
     if len(rows) < 3:
         return []
-    turn = np.einsum("ij,nik->njk", centred[0], centred)
-    values = np.linalg.svd(turn, compute_uv=False)
-    flip = 2 * values[:, -1] * (np.linalg.det(turn) < 0)
-    by_rotation, by_mirror = (
-        np.arccos(np.clip(values.sum(axis=1) - less, -1, 1)) for less in (flip, 2 * values[:, -1] - flip)
-    )
-    other = by_mirror < by_rotation / 2
+    first = canonical[rows[0]]
+    flipped = space.validate(points[rows] * ([-1.0] + [1.0] * (dim - 1)))
+    other = space.distance(first, flipped) < space.distance(first, canonical[rows]) / 2
     return [int(row) for row in rows[other if 2 * other.sum() <= len(rows) else ~other]]
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .base import Contents, FileError, Format, allowed, check_unique, damaged, shown
+from .base import Contents, FileError, Format, allowed, check_unique, damaged, placed, shown
 
 MOST_AXES = 32  # of an array in a file; NumPy itself has 64
 
@@ -21,35 +21,32 @@ def read_npz(content: bytes) -> Contents:
     # zipfile lets errors of every compressor through
     with damaged("the archive is damaged or cut"), zipfile.ZipFile(io.BytesIO(content)) as archive:
         entries = archive.infolist()
-        _check_entries(entries, allowed(len(content)))
+        names = [entry.filename for entry in entries]
+        size = sum(entry.file_size for entry in entries)
+        limit = allowed(len(content))
+        check_unique(names, "arrays")
+        if set(names) & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
+            raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")
+        if not any(name.endswith(".npy") for name in names):
+            raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")
+        if size > limit:
+            raise FileError(
+                f"the archive would unpack to {size} bytes, over the limit of {limit}; save it unpacked, .npy"
+            )
+        if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
+            raise FileError("the archive is packed in a way that NumPy does not use; save it again with NumPy")
         members = [entry for entry in entries if entry.filename.endswith(".npy")]
         # zipfile reads no more than the size that was checked, and then checks the sum
         contents = {entry.filename.removesuffix(".npy"): archive.read(entry) for entry in members}
     arrays: Contents = {}
     for name, member in contents.items():
-        try:
+        with placed(f"array {shown(name)}"):
             arrays[name] = _array(member)
-        except FileError as error:
-            raise FileError(f"array {shown(name)}: {error}") from None
     return arrays
 
 
 NPY = Format("NPY", lambda content: {"": _array(content)}, magic=(b"\x93NUMPY",))
 NPZ = Format("NPZ", read_npz, magic=(b"PK\x03\x04", b"PK\x05\x06"))
-
-
-def _check_entries(entries: list[zipfile.ZipInfo], limit: int) -> None:
-    names = [entry.filename for entry in entries]
-    size = sum(entry.file_size for entry in entries)
-    check_unique(names, "arrays")
-    if set(names) & {"xl/workbook.xml", "xl/workbook.bin", "mimetype"}:
-        raise FileError("a spreadsheet, which is not read; save the sheet as CSV and give that")
-    if not any(name.endswith(".npy") for name in names):
-        raise FileError("a zip archive without NumPy arrays; unpack it and give the file of records in it")
-    if size > limit:
-        raise FileError(f"the archive would unpack to {size} bytes, over the limit of {limit}; save it unpacked, .npy")
-    if any(entry.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) for entry in entries):
-        raise FileError("the archive is packed in a way that NumPy does not use; save it again with NumPy")
 
 
 def _array(content: bytes) -> NDArray[Any]:

@@ -15,7 +15,6 @@ _HEADER = re.compile(
     r"(\s+(?P<code>[^\sD]\S*))?(\s+DIM\s*=\s*(?P<dim>[0-9]+))?",
     re.IGNORECASE,
 )
-_SPACES = {"shapes": 2, "shapes3d": 3}
 Token = tuple[str, int]  # and its line
 _FIRST = re.compile(r"[1-9][ \t]+[0-9]+[A-Z]?[ \t]+[0-9]+[A-Z]?[ \t]+[01]\b.*\bDIM", re.IGNORECASE)
 
@@ -31,33 +30,23 @@ def read_nts(text: str) -> Contents:
         raise FileError("holds comments only")
     header = _header(lines[0])
     where = f"line {lines[0].number}"
-    n = int(header["n"])
-    p = int(header["p"])
+    n, p, dim = (int(header[name]) for name in ("n", "p", "dim"))
     rows = header["rows"].upper()
     column_names = p if header["columns"] else 0
     tokens = [(token, line.number) for line in lines[1:] for token in line.text.split()]
     expected = n * p + (n if rows else 0) + column_names
     if len(tokens) != expected or expected == 0:
         raise FileError(f"{where}: the header announces {expected} numbers and labels, the file holds {len(tokens)}")
+    if p % dim:
+        raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
     names, body = _named(tokens, n, p, rows, column_names)
     table = np.array([numbers([token], line)[0] for token, line in body]).reshape(n, p)
     if header["missing"] == "1":
         table[table == numbers([header["code"]], lines[0].number)[0]] = np.nan
-    dim = int(header["dim"] or 0)
     if p == dim:
         return {"": Dataset(table[None], "landmarks")}
     labels: Labels = {"ID": strings("ID", names)} if names else {}
-    if not dim:
-        return {"": Dataset(table, "vectors", labels=labels, source=_question(p))}
-    if p % dim:
-        raise FileError(f"{where}: {p} columns cannot be landmarks with DIM={dim}: each has {dim}")
     return {"": Dataset(table.reshape(n, p // dim, dim), "landmarks", labels=labels)}
-
-
-def _question(p: int) -> str:
-    """Return what to say of the space, if rows of so many numbers may be landmarks; their dimension is not known."""
-    ways = [f"{name} with {p // dim} landmarks" for name, dim in _SPACES.items() if p % dim == 0 and p >= 3 * dim]
-    return f"its header has no DIM=: if these are landmarks, give the space, {' or '.join(ways)}" if ways else ""
 
 
 def _named(tokens: list[Token], n: int, p: int, rows: str, column_names: int) -> tuple[list[str], list[Token]]:
@@ -81,7 +70,9 @@ def _header(line: Line) -> re.Match[str]:
     wrong = ""
     if header["type"] != "1":
         wrong = f"matrix type {header['type']}; sfumato reads type 1, a table of specimens"
-    elif header["dim"] not in (None, "2", "3"):
+    elif header["dim"] is None:
+        wrong = "the header does not say how many coordinates a landmark has: write DIM=2 or DIM=3 at its end"
+    elif header["dim"] not in ("2", "3"):
         wrong = f"DIM={shown(header['dim'])}; landmarks have DIM=2 or DIM=3"
     elif header["missing"] == "1" and header["code"] is None:
         wrong = "missing values are announced, but not the number that stands for them"

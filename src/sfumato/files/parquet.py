@@ -61,15 +61,12 @@ def read_head(batch: Any, space: Wanted) -> tuple[Dataset, list[str]]:
 def read_first(path: Path, space: Wanted = None) -> Dataset:
     """Return the first records of a Parquet file, to learn from them what the file holds."""
     parquet = package("pyarrow.parquet", "reading Parquet")
-    try:
-        with damaged("the Parquet file is damaged or cut"):
-            with parquet.ParquetFile(path) as file:
-                head = next((batch for batch in file.iter_batches(batch_size=1000) if batch.num_rows), None)
-            if head is None:
-                raise FileError("holds no records")
-            return replace(read_head(head, space)[0], format="Parquet", path=path)
-    except FileError as error:
-        raise placed(path, error) from None
+    with placed(path), damaged("the Parquet file is damaged or cut"):
+        with parquet.ParquetFile(path) as file:
+            head = next((batch for batch in file.iter_batches(batch_size=1000) if batch.num_rows), None)
+        if head is None:
+            raise FileError("holds no records")
+        return replace(read_head(head, space)[0], format="Parquet", path=path)
 
 
 def read_batch(batch: Any, space: Space) -> Array:

@@ -43,24 +43,16 @@ def take_unit(points: Any, unit: str | ArrayLike | None) -> tuple[Any, str | Arr
 
 
 def check_words(unit: str | None, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
-    """Raise a Refusal if a unit in words would claim a grouping that was never made.
-
-    That is so if no unit was given and a column that may identify people repeats, and if the words are the name of a
-    column, or look like one.  ``repeated`` maps such columns to a phrase that says how often they repeat.
-    """
+    """Raise a Refusal if a unit in words would claim a grouping that was never made: the words are, or look like, the name of
+    a column; or none were given, and columns that may identify people are ``repeated`` (as a phrase says)."""
     if unit is not None:
         _check_unit(unit, columns, repeated)
     elif repeated:
         first = next(iter(repeated))
         counts = " and ".join(f"the column {name!r} has {count}" for name, count in repeated.items())
-        raise Refusal(
-            f"{counts}: if it says whose record it is, protecting one record does not protect a person. Say what to "
-            "protect: ",
-            Fix("unit_column", first),
-            f" for all records of one {first} together, or ",
-            Fix("unit", RECORD),
-            " for each record by itself",
-        )
+        words = f"{counts}: if it says whose record it is, protecting one record does not protect a person"
+        together = (Fix("unit_column", first), f" for all records of one {first} together, or ")
+        raise Refusal(f"{words}. Say what to protect: ", *together, Fix("unit", RECORD), " for each record by itself")
 
 
 def _check_unit(unit: str, columns: Iterable[str], repeated: Mapping[str, str]) -> None:
@@ -73,25 +65,17 @@ def _check_unit(unit: str, columns: Iterable[str], repeated: Mapping[str, str]) 
     spoken = {name: " ".join(word for word in _words_of(name) if word not in ("id", "ids")) for name in repeated}
     claimed = next((name for name in repeated if bare in (name.casefold(), spoken[name])), None)
     if column is None and claimed is not None:
-        raise Refusal(
-            f"the unit is {unit!r}, but the column {claimed!r} has {repeated[claimed]}: to count each {claimed} once, give ",
-            Fix("unit_column", claimed),
-        )
+        many = f"the unit is {unit!r}, but the column {claimed!r} has {repeated[claimed]}"
+        raise Refusal(f"{many}: to count each {claimed} once, give ", Fix("unit_column", claimed))
     if column is not None or _looks_like_a_column(words):
-        which = "is" if column is not None else "looks like"
-        raise Refusal(
-            f"unit {unit!r} {which} the name of a column, but a unit in words groups nothing. To count each value once, give ",
-            Fix("unit_column", words),
-            f"; if every record stands for itself, say '{RECORD}'",
-        )
+        what = f"unit {unit!r} {'looks like' if column is None else 'is'} the name of a column"
+        groups = f"{what}, but a unit in words groups nothing. To count each value once, give "
+        raise Refusal(groups, Fix("unit_column", words), f"; if every record stands for itself, say '{RECORD}'")
 
 
 def repeated_labels(labels: Mapping[str, NDArray[Any]]) -> dict[str, str]:
-    """Return the columns that may identify people and repeat, each with a phrase that says how often.
-
-    Such a column has a name like subject, or many values with few records each; a factor with few levels does not count, nor
-    does a measurement.
-    """
+    """Return the columns that may identify people and repeat, each with a phrase that says how often: their name is like
+    subject, or they have many values with few records each.  Factors with few levels and measurements do not count."""
     phrases = {}
     for name, column in labels.items():
         counts: Counter[Any] = Counter()

@@ -30,9 +30,8 @@ _PACKED: dict[bytes, Callable[[], Any]] = {
 def read_r(content: bytes) -> Contents:
     """Return arrays, as geomorph's (k, 2, n), lists of matrices, as Momocs's, and data frames, alone or in a list or workspace.
 
-    The third dimnames of an array, and the names of a list of matrices, become the label ID.  A part of a list is called
-    list$part.  What rdata has parsed is not converted by rdata: that would keep the last of two parts of one name and lose
-    the other, unpack texts before their size is known, and fail at functions and models beside the data.
+    What rdata has parsed is not converted by rdata: that would keep the last of two parts of one name and lose the other,
+    unpack texts before their size is known, and fail at functions and models beside the data.
     """
     data = _unpack(content)
     parser = package("rdata", "reading R files").parser
@@ -68,7 +67,7 @@ def _collect(name: str, item: Any, contents: Contents) -> None:
 
 def _stack(items: list[Any], names: list[str]) -> Named | FileError | None:
     """Return a list of matrices or data frames as one array with the records last, as R has it; None if it is no such list."""
-    matrices = [_matrix(_only_matrix(item)) for item in items]
+    matrices = [_matrix(item) for item in items]
     arrays = [matrix for matrix in matrices if matrix is not None]
     if len(arrays) < len(items):
         return None
@@ -93,13 +92,6 @@ def _matrix(item: Any) -> NDArray[Any] | None:
         return np.stack([*columns.values()], axis=1) if len(columns) == 2 or solid else None
     plain = isinstance(item, Named) and item.array.ndim == 2 and item.array.dtype.kind in "biuf"
     return item.array if plain else None
-
-
-def _only_matrix(item: Any) -> Any:
-    """Return the matrix or data frame of a list that holds one beside names and numbers; anything else as it is."""
-    parts = list(item.values() if isinstance(item, dict) else item) if isinstance(item, dict | list) else []
-    large = [part for part in parts if not (part is None or (isinstance(part, Named) and part.array.ndim < 2))]
-    return large[0] if len(large) == 1 and isinstance(large[0], Table | Named) else item
 
 
 def _unpack(content: bytes) -> bytes:
@@ -144,7 +136,7 @@ def _plain(item: Any, depth: int = 0) -> Table | Named | dict[str, Any] | list[A
     kind = item.info.type.name
     attributes = dict(_pairs(item.attributes))
     if kind != "VEC":
-        return _array(kind, item.value, attributes)
+        return _array(item, attributes)
     if depth > DEEPEST:
         return None
     parts = [_plain(part, depth + 1) for part in item.value]
@@ -166,14 +158,16 @@ def _frame(named: dict[str, Any]) -> Table:
     return Table(columns)
 
 
-def _array(kind: str, values: Any, attributes: dict[str, Any]) -> Named | None:
+def _array(item: Any, attributes: dict[str, Any]) -> Named | None:
     """Return a numeric array in its dimensions, or a vector of texts; None for anything else."""
+    kind = item.info.type.name
+    values = item.value
     if kind not in ("STR", "REAL", "INT", "CPLX", "LGL"):
         return None
     if isinstance(values, np.ma.MaskedArray):  # integers with NA
         values = np.where(values.mask, np.nan, values.data)
     if kind == "STR":
-        values = strings("of texts", _decoded(values))
+        values = strings("of texts", _strings(item))
     elif "levels" in attributes:  # a factor
         names = ["NA", *_strings(attributes["levels"])]
         codes = np.where(np.isnan(values), 0, values).astype(int)
@@ -198,11 +192,9 @@ def _pairs(item: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _strings(item: Any) -> list[str]:
-    return [] if item is None or item.info.type.name != "STR" else _decoded(item.value)
-
-
-def _decoded(texts: list[Any]) -> list[str]:
-    """Return texts in the encoding that R marked them with."""
+    """Return the texts of a vector, in the encoding that R marked each with; none for anything else."""
+    if item is None or item.info.type.name != "STR":
+        return []
     decode = package("rdata", "reading R files").conversion.convert_char
-    words = ["NA" if text.value is None else decode(text, default_encoding="utf-8") for text in texts]
+    words = ["NA" if text.value is None else decode(text, default_encoding="utf-8") for text in item.value]
     return [word.decode("utf-8", "replace") if isinstance(word, bytes) else word for word in words]

@@ -22,9 +22,9 @@ from ..spaces.base import Space
 from ..spaces.family import Family
 from .base import Choice, Contents, Dataset, FileError, Format, Labels, Wanted, shown
 from .curves import wanted
-from .frames import home_of, is_frame, read_frame
 from .labels import join
 from .missing import codes, remedy, suspects
+from .table import home_of, is_frame, read_frame
 
 Parsed = dict[Path, tuple[Format, Contents]]  # what files hold, by their names
 MOST = 600  # characters of the words of a message
@@ -58,20 +58,11 @@ def read(
     curves : {"keep", "drop"} or int, optional
         Whether points of curves and outlines follow the landmarks (default), are left out, or become so many along each.
 
-    Returns
-    -------
-    Dataset
-        The points, their labels, and in ``source`` where the points came from.
-
-    Raises
-    ------
-    FileError
-        If the file is damaged or cut, or could be read in two ways and no argument says which.
-
     Notes
     -----
-    The page "Files" lists the layouts and the names of columns that are understood.  TPS and CSV files do not say how many
-    records they hold: a cut between two records cannot be noticed in them, so know the number that you expect.
+    A file that is damaged or cut, or could be read in two ways, is refused with a FileError.  The page "Files" lists the
+    layouts and the names of columns that are understood.  TPS and CSV files do not say how many records they hold: a cut
+    between two records cannot be noticed in them, so know the number that you expect.
 
     Examples
     --------

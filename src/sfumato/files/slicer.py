@@ -7,6 +7,7 @@ have it): points come out in LPS.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ _SYSTEMS = {"0": -1.0, "ras": -1.0, "1": 1.0, "lps": 1.0}  # the sign that takes
 _FCSV = re.compile(r"^#[ \t]*(Markups fiducial file|columns[ \t]*=[ \t]*(id|label),)", re.IGNORECASE | re.MULTILINE)
 _MARKUPS = re.compile(r'"markups"\s*:\s*\[')
 _CURVES = ("Curve", "ClosedCurve")
-_NOWHERE = [np.nan] * 3
+_NOWHERE = np.full(3, np.nan)
 _SAID = "in LPS coordinates (RAS is turned to them)"
 
 
@@ -43,7 +44,7 @@ def read_fcsv(text: str) -> Contents:
     sign = _sign(said["coordinatesystem"])
     rows, lines = rows_of(text, ",")
     points = [_position(row, names, line, sign) for row, line in zip(rows, lines, strict=True)]
-    return {"": _specimen(points, [row[names.index("label")] for row in rows], [], [])}
+    return {"": _specimen([(point, row[names.index("label")]) for point, row in zip(points, rows, strict=True)])}
 
 
 def _position(row: list[str], names: list[str], line: int, sign: float) -> list[float]:
@@ -54,7 +55,7 @@ def _position(row: list[str], names: list[str], line: int, sign: float) -> list[
     except ValueError as error:
         raise FileError(f"line {line}: {error}") from None
     placed = len(row) <= _STATUS or names != _COLUMNS or row[_STATUS].strip() in ("", _PLACED)
-    return [sign * x, sign * y, z] if placed else _NOWHERE
+    return [sign * x, sign * y, z] if placed else _NOWHERE.tolist()
 
 
 def read_markups(text: str) -> Contents:
@@ -63,25 +64,22 @@ def read_markups(text: str) -> Contents:
     lists = document.get("markups") if isinstance(document, dict) else None
     if not isinstance(lists, list) or not all(isinstance(one, dict) for one in lists):
         raise FileError("its 'markups' is not a list of markups; is the file damaged?")
-    points: list[list[float]] = []
-    labels: list[str] = []
-    curves: list[list[list[float]]] = []
-    on_curves: list[str] = []
+    marks: list[tuple[list[float], str]] = []
+    curves: list[list[tuple[list[float], str]]] = []
     for i, one in enumerate(lists, start=1):
         kind = one.get("type", "Fiducial")
         if kind not in ("Fiducial", *_CURVES):
             raise FileError(f"list {i} is of type {shown(str(kind))}; save lists of points and curves alone")
-        own, names = _control_points(one, f"list {i}")
+        own = _control_points(one, f"list {i}")
         if kind in _CURVES:
             curves.append(own)
-            on_curves += names
         else:
-            points += own
-            labels += names
-    return {"": _specimen(points, labels, curves, on_curves)}
+            marks += own
+    return {"": _specimen(marks, curves)}
 
 
-def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[float]], list[str]]:
+def _control_points(markups: dict[str, Any], where: str) -> list[tuple[list[float], str]]:
+    """Return the points of a list and their labels."""
     sign = _sign(str(markups.get("coordinateSystem", "LPS")))
     marks = markups.get("controlPoints")
     if not isinstance(marks, list) or not all(isinstance(one, dict) for one in marks):
@@ -91,12 +89,11 @@ def _control_points(markups: dict[str, Any], where: str) -> tuple[list[list[floa
         at = one.get("position")
         position = numbers(at) if isinstance(at, list) and len(at) == 3 else None
         if one.get("positionStatus", "defined") != "defined":
-            points.append(_NOWHERE)
+            position = _NOWHERE
         elif position is None:
             raise FileError(f"{where}, control point {i}: the position {shown(str(at))} is not three numbers")
-        else:
-            points.append((position * (sign, sign, 1.0)).tolist())
-    return points, [str(one.get("label", "")) for one in marks]
+        points.append(((position * (sign, sign, 1.0)).tolist(), str(one.get("label", ""))))
+    return points
 
 
 def _sign(system: str) -> float:
@@ -118,15 +115,14 @@ def _own_names(labels: list[str]) -> list[str]:
     return numbers if len(prefixes) == 1 and all(numbers) else labels
 
 
-def _specimen(
-    points: list[list[float]], labels: list[str], curves: list[list[list[float]]], on_curves: list[str]
-) -> Curved:
+def _specimen(marks: list[tuple[list[float], str]], curves: Sequence[list[tuple[list[float], str]]] = ()) -> Curved:
     """Return the one specimen of a file."""
-    if not points and not curves:
+    if not marks and not curves:
         raise FileError("holds no control points")
-    names = tuple(_own_names([*labels, *on_curves]))
-    source = f"{len(points)} control points {_SAID}"
-    return Curved([Specimen("the specimen", points, [*curves])], 3, {}, source, names=names)
+    blocks = [marks, *curves]
+    names = tuple(_own_names([label for block in blocks for _, label in block]))
+    specimen = Specimen("the specimen", [[point for point, _ in block] for block in blocks])
+    return Curved([specimen], 3, {}, f"{len(marks)} control points {_SAID}", names=names)
 
 
 FCSV = Format("Slicer fiducials", read_fcsv, looks=_FCSV.search, suffixes=(".fcsv",))

@@ -1,10 +1,11 @@
-"""A table: columns by name."""
+"""A table: columns by name, of a file or of a data frame.  Of the packages of data frames none is imported."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.typing import NDArray
 
 from ..numerics.arrays import Array
 from ..spaces.base import Kind
-from .base import Choice, Dataset, FileError, Labels, listed, shown
+from .base import Choice, Contents, Dataset, FileError, Labels, listed, shown
+from .labels import column as as_column
 from .labels import texts
 from .lines import number
 
@@ -32,6 +34,11 @@ class Table:
 
     def __len__(self) -> int:
         return len(next(iter(self.columns.values()), ()))
+
+    @property
+    def by_lower(self) -> dict[str, str]:
+        """Return the names of the columns by their names in small letters."""
+        return {name.lower(): name for name in self.columns}
 
     def where(self, row: int) -> str:
         """Return a row, for a message."""
@@ -75,12 +82,53 @@ class Table:
         facts = {"source": f"the columns {listed(used, 12)}{note}", "names": tuple(used), "lines": tuple(self.lines)}
         return Dataset(points, kind, labels=self.labels(used), **(facts | more))
 
-    def labels(self, used: list[str], rows: NDArray[np.intp] | None = None) -> Labels:
-        """Return the columns that are not used; of a table in long form at the first rows of the specimens."""
-        labels = {}
+    def labels(self, used: list[str]) -> Labels:
+        """Return the columns that are not used."""
         taken = set(used)
-        for name, column in self.columns.items():
-            if name not in taken:
-                column = column if rows is None else column[rows]
-                labels[name or "row"] = texts(name, column.tolist()) if self.lines else column
-        return labels
+        others = {name: column for name, column in self.columns.items() if name not in taken}
+        if self.lines:
+            others = {name: texts(name, column.tolist()) for name, column in others.items()}
+        return {name or "row": column for name, column in others.items()}
+
+    def take(self, rows: NDArray[np.intp], without: Iterable[str]) -> Table:
+        """Return some of the rows, without some of the columns."""
+        left_out = set(without)
+        columns = {name: column[rows] for name, column in self.columns.items() if name not in left_out}
+        return replace(self, columns=columns, lines=[self.lines[row] for row in rows] if self.lines else [])
+
+
+# -- data frames of pandas and polars, and data sets of xarray -------------------------------------------------------------
+def is_frame(source: Any) -> bool:
+    """Tell whether this is a table with named columns, or several named arrays."""
+    named = {"pandas": "columns", "polars": "columns", "xarray": "data_vars"}.get(home_of(source))
+    return named is not None and hasattr(type(source), named)  # asking the source itself may compute it
+
+
+def home_of(source: Any) -> str:
+    """Return the package that an object comes from."""
+    return type(source).__module__.partition(".")[0]
+
+
+def read_frame(frame: Any) -> Contents:
+    """Return what a frame holds, its columns as those of a CSV file.  A lazy frame is computed here, and may fail here."""
+    try:
+        if hasattr(type(frame), "data_vars"):
+            return {str(name): np.asarray(array) for name, array in frame.variables.items()}
+        if hasattr(type(frame), "collect"):
+            frame = frame.collect()
+        columns = {str(name): frame[name] for name in frame.columns}
+    except Exception as error:
+        raise FileError(f"could not be computed ({type(error).__name__}: {error})") from None
+    return {"": Table({name: _column(name, series) for name, series in columns.items()})}
+
+
+def _column(name: str, series: Any) -> NDArray[Any]:
+    """Return a column as numbers or texts; what a package calls missing is NaN or empty."""
+    values = series.to_numpy()
+    if values.dtype.kind in "biuf":
+        return np.asarray(values)
+    cells = series.to_list()
+    missing = (
+        value is None or type(value).__name__ in ("NAType", "NaTType") or bool(value != value) for value in cells
+    )
+    return as_column(name, [None if gone else value for gone, value in zip(missing, cells, strict=True)])

@@ -9,18 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from ..numerics.arrays import Array
 from .base import Contents, FileError, Format, Labels, shown
-from .curves import Curved, Specimen
+from .curves import Curved, Points, Specimen
 from .labels import text_columns
 from .lines import Line, coordinates, count, is_number, lines_of, number
 
 _START = re.compile(r"^[ \t]*LM3?[ \t]*=", re.IGNORECASE | re.MULTILINE)
+_VALUE = re.compile(r"=(.*)")
 _KEYWORD = re.compile(r"[A-Za-z][A-Za-z0-9_ ]*")
 _LANDMARKS = ("LM", "LM3")
 _CURVES = ("CURVES", "OUTLINES")
@@ -32,41 +33,13 @@ _ROWS = {  # lines of two or three plain numbers
 
 
 class _Part(NamedTuple):
-    """A line KEYWORD=value, and the text between it and the next one, which begins at ``start``."""
-
-    header: Line
-    body: str
-    start: int
-
-
-@dataclass(kw_only=True)
-class _Specimen(Specimen):
-    """A specimen, and what its lines say of it."""
+    """A line KEYWORD=value, its number and its text, and what stands between it and the next one."""
 
     line: int
-    labels: dict[str, str] = field(default_factory=dict)
-    announced: tuple[str, int, int] = ("", 0, 0)  # CURVES or OUTLINES, its line, and how many POINTS= are still to come
-
-    def announce(self, key: str = "", line: int = 0, blocks: int = 0) -> None:
-        """Expect curves or outlines, or none; refuse if those announced before are not complete."""
-        before, start, left = self.announced
-        if left:
-            raise FileError(f"line {start}: {before}= announces {left} more POINTS= than follow; is the file cut?")
-        self.announced = (key, line, blocks)
-
-    def add_curve(self, points: Array, line: int) -> None:
-        key, start, left = self.announced
-        if left == 0:
-            raise FileError(f"line {line}: a POINTS= that no CURVES= or OUTLINES= announces")
-        self.announced = (key, start, left - 1)
-        self.curves.append(points)
-
-    def add_label(self, key: str, value: str, line: int) -> None:
-        if key == "SCALE" and not is_number(value, decimal_comma=False):
-            raise FileError(f"line {line}: SCALE {shown(value)} is not a number")
-        if key in ("SCALE", "ID") and key in self.labels:
-            raise FileError(f"line {line}: a second {key}= in the record of line {self.line}; is an LM= missing?")
-        self.labels[key] = f"{self.labels[key]}; {value}" if key in self.labels else value
+    text: str
+    key: str
+    value: str
+    body: str
 
 
 def read_tps(text: str) -> Contents:
@@ -74,115 +47,125 @@ def read_tps(text: str) -> Contents:
 
     SCALE= is a label.  LM= announces three coordinates too, in files of some programs: the first line of points tells.
     """
-    specimens, dim = _specimens(text.replace("\r\n", "\n").replace("\r", "\n") + "\n")
-    source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].landmarks)}"
-    begins = tuple(specimen.line for specimen in specimens)
-    return {"": Curved([*specimens], dim or 2, _labels(specimens), source, begins)}
+    parts = [*_parts(text.replace("\r\n", "\n").replace("\r", "\n") + "\n")]
+    begins = [i for i, part in enumerate(parts) if part.key in _LANDMARKS]
+    if not begins:
+        raise FileError("no LM= line; a TPS record begins with one")
+    if begins[0] > 0:
+        raise FileError(f"line {parts[0].line}: {shown(parts[0].text)} comes before the first LM=")
+    dim = _dim(parts)
+    specimens: list[Specimen] = []
+    labels = []
+    for begin, end in pairwise([*begins, len(parts)]):
+        blocks, own = _specimen(parts[begin:end], dim)
+        specimens.append(Specimen(f"record {len(specimens)} (line {parts[begin].line})", blocks))
+        labels.append(own)
+    source = f"the landmarks of {'LM3' if dim == 3 else 'LM'}={len(specimens[0].blocks[0])}"
+    lines = tuple(parts[begin].line for begin in begins)
+    return {"": Curved(specimens, dim, _labels(labels, specimens[-1].where), source, lines)}
 
 
 TPS = Format("TPS", read_tps, looks=_START.search, suffixes=(".tps",), curves=True)
 
 
-def _specimens(text: str) -> tuple[list[_Specimen], int]:
-    """Return the specimens of a file, and how many coordinates their points have."""
-    specimens: list[_Specimen] = []
-    dim = 0
-    for part in _parts(text):
-        line = part.header.number
-        key, value = _keyword(part.header, "KEYWORD=value" if specimens else "LM=")
-        if key not in _LANDMARKS and not specimens:
-            raise FileError(f"line {line}: {shown(part.header.text)} comes before the first LM=")
-        if key in (*_LANDMARKS, "POINTS"):
-            number_of = count(value, line, key)
-            dim = _dim(key, part, dim) if number_of else dim
-            points, rest = _block(part, number_of, dim, text)
-        else:
-            rest = lines_of(part.body, line) if part.body.strip() else []
-        if key in _LANDMARKS:
-            if specimens:
-                specimens[-1].announce()
-            specimens.append(_Specimen(where=f"record {len(specimens)} (line {line})", landmarks=points, line=line))
-        elif key in _CURVES:
-            specimens[-1].announce(key, line, count(value, line, key))
-        elif key == "POINTS":
-            specimens[-1].add_curve(points, line)
-        else:
-            specimens[-1].add_label(key, value, line)
-        if rest:
-            _keyword(rest[0], "KEYWORD=value")
-    if not specimens:
-        raise FileError("no LM= line; a TPS record begins with one")
-    specimens[-1].announce()
-    return specimens, dim
-
-
 def _parts(text: str) -> Iterator[_Part]:
     """Yield every line that has an equals sign, with the text up to the next such line."""
-    sign = text.find("=")
-    begin = text.rfind("\n", 0, sign) + 1 if sign >= 0 else len(text)
-    for line in lines_of(text[:begin]):
-        _keyword(line, "LM=")
-    number = 1 + text.count("\n", 0, begin)
-    while sign >= 0:
-        start = text.index("\n", sign)
-        sign = text.find("=", start)
-        stop = text.rfind("\n", start, sign) + 1 if sign >= 0 else len(text)
-        yield _Part(Line(number, text[begin:start].strip()), text[start:stop], start)
-        number += text.count("\n", begin, stop)
-        begin = stop
+    values = [*_VALUE.finditer(text)]
+    begins = [text.rfind("\n", 0, value.start()) + 1 for value in values]
+    for line in lines_of(text[: begins[0]] if begins else text):
+        raise _no_keyword(line, "LM=")
+    number = 1
+    last = 0
+    for value, begin, end in zip(values, begins, [*begins[1:], len(text)], strict=True):
+        number += text.count("\n", last, begin)
+        last = begin
+        key = text[begin : value.start()].strip()
+        line = Line(number, text[begin : value.end()].strip())
+        if not _KEYWORD.fullmatch(key):
+            raise _no_keyword(line, "KEYWORD=value" if begin > begins[0] else "LM=")
+        yield _Part(*line, key.upper(), value[1].strip(), text[value.end() : end])
 
 
-def _keyword(line: Line, expected: str) -> tuple[str, str]:
-    """Return the keyword of a line, in capitals, and its value."""
-    key, sign, value = line.text.partition("=")
-    key = key.strip()
-    if not sign or not _KEYWORD.fullmatch(key):
-        raise FileError(f"line {line.number}: expected {expected}, found {shown(line.text)}; is a count too small?")
-    return key.upper(), value.strip()
+def _no_keyword(line: Line, expected: str) -> FileError:
+    return FileError(f"line {line.number}: expected {expected}, found {shown(line.text)}; is a count too small?")
 
 
-def _dim(key: str, part: _Part, before: int) -> int:
+def _dim(parts: list[_Part]) -> int:
     """Return how many coordinates the points have."""
-    if before == 2 and key == "LM3":
-        raise FileError(f"line {part.header.number}: LM3= in a file of planar landmarks; keep the two apart")
-    if before:
-        return before
-    first = part.body.lstrip().partition("\n")[0]
-    return 3 if key == "LM3" or len(first.split()) == 3 else 2
+    blocks = [part for part in parts if part.key in (*_LANDMARKS, "POINTS") and part.value.strip("0")]
+    first = blocks[0].body.lstrip().partition("\n")[0] if blocks else ""
+    if len(first.split()) == 3 or (blocks and blocks[0].key == "LM3"):
+        return 3
+    for part in blocks:
+        if part.key == "LM3":
+            raise FileError(f"line {part.line}: LM3= in a file of planar landmarks; keep the two apart")
+    return 2
 
 
-def _block(part: _Part, number_of: int, dim: int, text: str) -> tuple[Array, list[Line]]:
-    """Return the points that a header announces, and the lines that follow them before the next keyword."""
+def _specimen(parts: list[_Part], dim: int) -> tuple[list[Points], dict[str, str]]:
+    """Return the landmarks of a specimen and each of its curves, and its labels."""
+    first = parts[0]
+    blocks: list[Points] = [_block(first, dim)]
+    labels: dict[str, str] = {}
+    announced = first
+    due = 0
+    for part in parts[1:]:
+        _, _, key, value, _ = part
+        where = f"line {part.line}"
+        if key == "POINTS":
+            if due == 0:
+                raise FileError(f"{where}: a POINTS= that no CURVES= or OUTLINES= announces")
+            due -= 1
+            blocks.append(_block(part, dim))
+            continue
+        if key in _CURVES:
+            _check_complete(announced, due)
+            announced = part
+            due = count(value, part.line, key)
+        elif key == "SCALE" and not is_number(value, decimal_comma=False):
+            raise FileError(f"{where}: SCALE {shown(value)} is not a number")
+        elif key in ("SCALE", "ID") and key in labels:
+            raise FileError(f"{where}: a second {key}= in the record of line {first.line}; is an LM= missing?")
+        else:
+            labels[key] = f"{labels[key]}; {value}" if key in labels else value
+        for line in lines_of(part.body, part.line):
+            raise _no_keyword(line, "KEYWORD=value")
+    _check_complete(announced, due)
+    return blocks, labels
+
+
+def _check_complete(announced: _Part, due: int) -> None:
+    if due:
+        words = f"{announced.key}= announces {due} more POINTS= than follow; is the file cut?"
+        raise FileError(f"line {announced.line}: {words}")
+
+
+def _block(part: _Part, dim: int) -> Array:
+    """Return the points that a header announces."""
+    number_of = count(part.value, part.line, part.key)
     tokens = part.body.split()
     if len(tokens) == number_of * dim and (not tokens or _ROWS[dim].fullmatch(part.body)):
         with suppress(ValueError):  # quick, but cannot say which line is bad
-            return np.array(list(map(float, tokens))).reshape(number_of, dim), []
-    header = part.header
-    lines = lines_of(part.body, header.number)
+            return np.array(list(map(float, tokens))).reshape(number_of, dim)
+    lines = lines_of(part.body, part.line)
+    points = [coordinates(line, dim) for line in lines[:number_of]]
     if len(lines) < number_of:
-        lines = lines_of(text[part.start :], header.number)
-        if len(lines) < number_of:
-            raise FileError(
-                f"line {header.number}: {shown(header.text)}, but only {len(lines)} lines follow; is the file cut?"
-            )
-    points: list[list[float]] = []
-    for line in lines[:number_of]:
-        if "=" in line.text:
-            many = f"{len(points)} points of the {number_of} that line {header.number} announces"
-            raise FileError(f"line {line.number}: {shown(line.text)} after {many}")
-        points.append(coordinates(line, dim))
-    return np.array(points), lines[number_of:]
+        follow = f"only {len(lines)} lines follow before the next keyword; is the file cut?"
+        raise FileError(f"line {part.line}: {shown(part.text)}, but {follow}")
+    for line in lines[number_of:]:
+        raise _no_keyword(line, "KEYWORD=value")
+    return np.array(points)
 
 
-def _labels(specimens: list[_Specimen]) -> Labels:
+def _labels(labels: list[dict[str, str]], where: str) -> Labels:
     """Return the labels of all specimens; refuse a last one that lacks what all others have."""
-    keys = dict.fromkeys(key for specimen in specimens for key in specimen.labels)
-    *others, last = specimens
+    keys = dict.fromkeys(key for own in labels for key in own)
+    *others, last = labels
     for key in keys:
-        if others and key not in last.labels and all(key in specimen.labels for specimen in others):
-            raise FileError(f"{last.where}: the last record has no {key}= though all others have; is the file cut?")
-    values = {key: [specimen.labels.get(key, "") for specimen in specimens] for key in keys}
-    labels: Labels = text_columns(values)
-    if "SCALE" in labels:
-        labels["SCALE"] = np.array([number(value or "nan") for value in values["SCALE"]])
-    return labels
+        if others and key not in last and all(key in own for own in others):
+            raise FileError(f"{where}: the last record has no {key}= though all others have; is the file cut?")
+    values = {key: [own.get(key, "") for own in labels] for key in keys}
+    columns: Labels = text_columns(values)
+    if "SCALE" in columns:
+        columns["SCALE"] = np.array([number(value or "nan") for value in values["SCALE"]])
+    return columns

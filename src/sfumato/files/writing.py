@@ -18,22 +18,10 @@ from ..spaces.base import Kind
 def write_points(path: str | os.PathLike[str], points: ArrayLike, kind: Kind) -> None:
     """Write one released value to a .tps, .csv or .npy file: whole, or not at all.
 
-    Parameters
-    ----------
-    path : path
-        The file to write; its ending says the format.
-    points : array
-        One value, such as ``release.value``.  Its numbers are written so that they read back to the last bit.
-    kind : {"landmarks", "matrices", "vectors", "arrays"}
-        What the value is.  A .npy file holds the bare array, so that its kind is known only with a space.
+    The ending of the path says the format.  The numbers of the value are written so that they read back to the last bit; it
+    is refused if it is not one of its kind, or holds NaN or infinite numbers.  A .npy file holds the bare array, so that its
+    kind is known only with a space.
 
-    Raises
-    ------
-    ValueError
-        If the value is not one of its kind, holds NaN or infinite numbers, or cannot be written in this format.
-
-    Examples
-    --------
     >>> from tempfile import TemporaryDirectory
     >>> with TemporaryDirectory() as folder:
     ...     write_points(Path(folder, "mean.csv"), [[0.0, 0.0], [1.0, 0.0], [0.0, 1.0]], "landmarks")

@@ -9,7 +9,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain, islice
 from typing import Any, NamedTuple, TypeVar
@@ -31,6 +31,7 @@ LOST = "Nothing was released; what was charged stays charged"
 MOST_LISTED = 10_000  # bad records whose reasons are kept
 
 
+@dataclass(eq=False)
 class LazyRecords(Records):
     """Parts of the data, read anew in every pass.
 
@@ -38,31 +39,24 @@ class LazyRecords(Records):
     points, unless they are to be replaced.  ``progress(pass, done, parts)`` is called after every part.
     """
 
-    def __init__(
-        self,
-        space: Space,
-        parts: list[Any],
-        prepare: Callable[[Any], Points],
-        workers: int,
-        memory: int,
-        check: bool = True,
-        progress: Progress | None = None,
-    ) -> None:
-        self.space = space
-        self.parts = parts
-        self.prepare = prepare
-        self.weights = None
-        self.workers = workers
-        self.memory = memory
-        self.progress = progress
-        self.passes = 0
-        self.surveyed = False
-        self.rows = chunk_rows(space, memory, workers)
-        self.on_dask = bool(parts) and not isinstance(parts[0], Part)
+    space: Space
+    parts: list[Any]
+    prepare: Callable[[Any], Points]
+    workers: int
+    memory: int
+    check: bool = True
+    progress: Progress | None = None
+    weights = None
+    passes = 0
+    surveyed = False
+
+    def __post_init__(self) -> None:
+        self.rows = chunk_rows(self.space, self.memory, self.workers)
+        self.on_dask = bool(self.parts) and not isinstance(self.parts[0], Part)
         if self.on_dask:
-            check_workers(parts)
+            check_workers(self.parts)
         with errors_in_words():
-            sums = self._pass(_as_read, partial(_survey, space, check), _join)
+            sums = self._pass(None, partial(_survey, self.space, self.check), _join)
         self.surveyed = True
         self.counts = [0 if one is None else one.value.n for one in sums]
         survey = reduce(_join, (one.value for one in sums if one is not None), _Survey(0, 0, {}))
@@ -99,7 +93,7 @@ class LazyRecords(Records):
             return moments if hessian is None else replace(moments, hessian=hessian)
         return moments
 
-    def _pass(self, prepare: Callable[[Any], Any], function: Callable[..., T], combine: Any) -> list[_Sum | None]:
+    def _pass(self, prepare: Any, function: Callable[..., T], combine: Any) -> list[_Sum | None]:
         self.passes += 1
 
         def tick(done: int) -> None:
@@ -109,11 +103,8 @@ class LazyRecords(Records):
         return self._run(partial(_total, self.rows, prepare, function, combine), self.parts, tick)
 
     def _run(self, job: Callable[[Any], T], parts: list[Any], tick: Callable[[int], None]) -> list[T]:
-        """Return what the job gives for each part, in the order of the parts.
-
-        Other packages, which read the data, raise errors of their own: after the first pass, and so after the charge, their
-        words are withheld.
-        """
+        """Return what the job gives for each part, in the order of the parts.  After the first pass, and so after the charge,
+        the words of errors that other packages raise as they read are withheld."""
         try:
             if self.on_dask:
                 return on_dask(job, parts, tick)
@@ -132,8 +123,7 @@ class LazyRecords(Records):
 def stream(
     space: Space, points: Any, prepare: Callable[[Any], Points], workers: int = 1, memory: int = MEMORY, **options: Any
 ) -> LazyRecords | None:
-    """Return records of data that are not in memory; None for data that are, or that fit well.  Options are those of
-    :class:`LazyRecords`.
+    """Return records of data that are not in memory, with options of :class:`LazyRecords`; None for data that are, or fit well.
 
     Known are ``numpy.memmap``, HDF5 and Zarr arrays; Arrow tables, datasets and Parquet files; Dask arrays, bags and lists
     of delayed partitions.
@@ -180,7 +170,7 @@ def _total(rows: int, prepare: Any, function: Any, combine: Any, part: Any) -> _
     def of_piece(piece: Any) -> Any:
         nonlocal n
         n += len(piece)
-        return function(prepare(piece), None)
+        return function(piece if prepare is None else prepare(piece), None)
 
     pieces = _pieces(part, rows)
     first = next(pieces, None)
@@ -210,7 +200,3 @@ def _survey(space: Space, check: bool, raw: Any, _: None) -> _Survey:
 def _join(a: _Survey, b: _Survey) -> _Survey:
     later = ((a.n + row, reason) for row, reason in b.reasons.items())
     return _Survey(a.n + b.n, a.bad + b.bad, dict(islice(chain(a.reasons.items(), later), MOST_LISTED)))
-
-
-def _as_read(raw: Any) -> Any:
-    return raw

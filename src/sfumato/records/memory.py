@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from functools import lru_cache, partial
-from itertools import pairwise
+from itertools import repeat
 from typing import Any, TypeVar
 
 import numpy as np
@@ -43,15 +43,12 @@ class Records:
         if count == 1:
             return function(self.points, self.weights)
         edges = np.linspace(0, self.n, min(self.n, count) + 1).astype(int)
-
-        def of_part(part: slice) -> T:
-            return function(self.points[part], None if self.weights is None else self.weights[part])
-
-        parts = [slice(a, b) for a, b in pairwise(edges)]
+        weights = repeat(None) if self.weights is None else np.split(self.weights, edges[1:-1])
+        parts = (np.split(self.points, edges[1:-1]), weights)
         if self.workers == 1:
-            return in_pairs(combine, map(of_part, parts))
+            return in_pairs(combine, map(function, *parts))
         with ThreadPoolExecutor(self.workers) as pool:
-            return in_pairs(combine, pool.map(of_part, parts))
+            return in_pairs(combine, pool.map(function, *parts))
 
     def start(self) -> Points:
         """Return a point near the mean, from some of the records."""
@@ -102,14 +99,9 @@ def _row_sums(function: Callable[[Points], Array], points: Points, _: Array | No
 
 def add_moments(a: Moments, b: Moments) -> Moments:
     """Return the sum, with the Hessian's trace where one of the two knows no more than that."""
-    if a.hessian.ndim == b.hessian.ndim:
-        return a + b
-    return _with_trace(a) + _with_trace(b)
-
-
-def _with_trace(moments: Moments) -> Moments:
-    trace = np.asarray(np.trace(moments.hessian)) if moments.hessian.ndim else moments.hessian
-    return replace(moments, hessian=trace)
+    if a.hessian.ndim != b.hessian.ndim:
+        a, b = (replace(one, hessian=np.asarray(np.trace(np.atleast_2d(one.hessian)))) for one in (a, b))
+    return a + b
 
 
 def _add_known(a: Array | None, b: Array | None) -> Array | None:

@@ -15,12 +15,9 @@ from ..numerics.arrays import Array, as_numbers
 def number_units(labels: ArrayLike, count: int) -> NDArray[np.intp]:
     """Return the number, from 0, of the unit of each of so many records, in the order of their labels."""
     names = people(labels)
-    if names.ndim != 1:
-        raise ValueError(
-            f"there are {count} records but an array of labels of shape {names.shape}: give one for each record"
-        )
-    if len(names) != count:
-        raise ValueError(f"there are {count} records but {len(names)} labels: give one for each record")
+    if names.shape != (count,):
+        given = f"{len(names)} labels" if names.ndim == 1 else f"an array of labels of shape {names.shape}"
+        raise ValueError(f"there are {count} records but {given}: give one for each record")
     return np.asarray(np.unique(names, return_inverse=True)[1])
 
 

@@ -27,19 +27,18 @@ QUANTITIES = ("Riemannian distance", "full Procrustes distance", CROSSING)
 LEAKY = "as run, not private"
 
 
-def space_of(outlines: Array) -> Space:
-    """Return the space of the shapes of outlines."""
-    return space_from("shapes", {"landmarks": outlines.shape[1]})
-
-
 @dataclass(frozen=True)
 class Callosa:
     """Outlines, the public reference that is the centre, and where both come from."""
 
-    space: Space
     outlines: Array
     reference: Array
     source: str
+
+    @property
+    def space(self) -> Space:
+        """The space of the shapes of the outlines."""
+        return space_from("shapes", {"landmarks": self.outlines.shape[1]})
 
     def mean(self) -> Array:
         """Return the Fréchet mean of the outlines, which is not private."""
@@ -101,8 +100,13 @@ class Callosa:
         for name, calibrations in (("as_proven", ("as proven", "theorem")), ("as_run", (LEAKY,))):
             rows = [(variant, draws) for variant, draws in drawn if variant.calibration in calibrations]
             self._figure2(store, rows, f"figure2_{name}")
-            smoothed = [(v, smooth_outline(draws, self.bandwidth())) for v, draws in rows if not _unaligned(v)]
-            self._figure3(store, smoothed, f"figure3_{name}")
+            # smoothing cannot mend what was not aligned
+            aligned = [row for row in rows if getattr(row[0].mechanism, "align", True)]
+            chart = figure(11, 0.8 + 1.5 * len(aligned))
+            _grid(chart, [(variant, smooth_outline(draws, self.bandwidth())) for variant, draws in aligned])
+            spacing = f"{self.bandwidth() * len(self.reference):.2f} landmark spacings"
+            chart.suptitle(f"Smoothed by local linear regression, bandwidth {spacing}", fontsize=10)
+            save_figure(chart, store.folder, f"figure3_{name}")
 
     def _figure2(self, store: Store, rows: list[tuple[Variant, Array]], name: str) -> None:
         chart = figure(14, 1.7 + 1.5 * len(rows))
@@ -115,24 +119,9 @@ class Callosa:
         panels[0].set_title(f"{count} outlines", fontsize=9)
         _coloured(panels[1], self._placed(self.mean()[None])[0], size=8)
         panels[1].set_title("their Fréchet mean", fontsize=9)
-        self._grid(right, rows)
+        _grid(right, rows)
         chart.suptitle(f"Private means at ε = {EPSILON:g}; {self.source.split(' (')[0]}", fontsize=10)
         save_figure(chart, store.folder, name)
-
-    def _figure3(self, store: Store, rows: list[tuple[Variant, Array]], name: str) -> None:
-        chart = figure(11, 0.8 + 1.5 * len(rows))
-        self._grid(chart, rows)
-        spacing = self.bandwidth() * len(self.reference)
-        chart.suptitle(f"Smoothed by local linear regression, bandwidth {spacing:.2f} landmark spacings", fontsize=10)
-        save_figure(chart, store.folder, name)
-
-    def _grid(self, figure: Any, rows: list[tuple[Variant, Array]]) -> None:
-        panels = figure.subplots(len(rows), SHOWN, squeeze=False)
-        for line, (variant, draws) in zip(panels, rows, strict=True):
-            for axes, outline in zip(line, draws, strict=True):
-                _coloured(axes, outline, size=3)
-            label = f"{variant.label}\n({variant.calibration})"
-            line[0].text(-0.1, 0.5, label, transform=line[0].transAxes, ha="right", va="center", fontsize=8)
 
     def report(self, store: Store) -> str:
         distance = self.space.distance(self.mean(), self.outlines)
@@ -145,28 +134,26 @@ class Callosa:
             "spacings, from the reference outline and the predicted error. 'as run, not private' takes centre and radius from "
             "the data, as the paper did: the stated ε does not hold."
         )
-        quantities = [f"{quantity}{state}" for state in ("", ", smoothed") for quantity in QUANTITIES]
+        quantities = {f"{name}{state}": name == CROSSING for state in ("", ", smoothed") for name in QUANTITIES}
         body = []
         for calibration, label, _ in self.variants():
-            wanted = ("shapes", calibration, label)
-            rows = {r.quantity: r for r in store.rows if (r.study, r.calibration, r.mechanism) == wanted}
-            body.append([calibration, label, *(_words(rows[quantity]) for quantity in quantities)])
+            own = store.select(study="shapes", calibration=calibration, mechanism=label)
+            rows = {row.quantity: row for row in own}
+            body.append([calibration, label, *(rows[name].words(share, 4) for name, share in quantities.items())])
         figures = [f"figure{number}_{name}" for number in (2, 3) for name in ("as_run", "as_proven")]
         pictures = [f"![{name}]({name}.png)" for name in figures]
         table = markdown_table(["scale", "mechanism", *quantities], body)
         return "\n\n".join(["## Shapes", settings, table, *pictures])
 
 
-def _words(row: Row) -> str:
-    """Return a mean with two standard errors, or a share."""
-    if row.quantity in (CROSSING, f"{CROSSING}, smoothed"):
-        return f"{row.mean:.3f}"
-    return f"{row.mean:.4f} ± {2 * row.standard_error:.4f}"
-
-
-def _unaligned(variant: Variant) -> bool:
-    """Return whether outlines are perturbed without being aligned first, which smoothing cannot mend."""
-    return isinstance(variant.mechanism, PointwiseLaplace) and not variant.mechanism.align
+def _grid(figure: Any, rows: list[tuple[Variant, Array]]) -> None:
+    """Draw a row of outlines for each mechanism."""
+    panels = figure.subplots(len(rows), SHOWN, squeeze=False)
+    for line, (variant, draws) in zip(panels, rows, strict=True):
+        for axes, outline in zip(line, draws, strict=True):
+            _coloured(axes, outline, size=3)
+        label = f"{variant.label}\n({variant.calibration})"
+        line[0].text(-0.1, 0.5, label, transform=line[0].transAxes, ha="right", va="center", fontsize=8)
 
 
 def _coloured(axes: Any, outline: Array, size: float = 2) -> None:
@@ -180,15 +167,14 @@ def _coloured(axes: Any, outline: Array, size: float = 2) -> None:
 
 def synthetic(seed: int) -> Callosa:
     """Return the default data: 409 synthetic outlines.  The template that they vary is the public reference."""
-    rng = np.random.default_rng([seed, 1])
-    outlines = corpus_callosa(409, 50, rng=rng)
-    return Callosa(space_of(outlines), outlines, corpus_callosum_template(50), "Synthetic corpus callosa")
+    outlines = corpus_callosa(409, 50, rng=np.random.default_rng([seed, 1]))
+    return Callosa(outlines, corpus_callosum_template(50), "Synthetic corpus callosa")
 
 
 def from_outlines(outlines: Array, source: str) -> Callosa:
     """Return a study of a user's own outlines, not a release: their own mean stands in for a public reference."""
-    space = space_of(outlines)
-    mean = frechet_mean(space, outlines).point
+    points = np.asarray(outlines, dtype=np.float64)
+    mean = frechet_mean(space_from("shapes", {"landmarks": points.shape[1]}), points).point
     note = "their own mean stands in for a public reference: a study, not a release"
     protect = "protect this report, its figures and its tables as carefully as the data"
-    return Callosa(space, np.asarray(outlines, dtype=np.float64), mean, f"{source} ({note}; {protect})")
+    return Callosa(points, mean, f"{source} ({note}; {protect})")

@@ -48,10 +48,9 @@ class Curves:
             for label, kind in KINDS.items()
             if scale != "theorem" or kind is not AmbientLaplace
         ]
-        if self.projected:
-            for words in ("as run", "as proven"):
-                projected = AmbientLaplace(self.ball, self.epsilon, SCALES[words], project=True)
-                curves.append(Variant(words, "Euclidean, projected", projected))
+        for words in ("as run", "as proven") if self.projected else ():
+            projected = AmbientLaplace(self.ball, self.epsilon, SCALES[words], project=True)
+            curves.append(Variant(words, "Euclidean, projected", projected))
         return curves
 
     def cells(self, replicates: int) -> dict[str, Compute]:
@@ -80,12 +79,12 @@ class Curves:
             measured[FRECHET].append(np.linalg.norm(embedded - mean, axis=1))
             if self.indefinite and isinstance(mechanism, AmbientLaplace):
                 measured.setdefault(INDEFINITE, []).append(np.linalg.eigvalsh(draws)[:, 0] <= 0)
-        rows = []
-        for quantity, values in measured.items():
-            array = np.asarray(values, dtype=np.float64)
-            where = (n, self.epsilon, space.dim)
-            rows.append(Row(self.name, calibration, label, quantity, *where, *summary(array), array.size))
-        return rows
+        arrays = {quantity: np.asarray(values, dtype=np.float64) for quantity, values in measured.items()}
+        where = (n, self.epsilon, space.dim)
+        return [
+            Row(self.name, calibration, label, quantity, *where, *summary(array), array.size)
+            for quantity, array in arrays.items()
+        ]
 
     def draw(self, store: Store) -> None:
         chart = figure(11, 4.4)
@@ -106,40 +105,31 @@ class Curves:
         save_figure(chart, store.folder, f"figure1_{self.name}")
 
     def _curve(self, axes: Any, store: Store, calibration: str, label: str, style: str) -> None:
-        if rows := self.select(store, calibration, label, OWN):
-            n, mean, error = (np.array([getattr(r, f) for r in rows]) for f in ("n", "mean", "standard_error"))
-            colour = COLOURS[label]
-            axes.plot(n, mean, style, color=colour, lw=1.4, label=label if style == "-" else None)
-            axes.fill_between(n, mean - 2 * error, mean + 2 * error, color=colour, alpha=0.2, lw=0)
+        rows = self._select(store, calibration, label, OWN)
+        n, mean, error = (np.array([getattr(r, f) for r in rows]) for f in ("n", "mean", "standard_error"))
+        if rows:
+            axes.plot(n, mean, style, color=COLOURS[label], lw=1.4, label=label if style == "-" else None)
+            axes.fill_between(n, mean - 2 * error, mean + 2 * error, color=COLOURS[label], alpha=0.2, lw=0)
 
-    def select(self, store: Store, calibration: str, label: str, quantity: str) -> list[Row]:
-        """Return the rows of a quantity of a mechanism, by sample size."""
-        wanted = (self.name, calibration, label, quantity)
-        rows = [r for r in store.rows if (r.study, r.calibration, r.mechanism, r.quantity) == wanted]
-        return sorted(rows, key=lambda r: r.n)
+    def _select(self, store: Store, calibration: str, label: str, quantity: str) -> list[Row]:
+        return store.select(study=self.name, calibration=calibration, mechanism=label, quantity=quantity)
 
     def report(self, store: Store) -> str:
         """Return tables of error·n, which is constant where the error falls like 1/n (ε is 1)."""
         parts = [f"## {self.title}", f"![{self.title}](figure1_{self.name}.png)"]
         for quantity in (OWN, FRECHET, INDEFINITE):
             curves = {
-                (calibration, label): self.select(store, calibration, label, quantity)
+                (calibration, label): self._select(store, calibration, label, quantity)
                 for calibration in SCALES
                 for label in COLOURS
             }
-            body = [[*curve, *map(_words, rows)] for curve, rows in curves.items() if rows]
+            share = quantity == INDEFINITE
+            body = [[*curve, *(r.words(share, factor=r.n) for r in rows)] for curve, rows in curves.items() if rows]
             if body:
-                unit = "" if quantity == INDEFINITE else ", times n (± 2 SE)"
+                unit = "" if share else ", times n (± 2 SE)"
                 parts.append(f"**{quantity[0].upper()}{quantity[1:]}{unit}**")
                 parts.append(markdown_table(["scale", "mechanism", *[f"n = {n}" for n in self.sizes]], body))
         return "\n\n".join(parts)
-
-
-def _words(row: Row) -> str:
-    """Return a share, or a mean times n with two standard errors."""
-    if row.quantity == INDEFINITE:
-        return f"{row.mean:.3f}"
-    return f"{row.mean * row.n:.3f} ± {2 * row.standard_error * row.n:.3f}"
 
 
 COLOURS = {
@@ -171,16 +161,13 @@ def spd_curves(quick: bool) -> Curves:
     radius = 1.5
 
     def data(n: int, rng: np.random.Generator) -> Points:
-        kept: list[Points] = []
-        count = 0
-        while count < n:
+        kept = np.empty((0, 2, 2))
+        while len(kept) < n:
             factor = rng.normal(0, np.sqrt(0.5), (4 * n + 16, 2, 2))
             matrices = factor @ factor.transpose(0, 2, 1)
             matrices = matrices[np.linalg.eigvalsh(matrices)[:, 0] > 1e-6]  # far outside the ball, and hard on Cholesky
-            inside = matrices[space.distance(np.eye(2), matrices) <= radius]
-            kept.append(inside)
-            count += len(inside)
-        return np.concatenate(kept)[:n]
+            kept = np.concatenate([kept, matrices[space.distance(np.eye(2), matrices) <= radius]])
+        return kept[:n]
 
     sizes = (20, 50, 200) if quick else (20, 35, 50, 75, 100, 150, 200, 300, 500)
     ball = Ball(space, np.eye(2), radius)

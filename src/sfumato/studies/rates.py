@@ -57,7 +57,7 @@ def slopes(store: Store) -> dict[str, tuple[float, list[Row]]]:
     """Return the least-squares slope of log E ρ² in each variable, and the rows behind it."""
     fitted = {}
     for variable, attribute in FIELDS.items():
-        rows = [r for r in store.rows if (r.study, r.quantity) == ("rates", QUANTITIES[variable])]
+        rows = store.select(study="rates", quantity=QUANTITIES[variable])
         rows.sort(key=lambda r: float(getattr(r, attribute)))
         x, y = (np.log([float(getattr(r, a)) for r in rows]) for a in (attribute, "mean"))
         fitted[variable] = (float(np.polyfit(x, y, 1)[0]), rows)

@@ -16,7 +16,7 @@ from ..atomic import write_atomically
 from ..numerics.arrays import Array
 from . import callosa, rates
 from .curves import spd_curves, sphere_curves
-from .store import Compute, Store, progress
+from .store import Compute, Store
 
 REPLICATES = 40_000
 PAPER = """# The paper, reproduced
@@ -68,25 +68,22 @@ def reproduce(
     if what not in ("all", *experiments):
         raise ValueError(f"unknown study {what!r}; known: {', '.join(experiments)}, all")
     settings = settings_of(replicates, quick, seed, outlines)
-    chosen = list(experiments) if what == "all" else [what]
-    command = f"sfumato reproduce {what}"
-    return conduct(
-        {name: experiments[name]() for name in chosen}, out, settings, PAPER, command, " (400 draws for each data set)"
-    )
+    studies = {name: study() for name, study in experiments.items() if what in ("all", name)}
+    return conduct(studies, out, settings, PAPER, f"sfumato reproduce {what}", " (400 draws for each data set)")
 
 
 def conduct(
     studies: Mapping[str, Study], out: Path, settings: dict[str, Any], heading: str, command: str, draws: str = ""
 ) -> Path:
     """Run studies, or finish interrupted ones; write figures, results.csv and REPORT.md, and return the report's path."""
+    from rich.progress import track
+
     store = Store(out, settings)
     started = time.monotonic()
     parts = []
     for name, study in studies.items():
-        cells = study.cells(settings["replicates"])
-        with progress(name, len(cells)) as store.advance:
-            for cell, compute in cells.items():
-                store.cell(cell, compute)
+        for cell, compute in track([*study.cells(settings["replicates"]).items()], name):
+            store.cell(cell, compute)
         study.draw(store)
         parts.append(study.report(store))
     store.write_csv()

@@ -6,8 +6,7 @@ import csv
 import io
 import json
 import zlib
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -44,6 +43,12 @@ class Row:
     standard_error: float
     replicates: int
 
+    def words(self, share: bool, digits: int = 3, factor: float = 1.0) -> str:
+        """Return a share, or a mean times a factor with two standard errors."""
+        if share:
+            return f"{self.mean:.3f}"
+        return f"{self.mean * factor:.{digits}f} ± {2 * self.standard_error * factor:.{digits}f}"
+
 
 @dataclass
 class Store:
@@ -55,7 +60,6 @@ class Store:
 
     folder: Path
     settings: dict[str, Any]
-    advance: Callable[[], None] = lambda: None
 
     def __post_init__(self) -> None:
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -77,13 +81,17 @@ class Store:
             self._done[name] = compute(rng)
             with self._path.open("a", encoding="utf-8") as file:
                 file.write(_line(name, self._done[name]) + "\n")
-        self.advance()
         return self._done[name]
 
     @property
     def rows(self) -> list[Row]:
         """All rows of the cells that are finished."""
         return [row for rows in self._done.values() for row in rows]
+
+    def select(self, **values: Any) -> list[Row]:
+        """Return the finished rows that have these values, by sample size."""
+        chosen = [row for row in self.rows if all(getattr(row, name) == value for name, value in values.items())]
+        return sorted(chosen, key=lambda row: row.n)
 
     def write_csv(self) -> None:
         """Write all rows as results.csv."""
@@ -95,24 +103,9 @@ class Store:
 
 
 def summary(values: Array) -> tuple[float, float]:
-    """Return mean and standard error of values (data sets, draws).
-
-    Draws from one data set are dependent, so the standard error counts data sets.
-    """
-    groups = values.mean(axis=1)
-    if len(groups) > 1:
-        return float(groups.mean()), float(groups.std(ddof=1) / np.sqrt(len(groups)))
-    return float(values.mean()), float(values.std(ddof=1) / np.sqrt(values.size))
-
-
-@contextmanager
-def progress(title: str, total: int) -> Iterator[Callable[[], None]]:
-    """Show a progress bar with the time left; yield the function that advances it."""
-    from rich.progress import Progress
-
-    with Progress() as bar:
-        task = bar.add_task(title, total=total)
-        yield lambda: bar.advance(task)
+    """Return mean and standard error of values (data sets, draws), counting data sets: draws from one are dependent."""
+    groups = values.mean(axis=1) if len(values) > 1 else values[0]
+    return float(groups.mean()), float(groups.std(ddof=1) / np.sqrt(len(groups)))
 
 
 def save_figure(figure: Any, folder: Path, name: str) -> None:

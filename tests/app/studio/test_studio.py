@@ -497,7 +497,7 @@ def test_a_large_parquet_file_is_never_read_whole(studio_folder, monkeypatch):
     }
     plan |= {"unit": "one place", "read_as": "euclidean(dim=3)"}
     assert Page().ask("inspect", plan)["records"] == 5000
-    monkeypatch.setattr("sfumato.records.parts.memory_bytes", lambda _: 20_000)
+    monkeypatch.setattr("sfumato.records.sources.memory_bytes", lambda _: 20_000)
     monkeypatch.setattr("sfumato.files.reading.read", None)
     monkeypatch.setattr("sfumato.app.workflow.reader", None)
     seen = Page().ask("inspect", plan)
