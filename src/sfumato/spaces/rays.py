@@ -183,11 +183,7 @@ class Rays(Space):
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
         facing = self._facing(base, points)
-        if (kernels := self._kernels(facing)) is not None:
-            x = np.ascontiguousarray(base)
-            found = kernels.shape_below(facing.view(np.float64), x.view(np.float64), least)
-        else:
-            found = np.abs(facing @ np.conj(base)) < least
+        found = np.abs(facing @ np.conj(base)) < least
         found[found] = super().outside(base, points[found], radius)
         return np.asarray(found)
 

@@ -112,8 +112,9 @@ class Sphere(Space):
         """Return which norms are not right to the last digits."""
         exact = norm_error(self.dim + 1)
         if array.size >= MANY and (kernels := compiled()):
-            faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
-            return np.asarray(faults(array, 1 / self.curvature, exact))
+            if self.dim == 2 and kernels.sphere_sum(array, 1 / self.curvature, exact)[1]:
+                return np.zeros(len(array), dtype=bool)
+            return np.asarray(kernels.direction_faults(array, 1 / self.curvature, exact))
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(~(np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact))
 
@@ -260,10 +261,7 @@ class Sphere(Space):
         if radius * self._q >= 3.0:
             return super().outside(base, points, radius)
         least = (np.cos(radius * self._q) + 1e-12) / self.curvature
-        if self.dim == 2 and points.size >= MANY and (kernels := compiled()):
-            found = kernels.sphere_below(points, base, least)
-        else:
-            found = points @ base < least
+        found = points @ base < least
         found[found] = super().outside(base, points[found], radius)
         return np.asarray(found)
 
