@@ -482,7 +482,7 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 @_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
     """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
-    n, p = points.shape
+    n = len(points)
     both = _with_turned(x)
     lanes = np.empty((4, FEW))
     re = lanes[0]

@@ -98,7 +98,7 @@ class ElasticCurves(Rays):
     def present(self, points: Points) -> Array:
         """Return the curve of length one about its mean point.  The gap of one that should be closed is spread along it, each
         step s less |s| times the gap: steps that sum to nothing."""
-        q = self._preshape(points)
+        q = self._unit(points)
         steps = q * np.abs(q)
         if self.closed:
             sizes = np.abs(steps)
@@ -112,12 +112,6 @@ class ElasticCurves(Rays):
         curve = curve - np.mean(curve, axis=-1, keepdims=True)
         return np.stack([curve.real, curve.imag], axis=-1)
 
-    def _complex(self, points: ArrayLike) -> Points:
-        """Return canonical points; real numbers are curves as users write them."""
-        if np.iscomplexobj(array := np.asarray(points)):
-            return array
-        return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
-
     # -- geometry: what is not that of rays -------------------------------------------------------------------------
     def _facing(self, base: Points, points: Points) -> Points:
         """Return curves reparametrized to ``base``, where that is asked for."""
@@ -126,8 +120,8 @@ class ElasticCurves(Rays):
         from ..numerics.warps import warped  # which loads Numba
 
         m = self.point_shape[0]
-        base = self._complex(base)
-        points = self._complex(points)
+        base = self._unit(base)
+        points = self._unit(points)
         shape = np.broadcast_shapes(np.shape(base), np.shape(points))
         bases, curves = (
             np.ascontiguousarray(np.broadcast_to(each, size), dtype=np.complex128).view(np.float64).reshape(-1, m, 2)

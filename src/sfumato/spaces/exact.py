@@ -39,7 +39,7 @@ def flat(space: Any, base: Points, coordinates: Array, center: Points) -> list[F
 
 def by_arcs(space: Any, base: Points, coordinates: Array, center: Points, either: bool = False) -> list[Fraction]:
     """By great circles, in the frames of Householder's reflections; to ``either`` of ±y, the one that is nearer."""
-    q = space.scale if either else space._q  # √curvature as the space rounds it
+    q = space.q  # √curvature as the space rounds it
     x = unit(fixed(base))
     p = unit(fixed(center))
     moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> long.BITS)

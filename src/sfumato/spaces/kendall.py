@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
+from .arcs import Arcs
 from .base import Kind, Space, blame, not_finite, whole_number
 from .shapes import COINCIDENT, PlanarShapes
 from .sphere import EXACT, norm_error
@@ -119,7 +120,7 @@ class Landmarks(Space):
         return _mirrors(self.point_shape, self.unit, np.asarray(base, dtype=np.float64).tobytes())
 
 
-class Shapes3D(Landmarks):
+class Shapes3D(Landmarks, Arcs):
     """Shapes of k ≥ 4 landmarks in space: up to translation, scale and rotation.
 
     The distance is the angle on the sphere of configurations of size one, after the best rotation (Kendall's ρ); log and
@@ -155,24 +156,6 @@ class Shapes3D(Landmarks):
 
     def parameters(self) -> dict[str, Any]:
         return {"landmarks": self.landmarks} | ({"reflections": True} if self.reflections else {})
-
-    def exp(self, base: Points, vectors: Points) -> Points:
-        """cos(t)·x + sin(t)·v/t, t = ‖v‖."""
-        t = _length(vectors)[..., None, None]
-        y = np.cos(t) * base + np.sinc(t / np.pi) * vectors
-        return np.asarray(y / _length(y)[..., None, None])
-
-    def log(self, base: Points, points: Points) -> Points:
-        """θ/sin θ·(z − cos θ·x) for the aligned z; z − x + (1 − cos θ)·x keeps its digits where they are close."""
-        off = self.align(base, points) - base
-        chord = _length(off)[..., None, None]
-        v = off + (chord**2 / 2) * base
-        return np.asarray(v * _turn(chord, v))
-
-    def distance(self, a: Points, b: Points) -> Array:
-        """2·arctan(‖z − x‖/‖z + x‖) for the aligned z."""
-        z = self.align(a, b)
-        return np.asarray(2 * np.arctan2(_length(z - a), _length(z + a)))
 
 
 class SizeAndShape(Landmarks):
@@ -240,13 +223,6 @@ def _length(x: Array) -> Array:
     """Return ‖x‖ of matrices."""
     flat = x.reshape(*x.shape[:-2], -1)
     return np.asarray(np.sqrt(np.vecdot(flat, flat)))
-
-
-def _turn(chord: Array, v: Array) -> Array:
-    """Return θ/‖v‖ for the angle of a chord; one at zero."""
-    length = _length(v)[..., None, None]
-    angle = 2 * np.arctan2(chord, np.sqrt(np.maximum(4 - chord**2, 0.0)))
-    return np.asarray(np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0))
 
 
 @lru_cache(maxsize=64)

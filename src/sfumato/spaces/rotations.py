@@ -42,7 +42,7 @@ class Rotations(UpToSign):
     metric: ClassVar[str] = "angle of the rotation between two"
     kind: ClassVar[Kind] = "matrices"
     exact_map: ClassVar[Exact | None] = EITHER
-    scale: ClassVar[float] = 0.5
+    q: ClassVar[float] = 0.5
 
     def __post_init__(self) -> None:
         if isinstance(self.size, bool) or self.size != 3:

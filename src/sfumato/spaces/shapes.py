@@ -117,8 +117,3 @@ class PlanarShapes(Rays):
         if array.shape[-2:] != (self.landmarks, 2):
             raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}, 2)")
         return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
-
-    def _preshape(self, points: ArrayLike) -> Points:
-        z = self._complex(points)
-        z = z - np.add.reduce(z, axis=-1, keepdims=True) / self.landmarks
-        return np.asarray(z / length(z)[..., None])
