@@ -9,6 +9,7 @@ Reordering of sums and fused multiplication are allowed (``FAST``); assumptions 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -30,16 +31,9 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
 _compile = compiling(fastmath=FAST)
-
-
-def _inside(function: Any) -> Any:
-    """A piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices."""
-    return numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)(function)
-
-
-def _instructions(function: Any) -> Any:
-    """A piece of a loop that is written in the processor's own vectors."""
-    return intrinsic(function)
+# a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
+_inside: Callable[[Any], Any] = numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)
+_instructions: Callable[[Any], Any] = intrinsic  # a piece of a loop that is written in the processor's own vectors
 
 
 @_compile
@@ -466,20 +460,6 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 
 @_compile
-def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
-    """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
-    total = np.zeros_like(bases)
-    part = np.empty_like(bases)
-    for run in range(0, len(points), 32 * RUN):
-        part[:] = 0.0
-        for start in range(run, min(run + 32 * RUN, len(points)), 256):
-            for m in range(len(bases)):
-                part[m] += shape_moments(points[start : start + 256], bases[m], series, least)[0]
-        total += part
-    return total
-
-
-@_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
     """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
     n = len(points)
@@ -507,7 +487,7 @@ def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
 
 @_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
-    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
+    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and i·√(θ·tan θ/sin²θ) into ``second``,
     whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
     both = _with_turned(x)
@@ -527,8 +507,11 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
             _turn_row(points[start + i], re[i] / size, im[i] / size, turned)
             one = math.sqrt(max(1.0 - f[i] * size, 0.0) / max((1.0 - c[i]) * (1.0 + size), TINY))
             two = f[i] / math.sqrt(f[i] * size)
-            for j in range(p):
-                across = turned[j] - size * x[j]
-                first[start + i, j] = one * across
-                second[start + i, j] = two * across
+            for j in range(0, p, 2):
+                a = turned[j] - size * x[j]
+                b = turned[j + 1] - size * x[j + 1]
+                first[start + i, j] = one * a
+                first[start + i, j + 1] = one * b
+                second[start + i, j] = -two * b
+                second[start + i, j + 1] = two * a
     return along

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import ClassVar
@@ -70,17 +69,12 @@ class Frames(Space):
     least_size: ClassVar[int] = 2
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         name = type(self).__name__
         object.__setattr__(self, "p", whole_number(name, "p", self.p, 1))
         if self.p >= self.n:
             wrong = f"p must be less than n, the dimension of the space around: not {self.p} of {self.n}"
             raise ValueError(f"{name}: {wrong}")
-        object.__setattr__(self, "dim", self._dim(self.n, self.p))
-
-    @staticmethod
-    @abstractmethod
-    def _dim(n: int, p: int) -> int: ...
+        super().__post_init__()
 
     @property
     def point_shape(self) -> tuple[int, int]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import operator
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
+from ..numerics.arrays import CACHE, Array, Points, blocks, in_pairs, in_runs, uniform_weights
 from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
 from .base import Moments, Space
 
@@ -85,7 +86,15 @@ class Rows(Arcs):
         """Return what aligns points to x, times a factor."""
         return factor
 
+    def _compiles(self, points: Points) -> bool:
+        """Return whether there are compiled loops for the moments of so many points."""
+        return False
+
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and self._compiles(points):  # blocks stay in the processor's cache for all bases
+            parts = blocks(len(points), 2 * self.point_shape[0], CACHE)
+            sums = (np.stack([self.moments(x, points[part]).logs for x in bases]) for part in parts)
+            return np.asarray(in_pairs(operator.add, sums) / len(points))
         x = self._unit(bases)
         w = uniform_weights(len(points), weights)
 

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
 from .arcs import Rows
-from .base import Moments, blame, not_finite
+from .base import Moments
 from .exact import Exact, by_arcs
-from .sphere import DRIFT, Sphere, degrees_of, norm_error
+from .sphere import Sphere, degrees_of
 
 EITHER = Exact(partial(by_arcs, either=True))
 
@@ -27,7 +27,6 @@ class UpToSign(Rows):
     A tangent vector at x is orthogonal to x and has its Riemannian length.
     """
 
-    q: ClassVar[float]
     by_name: ClassVar[bool] = True
 
     @cached_property
@@ -55,7 +54,6 @@ class UpToSign(Rows):
     def _turn(self, products: Points, factor: Array) -> Points:
         return np.where(products < 0, -factor, factor)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         return self.cover.from_coordinates(base, coordinates)
 
@@ -98,13 +96,13 @@ class Axes(UpToSign):
     size_option: ClassVar[str | None] = "dim"
     usual_size: ClassVar[int | None] = 2
     exact_map: ClassVar[Exact | None] = EITHER
-    q: ClassVar[float] = 1.0
 
     def origin(self) -> Points:
         return np.append(np.zeros(self.dim), 1.0)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        units, reasons = normalised(self._real_batch(points), "an axis")
+        fix = "if it is an axis, divide it by its length"
+        units, reasons = self.cover.normalised(self._real_batch(points), fix)
         return self.canonical_sign(units), reasons
 
     def corrections(self, points: Array) -> list[str]:
@@ -126,17 +124,3 @@ class Axes(UpToSign):
         """Return those of the end that points up, or lies level."""
         up = np.where(np.asarray(points)[..., -1:] < 0, -np.asarray(points), points)
         return degrees_of(up) if self.dim == 2 else None
-
-
-def normalised(array: Array, what: str) -> tuple[Array, dict[int, str]]:
-    """Return unit vectors, and for each row that is not one the reason; a drift of at most DRIFT is put right."""
-    reasons = not_finite(array)
-    with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.sqrt(np.sum(array * array, axis=1))
-    words = "is not of unit norm: its norm is {:.9g}; if it is {}, divide it by its length"
-    blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row], what))
-    norms[list(reasons)] = 1.0
-    norms[np.abs(norms * norms - 1) <= norm_error(array.shape[1])] = 1.0  # what is a unit vector stays as it is
-    units = array / norms[:, None]
-    units[list(reasons)] = np.eye(array.shape[1])[-1]
-    return units, reasons

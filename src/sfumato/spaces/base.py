@@ -34,13 +34,9 @@ class Moments:
     error: float = 0.0
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.weight + other.weight,
-            self.logs + other.logs,
-            self.hessian + other.hessian,
-            self.square + other.square,
-            max(self.error, other.error),
-        )
+        names = ("weight", "logs", "hessian", "square")
+        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Moments(**sums, error=max(self.error, other.error))
 
 
 class Space(ABC):
@@ -99,11 +95,17 @@ class Space(ABC):
     by_name: ClassVar[bool] = False  # whether records are taken for points of it only where it is named
 
     def __post_init__(self) -> None:
-        """Make the size, where it is a field, a plain int, or refuse it."""
+        """Make the size, where it is a field, a plain int, or refuse it; set the dimension, where it is not one."""
         name = self.size_option
         if name and hasattr(self, name):
             size = whole_number(type(self).__name__, name, getattr(self, name), self.least_size)
             object.__setattr__(self, name, size)
+        if (dim := self._dimension()) is not None:
+            object.__setattr__(self, "dim", dim)
+
+    def _dimension(self) -> int | None:
+        """Return the dimension where it follows from the size."""
+        return None
 
     @classmethod
     def example(cls) -> Space:

@@ -42,13 +42,6 @@ class Chart(Euclidean):
     batched : bool
         Whether both functions take and give batches, (n, …).  Each row must then be computed as if it were alone.
 
-    Raises
-    ------
-    ValueError
-        If ``exp`` does not give a point at coordinates 0, or ``log`` does not lead back from there.
-
-    Examples
-    --------
     >>> from sfumato import Ball, private_mean
     >>> space = Chart(np.log, np.exp, dim=3)  # positive numbers, compared by their ratios
     >>> region = Ball(space, center=[1.0, 1.0, 1.0], radius=2.0)

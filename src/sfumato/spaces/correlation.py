@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numerics.arrays import Array, Points
 from .base import Space
-from .spd import ASYMMETRY, SPD, _symmetric, _t, fewer_channels
+from .spd import ASYMMETRY, SPD, _symmetric, _t
 from .spd_metrics import FlatMatrices, _log
 
 DIAGONAL = 1e-5  # how far from 1 an entry of the diagonal may be, as in a file with a few digits
@@ -40,12 +40,11 @@ class Correlation(FlatMatrices):
     small: ClassVar[dict[str, Any]] = {"size": 3}
     fixed_diagonal: ClassVar[float | None] = 1.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", self.size * (self.size - 1) // 2)
+    def _dimension(self) -> int:
+        return self.size * (self.size - 1) // 2
 
     def smaller(self) -> dict[str, list[Space]]:
-        return fewer_channels(self)
+        return self.fewer_channels()
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         one = np.eye(self.size)

@@ -3,7 +3,7 @@ Srivastava and Klassen 2016)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -45,7 +45,6 @@ class ElasticCurves(Rays):
     points: int
     closed: bool
     reparametrize: bool = False
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "elastic-curves"
     metric: ClassVar[str] = "elastic distance between square-root velocities"
     kind: ClassVar[Kind] = "landmarks"
@@ -57,12 +56,14 @@ class ElasticCurves(Rays):
     exact_map: ClassVar[Exact | None] = Exact(rays)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name in ("closed", "reparametrize"):
             if not isinstance(value := getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"ElasticCurves: {name} must be True or False, not {value!r}")
             object.__setattr__(self, name, bool(value))
-        object.__setattr__(self, "dim", 2 * self.point_shape[0] - 2)
+        super().__post_init__()
+
+    def _dimension(self) -> int:
+        return 2 * self.point_shape[0] - 2
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -130,9 +131,9 @@ class ElasticCurves(Rays):
         return warped(bases, curves, self.closed).view(np.complex128).reshape(shape)
 
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if not self.reparametrize:
-            return super().mean_log(bases, points, weights)
-        return Space.mean_log(self, bases, points, weights)
+        if self.reparametrize:
+            return Space.mean_log(self, bases, points, weights)
+        return super().mean_log(bases, points, weights)
 
     def displacements(self, base: Points, bending: bool = False) -> Array:
         """Return those of the velocities, not of the points: those are what may be smooth along a curve."""

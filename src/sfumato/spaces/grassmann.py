@@ -25,21 +25,9 @@ class Grassmann(Frames):
     a frame of p orthonormal columns, which depends on the subspace alone: of two releases compare the subspaces, by their
     distance or their projectors, not the columns.
 
-    geomstats' Grassmannian writes points as projectors and has a distance √2 times this one.
+    geomstats' Grassmannian writes points as projectors and has a distance √2 times this one (Edelman, Arias and Smith 1998;
+    Bendokat, Zimmermann and Absil 2024, A Grassmann manifold handbook).
 
-    Parameters
-    ----------
-    n : int
-        The dimension of the space around.
-    p : int
-        The dimension of the subspaces, from 1 to n − 1.
-
-    References
-    ----------
-    Edelman, Arias and Smith (1998); Bendokat, Zimmermann and Absil (2024), A Grassmann manifold handbook.
-
-    Examples
-    --------
     >>> space = Grassmann(n=3, p=1)
     >>> east, up = space.validate([[[2.0], [0.0], [0.0]], [[1.0], [0.0], [1.0]]])
     >>> round(float(space.distance(east, up)), 6)
@@ -50,9 +38,8 @@ class Grassmann(Frames):
     small: ClassVar[dict[str, Any]] = {"n": 4, "p": 2}
     metric: ClassVar[str] = "root of the sum of squared principal angles"
 
-    @staticmethod
-    def _dim(n: int, p: int) -> int:
-        return p * (n - p)
+    def _dimension(self) -> int:
+        return self.p * (self.n - self.p)
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:

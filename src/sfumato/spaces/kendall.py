@@ -124,17 +124,8 @@ class Shapes3D(Landmarks, Arcs):
     """Shapes of k ≥ 4 landmarks in space: up to translation, scale and rotation.
 
     The distance is the angle on the sphere of configurations of size one, after the best rotation (Kendall's ρ); log and
-    exp follow great circles that turn nothing.
+    exp follow great circles that turn nothing.  A shape and its mirror image are one with ``reflections``, else two.
 
-    Parameters
-    ----------
-    landmarks : int
-        The number of landmarks.
-    reflections : bool
-        Whether a shape and its mirror image are one; they are two unless this is set.
-
-    Examples
-    --------
     >>> space = Shapes3D(landmarks=4)
     >>> corner = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
     >>> turned = 5 * corner[:, [1, 2, 0]] + 2
@@ -161,17 +152,9 @@ class Shapes3D(Landmarks, Arcs):
 class SizeAndShape(Landmarks):
     """Sizes-and-shapes of k landmarks in the plane or in space: up to translation and rotation, in the unit of the records.
 
-    The distance is ‖X − Y·R‖ after the best rotation R, log is Y·R − X, and exp is X + V.
+    The distance is ‖X − Y·R‖ after the best rotation R, log is Y·R − X, and exp is X + V.  ``dim`` is 2 for landmarks in the
+    plane, 3 for those in space.
 
-    Parameters
-    ----------
-    landmarks : int
-        The number of landmarks.
-    dim : int
-        2 for landmarks in the plane, 3 for landmarks in space.
-
-    Examples
-    --------
     >>> space = SizeAndShape(landmarks=3, dim=2)
     >>> small, large = space.validate([[[0, 0], [3, 0], [0, 4]], [[0, 2], [-6, 2], [0, -6]]])
     >>> np.allclose(space.distance(small, large), np.linalg.norm(small)), space.dim

@@ -27,22 +27,8 @@ class Product(Space):
 
     One point is written as a row of numbers: those of the first part as that space writes them (landmarks x1, y1, x2, y2, …;
     matrices row by row), then those of the second, and so on.  :meth:`join` makes such rows, :meth:`split` takes them apart.
-    Releases are by chart: bounds of the parts are none of the product.
+    Releases are by chart: bounds of the parts are none of the product.  Weights are 1 unless given.
 
-    Parameters
-    ----------
-    *parts : Space
-        Two spaces or more.
-    weights : sequence of float, optional
-        A positive number for each part; 1 unless given.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two spaces, or the weights are not one positive number for each.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean, Sphere
     >>> space = Product(Sphere(dim=2), Euclidean(dim=1), weights=[1, 0.5])
     >>> rows = space.join([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [2.0, 5.0])

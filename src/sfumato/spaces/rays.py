@@ -38,7 +38,7 @@ class Rays(Rows):
         """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
         x = self._unit(base)
         y = self._unit(self._facing(base, points))
-        c = np.sum(np.conj(x) * y, axis=-1, keepdims=True)
+        c = self._dot(x, y)
         size = np.abs(c)
         return np.asarray(y * np.where(size > 0, np.conj(c) / np.where(size > 0, size, 1.0), 1.0))
 
@@ -93,15 +93,11 @@ class Rays(Rows):
         """Return the reflection that takes a point to a multiple of e₀ of size one."""
         mirror = np.array(self._inside(base))
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
-        return unit_vector(mirror)
+        return self._point(mirror)
 
     # -- means -----------------------------------------------------------------------------------------------------
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and (kernels := self._kernels(points)) is not None:
-            x = np.ascontiguousarray(bases)
-            logs = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
-            return np.asarray(logs.view(np.complex128) / len(points))
-        return super().mean_log(bases, points, weights)
+    def _compiles(self, points: Points) -> bool:
+        return self._kernels(points) is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power
@@ -111,7 +107,7 @@ class Rays(Rows):
         x = points[0 if weights is None else int(np.argmax(weights))]
         for _ in range(2):
             c = np.conj(points @ np.conj(x))
-            x = unit_vector((c if weights is None else c * weights) @ points)
+            x = self._point((c if weights is None else c * weights) @ points)
         return np.asarray(x)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
@@ -152,10 +148,9 @@ class Rays(Rows):
                 along = kernels.shape_rows(z.view(np.float64), x.view(np.float64), angle_series(), NEAR, *rows)
             else:
                 along = self._turned_rows(z, x, rows)
-            return along, rows[0].T @ rows[0], rows[1].T @ rows[1]
+            return along, rows[0].T @ rows[0] - rows[1].T @ rows[1]
 
-        along, gram, turned = in_pairs(add_each, map(of_run, runs(len(points), 2 * k)))
-        gram = gram - _quarter_turn(_quarter_turn(turned).T).T
+        along, gram = in_pairs(add_each, map(of_run, runs(len(points), 2 * k)))
         basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         return np.asarray(basis @ gram @ basis.T + along * np.eye(self.dim))
 
@@ -166,9 +161,9 @@ class Rays(Rows):
         factor = angle_over_sine(size)
         phi = factor * size
         across = z * self._turn(products, np.ones(len(z)))[:, None] - size[:, None] * x
-        one = np.maximum(1 - phi, 0.0) / np.maximum((1 - size) * (1 + size), 1e-12)
-        for row, weight in zip(rows, (one, factor * factor / phi), strict=True):  # θ·tan θ/sin²θ
-            row[:] = (across * np.sqrt(weight)[:, None]).view(np.float64)
+        one = np.sqrt(np.maximum(1 - phi, 0.0) / np.maximum((1 - size) * (1 + size), 1e-12))
+        rows[0] = (across * one[:, None]).view(np.float64)
+        rows[1] = (1j * across * (factor / np.sqrt(phi))[:, None]).view(np.float64)  # θ·tan θ/sin²θ
         return float(phi.sum())
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
@@ -180,24 +175,6 @@ class Rays(Rows):
         return angle_condition(2 * reach)
 
 
-def _quarter_turn(rows: Array) -> Array:
-    """i·z for rows of real and imaginary parts in turn."""
-    turned = np.empty_like(rows)
-    turned[:, ::2] = -rows[:, 1::2]
-    turned[:, 1::2] = rows[:, ::2]
-    return turned
-
-
-def length(z: Points) -> Array:
-    """‖z‖ of complex vectors, as real ones of twice the length: quicker than NumPy's norm."""
-    real = np.ascontiguousarray(z).view(np.float64)
-    return np.asarray(np.sqrt(np.vecdot(real, real)))
-
-
-def unit_vector(z: Points) -> Points:
-    return np.asarray(z / length(z)[..., None])
-
-
 def _padded(z: Points) -> Points:
     return np.concatenate([np.zeros((*z.shape[:-1], 1)), z], axis=-1)
 
@@ -206,7 +183,7 @@ def _middle(k: int) -> Points:
     """Return the reflection that takes (1,…,1)/√k to −e₀, and so centred vectors to those without a first number."""
     middle = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
     middle[0] += 1.0
-    return unit_vector(middle)
+    return np.asarray(middle / np.linalg.norm(middle))
 
 
 def householder(mirror: Points, vectors: Points) -> Points:

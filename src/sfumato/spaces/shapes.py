@@ -3,7 +3,7 @@ space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.arrays import Array, Points, as_numbers
 from .base import Kind, blame, not_finite
 from .exact import Exact, rays
-from .rays import Rays, length, unit_vector
+from .rays import Rays
 from .sphere import EXACT, norm_error
 
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
@@ -33,7 +33,6 @@ class PlanarShapes(Rays):
     """
 
     landmarks: int
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "shapes"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
     kind: ClassVar[Kind] = "landmarks"
@@ -44,16 +43,15 @@ class PlanarShapes(Rays):
     centred: ClassVar[bool] = True
     exact_map: ClassVar[Exact | None] = Exact(rays)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", 2 * self.landmarks - 4)
+    def _dimension(self) -> int:
+        return 2 * self.landmarks - 4
 
     @property
     def point_shape(self) -> tuple[int, ...]:
         return (self.landmarks,)
 
     def origin(self) -> Points:
-        return unit_vector(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
+        return self._point(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         z = np.ascontiguousarray(self._complex(points))
@@ -78,11 +76,11 @@ class PlanarShapes(Rays):
             return made, kernels.shape_canonical(z.view(np.float64), faults, made.view(np.float64))
         with np.errstate(all="ignore"):
             mean = z @ np.full(k, 1 / k, dtype=np.complex128)
-            faults = ~((np.abs(length(z) ** 2 - 1) <= exact) & (np.abs(mean) <= EXACT))
+            faults = ~((np.abs(self.norm(z, z) ** 2 - 1) <= exact) & (np.abs(mean) <= EXACT))
             if not faults.any():
                 return z, faults
             made = z - mean[:, None]
-            size2 = length(made) ** 2
+            size2 = self.norm(made, made) ** 2
             shift2 = size2 + k * np.abs(mean) ** 2
             made.view(np.float64)[:] *= (1 / np.sqrt(size2))[:, None]
         made[~faults] = z[~faults]

@@ -23,8 +23,7 @@ EXACT = 2.0**-52
 
 
 def norm_error(terms: int) -> float:
-    """Return what rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
-    normalised again."""
+    """Return what rounding leaves in the squared norm of a normalised vector; one that is farther off is normalised again."""
     return EXACT * (8 + 4 * math.sqrt(terms))
 
 
@@ -71,7 +70,11 @@ class Sphere(Rows):
         return np.append(np.zeros(self.dim), 1 / self.q)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = self._real_batch(points)
+        fix = "if it is a direction, divide it by its length; if it is a latitude and a longitude, name the columns lat and lon"
+        return self.normalised(self._real_batch(points), fix)
+
+    def normalised(self, array: Array, fix: str) -> tuple[Points, dict[int, str]]:
+        """Return vectors of the right norm, from those that are off by DRIFT at most, and the reasons of the others."""
         faults = self._faults(array)
         if not faults.any():
             return array, {}
@@ -80,15 +83,13 @@ class Sphere(Rows):
             norms = np.linalg.norm(array, axis=1) * self.q
         norms[~faults] = 1.0  # what becomes of a record does not depend on the others
         wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self.q:g}"
-        fix = "if it is a direction, divide it by its length; if it is a latitude and a longitude, name the columns lat and lon"
         words = f"is not of {wanted}: its norm is {{:.9g}}; {fix}"
         blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row] / self.q))
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """On S² one read checks the records and adds them up, unless there is something to put right.  Subclasses may check
-        otherwise."""
+        """On S² one read checks the records and adds them up, unless there is something to put right."""
         array = self._real_batch(points)
         if type(self) is Sphere and self.dim == 2 and array.size >= MANY and (kernels := compiled()):
             total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))
@@ -163,17 +164,12 @@ class Sphere(Rows):
         return RoundEmbedding(self.dim + 1, self.curvature)
 
     # -- means -----------------------------------------------------------------------------------------------------
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and self.dim == 2 and self._compiles(points):
-            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
-        return super().mean_log(bases, points, weights)
-
     def _compiles(self, points: Points) -> bool:
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         if weights is None:
-            return self._toward(_row_sum(points) / len(points), points[0])
+            return self._toward(np.full(len(points), 1 / len(points)) @ points, points[0])
         return self._toward(weights @ points, points[int(np.argmax(weights))])
 
     def _toward(self, vector: Array, otherwise: Points) -> Points:
@@ -227,15 +223,6 @@ def _reflect(x: Points, vectors: Points) -> Points:
     mirror[0] += 1.0 if x[0] >= 0 else -1.0
     mirror /= math.sqrt(mirror @ mirror)
     return np.asarray(vectors - 2 * (vectors @ mirror)[..., None] * mirror)
-
-
-def _row_sum(points: Points) -> Array:
-    """Return the sum of all rows; of short ones many at a time, which is quicker than a product."""
-    if points.shape[1] > 16 or not points.flags.c_contiguous:
-        return np.asarray(np.ones(len(points)) @ points)
-    whole = len(points) // 256 * 256
-    many = points[:whole].reshape(-1, 256 * points.shape[1]).sum(axis=0).reshape(256, -1)
-    return np.asarray(many.sum(axis=0) + points[whole:].sum(axis=0))
 
 
 def degrees_of(points: ArrayLike) -> Array:

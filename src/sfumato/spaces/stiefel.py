@@ -21,25 +21,13 @@ LEAST = 0.1  # a step is divided by no less than this
 
 @dataclass(frozen=True)
 class Stiefel(Frames):
-    """Frames of p orthonormal vectors in R^n, n×p matrices with XᵀX = 1, with the canonical metric tr Uᵀ(1 − ½XXᵀ)V.
+    """Frames of p < n orthonormal vectors in R^n, n×p matrices with XᵀX = 1, with the canonical metric tr Uᵀ(1 − ½XXᵀ)V.
 
     The logarithm has no closed form.  It is found by Zimmermann's iteration, for each record by itself and in the same number
     of steps for all.  Up to a distance of 2.5 it converged for all frames that were tried (shortest geodesics are the only ones
-    up to about 2.8).  For a record farther away the last step stands, whatever it is: its direction may be a rough one.
+    up to about 2.8).  For a record farther away the last step stands, whatever it is: its direction may be a rough one
+    (Edelman, Arias and Smith 1998; Zimmermann 2017; Zimmermann and Hüper 2022).
 
-    Parameters
-    ----------
-    n : int
-        The dimension of the space around.
-    p : int
-        The number of vectors, from 1 to n − 1; for p = n they are rotations.
-
-    References
-    ----------
-    Edelman, Arias and Smith (1998); Zimmermann (2017); Zimmermann and Hüper (2022).
-
-    Examples
-    --------
     >>> space = Stiefel(n=3, p=2)
     >>> a, b = space.validate([[[1, 0], [0, 1], [0, 0]], [[0.8, -0.6], [0.6, 0.8], [0, 0]]])
     >>> round(float(space.distance(a, b)), 6), space.log(a, b).round(6).tolist()
@@ -50,9 +38,8 @@ class Stiefel(Frames):
     small: ClassVar[dict[str, Any]] = {"n": 3, "p": 2}
     metric: ClassVar[str] = "canonical, of frames as a quotient of rotations"
 
-    @staticmethod
-    def _dim(n: int, p: int) -> int:
-        return n * p - p * (p + 1) // 2
+    def _dimension(self) -> int:
+        return self.n * self.p - self.p * (self.p + 1) // 2
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         frames = self._real_batch(points).copy()
@@ -78,7 +65,9 @@ class Stiefel(Frames):
         vectors = np.asarray(vectors)
         a = swap(base) @ vectors
         across, r = self._across(base, vectors)
-        moved = skew_exp(blocks((a - swap(a)) / 2, r, np.zeros((*r.shape[:-1], r.shape[-2]))))[..., : self.p]
+        moved = skew_exp(np.block([[(a - swap(a)) / 2, -swap(r)], [r, np.zeros((*r.shape[:-1], r.shape[-2]))]]))[
+            ..., : self.p
+        ]
         u, _, vt = np.linalg.svd(base @ moved[..., : self.p, :] + across @ moved[..., self.p :, :], full_matrices=False)
         return np.asarray(u @ vt)
 
@@ -132,11 +121,6 @@ class Stiefel(Frames):
         w = np.ones(len(points)) if weights is None else weights
         u, _, vt = np.linalg.svd(np.tensordot(w, points, 1), full_matrices=False)
         return np.asarray(u @ vt)
-
-
-def blocks(a: Array, b: Array, c: Array) -> Array:
-    """Return the matrices ((A, −Bᵀ), (B, C))."""
-    return np.concatenate([np.concatenate([a, -swap(b)], axis=-1), np.concatenate([b, c], axis=-1)], axis=-2)
 
 
 def skew_exp(matrices: Array) -> Array:

@@ -22,8 +22,6 @@ class Torus(Space):
     turns; a release has angles in [−π, π).  The torus is flat, so that a chart shows a ball of radius below π/2 as it is, and
     the chart's mean is the Fréchet mean.
 
-    Examples
-    --------
     >>> space = Torus(dim=2)
     >>> a, b = space.validate([[3.1, 0.0], [-3.1, 6.5]])
     >>> space.log(a, b).round(6).tolist()
