@@ -217,10 +217,7 @@ def _add_rows(points: Array, first: int, count: int, weights: Array, total: Arra
 @_compile
 def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c and θ²; f is a series where c is at least ``least``.
-
-    A few records at a time, in three loops that the processor does in lanes: c, what follows from it, and the sum.  Sums of
-    sums, as records that coincide are all rounded the same way.
-    """
+    Sums of sums, as records that coincide are all rounded the same way."""
     n, p = points.shape
     toward = np.zeros(p)
     block = np.empty(p)
@@ -261,9 +258,8 @@ def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
 
 @_compile
 def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any, least: float) -> Any:
-    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.
-
-    θ/sin θ is a series in 1 − c; where c = cos θ is below ``least`` it is put right afterwards, record by record."""
+    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.  Where c = cos θ is
+    below ``least`` the series in 1 − c is put right afterwards, record by record."""
     x0 = q * q * x[0]
     x1 = q * q * x[1]
     x2 = q * q * x[2]
@@ -419,10 +415,7 @@ def _facing(points: Array, first: int, count: int, x: Array, series: Any, least:
 @_compile
 def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
-    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
-
-    As for directions, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z.
-    """
+    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z."""
     n, p = points.shape
     both = _with_turned(x)
     total = np.zeros((2, p))

@@ -76,16 +76,12 @@ class Frames(Space):
             raise ValueError(f"{name}: {wrong}")
         super().__post_init__()
 
-    @property
-    def point_shape(self) -> tuple[int, int]:
-        return (self.n, self.p)
-
     def origin(self) -> Points:
         return np.eye(self.n, self.p)
 
     def complement(self, base: Points) -> Array:
         """Return the orthonormal frame, (n, n − p), in which what is orthogonal to one point has coordinates."""
-        return _complement(base.tobytes(), self.point_shape)
+        return _complement(base.tobytes(), (self.n, self.p))
 
 
 @lru_cache(maxsize=64)

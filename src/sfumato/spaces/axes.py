@@ -34,10 +34,6 @@ class UpToSign(Rows):
         """The unit sphere, two points of which are one point here."""
         return Sphere(self.dim)
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
-
     def canonical_sign(self, units: Array) -> Array:
         """Return the one of ±x whose first number that is not zero is positive."""
         first = np.take_along_axis(units, np.argmax(units != 0, axis=-1)[..., None], axis=-1)

@@ -7,6 +7,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -57,14 +58,14 @@ class Space(ABC):
     # -- what it is ---------------------------------------------------------------------------------------------
     dim: int  # dimension d of the manifold
 
-    @property
-    @abstractmethod
-    def point_shape(self) -> tuple[int, ...]:
-        """The shape of one canonical point."""
-
     @abstractmethod
     def origin(self) -> Points:
         """Return a fixed point of the space, for plans and tests."""
+
+    @cached_property
+    def point_shape(self) -> tuple[int, ...]:
+        """The shape of one canonical point."""
+        return self.origin().shape
 
     def parameters(self) -> dict[str, Any]:
         """Return the arguments that make this space again, for records: those of a dataclass unless a space says."""
@@ -121,10 +122,8 @@ class Space(ABC):
     # -- points in and out ----------------------------------------------------------------------------------------
     @abstractmethod
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        """Return canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).
-
-        The points may be the array that was given, where that is canonical already: treat them as read-only.
-        """
+        """Return canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).  They
+        may be the array that was given, where that is canonical already: treat them as read-only."""
 
     def validate(self, points: ArrayLike) -> Points:
         """Return canonical points, or raise an :class:`InvalidPointError` that names the first bad row and the reason."""
@@ -213,11 +212,11 @@ class Space(ABC):
         """Return the function that takes points y to rows·coordinates(base, log(base, y)), (n, p), at one base; to all d
         coordinates unless rows, (p, d), are given.  Charts ask it of every record: a space may have a quicker way."""
 
-        def of(points: Points) -> Array:
-            found = self.coordinates(base, self.log(base, points))
-            return found if rows is None else found @ rows.T
+        chart = self._chart(base)
+        return chart if rows is None else lambda points: chart(points) @ rows.T
 
-        return of
+    def _chart(self, base: Points) -> Callable[[Points], Array]:
+        return lambda points: self.coordinates(base, self.log(base, points))
 
     def tangent_basis(self, base: Points) -> Points:
         """Return the orthonormal basis of the coordinates at one base point, (dim, *point_shape)."""

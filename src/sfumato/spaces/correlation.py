@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array, Points
-from .base import Space
+from .base import Space, blame
 from .spd import ASYMMETRY, SPD, _symmetric, _t
 from .spd_metrics import FlatMatrices, _log
 
@@ -54,17 +54,20 @@ class Correlation(FlatMatrices):
         rows = np.flatnonzero(~fair)
         reasons = {int(rows[row]): words for row, words in SPD(self.size).diagnose(points[rows])[1].items()}
         diagonal = np.where(fair[:, None], np.diagonal(found, axis1=1, axis2=2), 1.0)
-        for row in np.flatnonzero((np.abs(diagonal - 1) > DIAGONAL).any(axis=1)):
-            reasons[int(row)] = _not_one(diagonal[row])
-            fair[row] = False
+        off = (np.abs(diagonal - 1) > DIAGONAL).any(axis=1)
+        blame(reasons, off, lambda row: _not_one(diagonal[row]))
+        fair &= ~off
         found = np.where(fair[:, None, None], _symmetric(found), one)
         scale = np.sqrt(np.diagonal(found, axis1=1, axis2=2))
         found = found / scale[:, :, None] / scale[:, None, :]
         found[:, np.arange(self.size), np.arange(self.size)] = 1.0
         smallest = np.linalg.eigvalsh(found)[:, 0]
-        for row in np.flatnonzero(~(smallest > SINGULAR)):
-            reasons[int(row)] = _singular(float(smallest[row]))
-            found[row] = one
+        words = (
+            "is not positive definite: its smallest eigenvalue is {:.3g}, as of channels that say the same, or of fewer time "
+            "points than channels; take fewer channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·I"
+        )
+        blame(reasons, ~(smallest > SINGULAR), lambda row: words.format(smallest[row]))
+        found[list(reasons)] = one
         return found, reasons
 
     def to_flat(self, points: Points) -> Array:
@@ -96,19 +99,9 @@ def _not_one(diagonal: Array) -> str:
     return f"{words}; if diagonals were set to 0 in the file, put the 1 back; leave out a silent channel"
 
 
-def _singular(smallest: float) -> str:
-    return (
-        f"is not positive definite: its smallest eigenvalue is {smallest:.3g}, as of channels that say the same, or of fewer "
-        "time points than channels; take fewer channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·I"
-    )
-
-
 def _diagonal(hollow: Array) -> Array:
     """Return the diagonals D, (n, k), for which exp(hollow + D) has ones on its diagonal; each matrix stops for itself.
-
-    The function D − log diag exp is a contraction (Archakov and Hansen 2021); Newton's method for log diag exp = 0 is far
-    quicker where it comes closer, and its steps are taken back where it does not.
-    """
+    Steps of Newton's method for log diag exp = 0 that do not come closer are taken back for the contraction D − log diag exp."""
     n, k, _ = hollow.shape
     found = np.zeros((n, k))
     safe = np.zeros((n, k))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers
+from ..numerics.arrays import Array, Points
 from .base import Kind, Space, blame, not_finite
 from .exact import Exact, rays
 from .rays import Rays
@@ -65,24 +65,16 @@ class ElasticCurves(Rays):
     def _dimension(self) -> int:
         return 2 * self.point_shape[0] - 2
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.points if self.closed else self.points - 1,)
-
     def origin(self) -> Points:
         """Return a straight line, or a regular polygon."""
-        m = self.point_shape[0]
+        m = self.points if self.closed else self.points - 1
         return np.asarray(np.exp(2j * np.pi * np.arange(m) / m * self.closed) / np.sqrt(m))
 
     # -- points in and out ------------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        flat = array.ndim == 2 and np.iscomplexobj(array)
-        if array.shape[1:] != (self.points,) if flat else array.shape[1:] != (self.points, 2) or np.iscomplexobj(array):
-            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.points}, 2)")
-        xy = np.stack([array.real, array.imag], axis=-1) if flat else array
-        xy = np.asarray(xy, dtype=np.float64)
-        reasons = not_finite(xy[..., 0] + 1j * xy[..., 1]) if not np.isfinite(xy).all() else {}
+        z = self._complex(points, self.points)
+        reasons = not_finite(z)
+        xy = np.stack([z.real, z.imag], axis=-1)
         xy = np.where(np.isfinite(xy), xy, 0.0)
         largest = np.abs(xy).max(axis=(1, 2), keepdims=True)
         xy = xy / np.where(largest < 1e-300, 1.0, largest)  # no overflow, no underflow

@@ -30,10 +30,6 @@ class Euclidean(Space):
     size_option: ClassVar[str | None] = "dim"
     exact_map: ClassVar[Exact | None] = Exact(flat)
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim,)
-
     def origin(self) -> Points:
         return np.zeros(self.dim)
 
@@ -91,8 +87,8 @@ class Flat(Euclidean):
     """A space with a one-to-one map φ to R^dim and the metric that it brings back from there: ρ(a, b) = ‖φ(a) − φ(b)‖.
 
     Canonical points are the images φ(y).  Distance, logarithm, exponential and mean are then those of R^d, with all its bounds,
-    so every mechanism is proven.  A subclass is a frozen dataclass that sets ``dim`` in ``__post_init__`` and gives
-    :attr:`layouts`, :meth:`look`, :meth:`to_flat` and :meth:`from_flat`; it changes nothing of the geometry.
+    so every mechanism is proven.  A subclass is a frozen dataclass that gives :meth:`_dimension`, :attr:`layouts`,
+    :meth:`look`, :meth:`to_flat` and :meth:`from_flat`; it changes nothing of the geometry.
     """
 
     dim: int = field(init=False, repr=False, compare=False)

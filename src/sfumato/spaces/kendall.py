@@ -50,19 +50,15 @@ class Landmarks(Space):
         vars(self).update(landmarks=k, landmark_dim=m, reflections=reflections, dim=size)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
+        return isinstance(other, type(self)) and other.parameters() == self.parameters()
 
     def __hash__(self) -> int:
-        return hash((self.name, *vars(self).values()))
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.landmarks, int(self.landmark_dim or 0))
+        return hash(repr(self))
 
     def origin(self) -> Points:
         """Return landmarks along the rim of a saddle; in the plane, a regular polygon; of size one."""
         turn = 2 * np.pi * np.arange(self.landmarks) / self.landmarks
-        along = np.stack([np.cos(turn), np.sin(turn), np.cos(2 * turn)][: self.point_shape[1]], axis=1)
+        along = np.stack([np.cos(turn), np.sin(turn), np.cos(2 * turn)][: self.landmark_dim], axis=1)
         return np.asarray(along / np.linalg.norm(along))
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
@@ -211,12 +207,9 @@ def _length(x: Array) -> Array:
 @lru_cache(maxsize=64)
 def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Array, NDArray[np.intp]]:
     """Return the tangent frame at a point: Q = I − W·T·Wᵀ, a product of Householder's reflections that takes the normal vectors
-    (shifts, the point itself where there is no size, turns) to unit vectors; and the other unit vectors, whose images are the
-    frame.
-
-    Each reflection takes its normal vector to the first of its largest entries, up to TIE, so that rounding, which differs
-    between processors, changes nothing where a centre is symmetric and entries are equal or nought.
-    """
+    (shifts, the point itself where there is no size, turns) to unit vectors; and the others, whose images are the frame.  Each
+    takes its normal vector to the first of its largest entries, up to TIE, so that rounding, which differs between processors,
+    changes nothing where a centre is symmetric and entries are equal or nought."""
     k, m = shape
     x = np.frombuffer(base).reshape(shape)
     x = x / np.linalg.norm(x)
@@ -234,9 +227,7 @@ def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Ar
         rest = normal.ravel() - normal.ravel() @ w @ t @ w.T
         rest[pivots] = 0.0
         if not (length := np.linalg.norm(rest)) > THIN:
-            wrong = (
-                "landmarks that lie on one line cannot be a centre: they do not say how to turn records about that line"
-            )
+            wrong = "landmarks that lie on one line cannot be a centre: they do not say how to turn records about it"
             raise ValueError(f"{wrong}; give a public specimen that has a width")
         rest /= length
         p = int(np.argmax(np.abs(rest) >= (1 - TIE) * np.abs(rest).max()))

@@ -85,10 +85,6 @@ class Product(Space):
         return f"{self.name}({', '.join(part.typed for part in self.parts)}, weights={list(self.weights)})"
 
     # -- parts of a point, and points of parts ---------------------------------------------------------------------------
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.origin().size,)
-
     def origin(self) -> Points:
         return self._flat(part.origin() for part in self.parts)
 
@@ -221,13 +217,12 @@ class Product(Space):
         each = self._each("coordinates", base, vectors)
         return np.concatenate([w * one for w, one in zip(self.weights, each, strict=True)], axis=-1)
 
-    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+    def _chart(self, base: Points) -> Callable[[Points], Array]:
         maps = [part.log_map(x) for part, x in zip(self.parts, self._parted(base), strict=True)]
 
         def of(points: Points) -> Array:
             each = zip(self.weights, maps, self._parted(points), strict=True)
-            found = np.concatenate([w * one(share) for w, one, share in each], axis=-1)
-            return found if rows is None else found @ rows.T
+            return np.concatenate([w * one(share) for w, one, share in each], axis=-1)
 
         return of
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import MANY, Array, Points, add_each, compiled, in_pairs, runs
+from ..numerics.arrays import MANY, Array, Points, add_each, as_numbers, compiled, in_pairs, runs
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
 from .arcs import Rows
 from .base import Moments
@@ -28,6 +28,18 @@ class Rays(Rows):
         if np.iscomplexobj(array):
             return array
         return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
+
+    def _complex(self, points: ArrayLike, count: int) -> Points:
+        """Return landmarks, (n, count, 2) or complex (n, count), as complex numbers."""
+        array = as_numbers(points)
+        flat = np.iscomplexobj(array)
+        if array.shape[1:] != ((count,) if flat else (count, 2)):
+            raise ValueError(
+                f"{self}: points have shape {array.shape}, expected (n, {count}, 2), or (n, {count}) complex"
+            )
+        if flat:
+            return array.astype(np.complex128, copy=False)
+        return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
 
     def _facing(self, base: Points, points: Points) -> Points:
         """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
@@ -140,7 +152,7 @@ class Rays(Rows):
         kernels = self._kernels(points)
         x = np.ascontiguousarray(base)
 
-        def of_run(part: slice) -> tuple[float, Array, Array]:
+        def of_run(part: slice) -> tuple[float, Array]:
             z = points[part]
             # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
             rows = np.empty((2, len(z), 2 * k))

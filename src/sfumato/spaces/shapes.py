@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import Array, Points, as_numbers
+from ..numerics.arrays import Array, Points
 from .base import Kind, blame, not_finite
 from .exact import Exact, rays
 from .rays import Rays
@@ -46,17 +46,11 @@ class PlanarShapes(Rays):
     def _dimension(self) -> int:
         return 2 * self.landmarks - 4
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.landmarks,)
-
     def origin(self) -> Points:
-        return self._point(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
+        return np.asarray(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks) / np.sqrt(self.landmarks))
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        z = np.ascontiguousarray(self._complex(points))
-        if z.ndim != 2:
-            raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
+        z = np.ascontiguousarray(self._complex(points, self.landmarks))
         made, odd = self._canonical(z)
         if not (rows := np.flatnonzero(odd)).size:
             return made, {}
@@ -100,18 +94,7 @@ class PlanarShapes(Rays):
         blame(reasons, size <= COINCIDENT, lambda _: f"has no shape: all its {k} landmarks coincide")
         xy[list(reasons)] = self.present(self.origin()).T
         size[list(reasons)] = 1.0
-        return self._complex(np.swapaxes(xy / size[:, None, None], 1, 2)), reasons
+        return self._complex(np.swapaxes(xy / size[:, None, None], 1, 2), k), reasons
 
     def present(self, points: Points) -> Array:
         return np.stack([points.real, points.imag], axis=-1)
-
-    def _complex(self, points: ArrayLike) -> Points:
-        array = points if type(points) is np.ndarray and points.dtype == np.complex128 else as_numbers(points)
-        if np.iscomplexobj(array):
-            if array.shape[-1:] != (self.landmarks,):
-                wanted = f"(n, {self.landmarks}) complex numbers"
-                raise ValueError(f"{self}: points have shape {array.shape}, expected {wanted}")
-            return array.astype(np.complex128, copy=False)
-        if array.shape[-2:] != (self.landmarks, 2):
-            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}, 2)")
-        return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]

@@ -17,7 +17,7 @@ from scipy.linalg.lapack import dtrtri
 
 from ..numerics.arrays import MANY, RUN, Array, Points, blocks, compiled, in_pairs, runs, uniform_weights
 from ..numerics.curvature import coth_excess, log_rules
-from .base import Kind, Moments, Space, not_finite
+from .base import Kind, Moments, Space, blame, not_finite
 from .embedding import Embedding, TriangleEmbedding
 from .exact import WIDEST, Exact, matrices
 
@@ -31,10 +31,6 @@ class Matrices(Space):
     size: int
     kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.size, self.size)
 
     def origin(self) -> Points:
         return np.eye(self.size)
@@ -114,12 +110,11 @@ class SPD(Matrices):
         array[list(reasons)] = np.eye(self.size)
         largest = np.abs(array).max(axis=(1, 2))
         skew = np.abs(array - _t(array)).max(axis=(1, 2))
-        for row in np.flatnonzero(skew > ASYMMETRY * largest):
-            reasons.setdefault(
-                int(row),
-                f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}, the largest entry "
-                f"being {largest[row]:.3g}; average the matrix with its transpose if that is what you mean",
-            )
+        words = (
+            "is not symmetric: entries differ from their mirror images by up to {:.3g}, the largest entry being {:.3g}; "
+            "average the matrix with its transpose if that is what you mean"
+        )
+        blame(reasons, skew > ASYMMETRY * largest, lambda row: words.format(skew[row], largest[row]))
         array = np.where(array == _t(array), array, _symmetric(array))  # subnormal numbers have no halves
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
         diagonal = np.diagonal(array, axis1=1, axis2=2)
@@ -127,8 +122,7 @@ class SPD(Matrices):
         correlation = array / scale[:, :, None] / scale[:, None, :]
         smallest = np.linalg.eigvalsh(correlation)[:, 0]
         bad = (diagonal <= 0).any(axis=1) | (smallest <= 4 * self.size * np.finfo(float).eps)
-        for row in np.flatnonzero(bad):
-            reasons.setdefault(int(row), _not_positive(diagonal[row], float(np.linalg.eigvalsh(array[row])[0])))
+        blame(reasons, bad, lambda row: _not_positive(diagonal[row], float(np.linalg.eigvalsh(array[row])[0])))
         array[list(reasons)] = np.eye(self.size)
         return array, reasons
 
@@ -178,14 +172,9 @@ class SPD(Matrices):
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return triangle(whiten(np.linalg.cholesky(base), vectors))
 
-    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+    def _chart(self, base: Points) -> Callable[[Points], Array]:
         factor = np.linalg.cholesky(base)
-
-        def of(points: Points) -> Array:
-            found = triangle(self._whitened_log(base, factor, points))
-            return found if rows is None else found @ rows.T
-
-        return of
+        return lambda points: triangle(self._whitened_log(base, factor, points))
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
         """All matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""

@@ -62,10 +62,6 @@ class Sphere(Rows):
     def _point(self, vectors: Points) -> Points:
         return np.asarray(vectors / (self._length(vectors) * self.q))
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
-
     def origin(self) -> Points:
         return np.append(np.zeros(self.dim), 1 / self.q)
 
@@ -128,8 +124,7 @@ class Sphere(Rows):
 
     # -- geometry --------------------------------------------------------------------------------------------------
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        padded = np.zeros((*coordinates.shape[:-1], self.dim + 1))
-        padded[..., 1:] = coordinates
+        padded = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
         return _reflect(base * self.q, padded)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:

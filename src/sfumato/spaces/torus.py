@@ -35,10 +35,6 @@ class Torus(Space):
     by_name: ClassVar[bool] = True
 
     @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim,)
-
-    @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {"angles": (1,), "angle": ()} if self.dim == 1 else {"angles": (self.dim,)}
 
