@@ -68,12 +68,13 @@ def cos_sin(t: int, sign: int = -1) -> tuple[int, int]:
     return cosine, sine
 
 
-def angle_of(sine: int, cosine: int) -> int:
-    """atan2 in doubles, then corrected: z = sin(θ − θ₀) is below 1e-15, so θ = θ₀ + z + z³/6 is exact to more than BITS."""
-    start = int(fixed(atan2(sine / ONE, cosine / ONE)).item())
-    c, s = cos_sin(start)
+def angle_of(sine: int, cosine: int, sign: int = -1) -> int:
+    """The angle of a sine and cosine; with the sign 1, the number of a sinh and cosh.  In doubles, then corrected:
+    z = sin(θ − θ₀) is below 1e-13, so θ = θ₀ + z + z³/6, or z − z³/6 of a sinh, is exact to more than BITS."""
+    start = int(fixed(atan2(sine / ONE, cosine / ONE) if sign < 0 else asinh(sine / ONE)).item())
+    c, s = cos_sin(start, sign)
     z = (sine * c - cosine * s) >> BITS
-    return start + z + ((z * z >> BITS) * z >> BITS) // 6
+    return start + z - sign * (((z * z >> BITS) * z >> BITS) // 6)
 
 
 # -- great circles of the unit sphere ------------------------------------------------------------------------------------
@@ -105,11 +106,7 @@ def reflect(mirror: Fixed, v: Fixed) -> Fixed:
 
 # -- the hyperboloid ------------------------------------------------------------------------------------------------------
 def arsinh(size: int) -> int:
-    """In doubles, then corrected: z = sinh(t − t₀) is below 1e-13, so t = t₀ + z − z³/6 is exact to more than BITS."""
-    start = int(fixed(asinh(size / ONE)).item())
-    cosh, sinh = cos_sin(start, sign=1)
-    z = (size * cosh - isqrt(ONE * ONE + size * size) * sinh) >> BITS
-    return start + z - ((z * z >> BITS) * z >> BITS) // 6
+    return angle_of(size, isqrt(ONE * ONE + size * size), sign=1)
 
 
 def boost(p: Fixed, x: Fixed) -> Fixed:

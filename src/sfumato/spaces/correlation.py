@@ -101,7 +101,7 @@ def _not_one(diagonal: Array) -> str:
 
 def _diagonal(hollow: Array) -> Array:
     """Return the diagonals D, (n, k), for which exp(hollow + D) has ones on its diagonal; each matrix stops for itself.
-    Steps of Newton's method for log diag exp = 0 that do not come closer are taken back for the contraction D − log diag exp."""
+    Steps of Newton's method for log diag exp = 0 that come no closer are taken back for the contraction D − log diag exp."""
     n, k, _ = hollow.shape
     found = np.zeros((n, k))
     safe = np.zeros((n, k))

@@ -19,7 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.arrays import Array, Points
 from .arcs import Arcs
 from .base import Kind, Space, blame, not_finite, whole_number
-from .shapes import COINCIDENT, PlanarShapes
+from .shapes import COINCIDENT, PlanarShapes, about_mean, centred
 from .sphere import EXACT, norm_error
 
 THIN = 1e-6  # least width of a centre across its longest axis, of its size: else it hardly says how to turn a record
@@ -64,28 +64,24 @@ class Landmarks(Space):
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         reasons = not_finite(array, landmarks=True)
-        array = np.where(np.isfinite(array), array, 0.0)
-        largest = np.abs(array).max(axis=(1, 2), initial=0.0)
-        unit = np.where(largest < 1e-300, 1.0, largest)[:, None, None]
-        made = _centred(array / unit)  # without overflow or underflow
-        size = _length(made)
+        made, largest, size = centred(array)
         what = "shape" if self.unit else "size"
         blame(reasons, size <= COINCIDENT, lambda _: f"has no {what}: all its {self.landmarks} landmarks coincide")
         if self.unit:
-            made = _centred(made / np.where(size > 0, size, 1.0)[:, None, None])  # again: it may have been far from 0
+            made = about_mean(made / np.where(size > 0, size, 1.0)[:, None, None])  # again: it may have been far from 0
             made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
         else:
             far = ~((largest < LARGEST) & (np.minimum(largest, LARGEST) * size > SMALLEST))
             words = f"only sizes between {SMALLEST:g} and {LARGEST:g} can be computed with; measure in another unit"
             blame(reasons, far, lambda row: f"has coordinates of {largest[row]:.3g}: {words}")
-            made = _centred(made) * unit
+            made = about_mean(made) * np.where(largest < 1e-300, 1.0, largest)[:, None, None]
         made = np.where(self._canonical(array, largest)[:, None, None], array, made)
         made[list(reasons)] = self.origin()
         return made, reasons
 
     def _canonical(self, array: Array, largest: Array) -> NDArray[np.bool_]:
         """Return which points are canonical, but for rounding: they stay as they are."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
             known = np.asarray(middle <= EXACT * largest)
             if self.unit:
@@ -192,10 +188,6 @@ def Shapes(landmarks: int, dim: int) -> PlanarShapes | Shapes3D:
     if dim not in (2, 3):
         raise ValueError(f"Shapes: dim is 2 or 3, the number of coordinates of a landmark, not {dim!r}")
     return PlanarShapes(landmarks) if dim == 2 else Shapes3D(landmarks)
-
-
-def _centred(array: Array) -> Array:
-    return np.asarray(array - np.add.reduce(array, axis=1, keepdims=True) / array.shape[1])
 
 
 def _length(x: Array) -> Array:

@@ -92,20 +92,15 @@ class Product(Space):
         """Return one row of real numbers from canonical points, or vectors, of each part."""
         rows = []
         for part, array in zip(self.parts, points, strict=True):
-            array = np.ascontiguousarray(array)
-            real = array.view(np.float64) if np.iscomplexobj(array) else array
-            rows.append(real.reshape(*array.shape[: array.ndim - len(part.point_shape)], -1))
+            lead = array.shape[: array.ndim - len(part.point_shape)]
+            rows.append(np.ascontiguousarray(array).view(np.float64).reshape(*lead, -1))
         return np.concatenate(rows, axis=-1)
 
     def _parted(self, rows: Points) -> list[Points]:
         """Return canonical points, or vectors, of each part from rows of real numbers."""
         origins = [part.origin() for part in self.parts]
-        columns = [origin.size * (2 if np.iscomplexobj(origin) else 1) for origin in origins]
-        made = []
-        for origin, array in zip(origins, _cut(rows, columns), strict=True):
-            whole = array.view(np.complex128) if np.iscomplexobj(origin) else array
-            made.append(whole.reshape(*array.shape[:-1], *origin.shape))
-        return made
+        cut = zip(origins, _cut(rows, [origin.nbytes // 8 for origin in origins]), strict=True)
+        return [array.view(origin.dtype).reshape(*array.shape[:-1], *origin.shape) for origin, array in cut]
 
     def _each(self, function: str, *rows: Points) -> list[Any]:
         """Return what a method of each part makes of its share of the rows."""

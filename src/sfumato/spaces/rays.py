@@ -33,10 +33,9 @@ class Rays(Rows):
         """Return landmarks, (n, count, 2) or complex (n, count), as complex numbers."""
         array = as_numbers(points)
         flat = np.iscomplexobj(array)
-        if array.shape[1:] != ((count,) if flat else (count, 2)):
-            raise ValueError(
-                f"{self}: points have shape {array.shape}, expected (n, {count}, 2), or (n, {count}) complex"
-            )
+        wanted = (count,) if flat else (count, 2)
+        if array.shape[1:] != wanted:
+            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {', '.join(map(str, wanted))})")
         if flat:
             return array.astype(np.complex128, copy=False)
         return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]

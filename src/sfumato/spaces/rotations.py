@@ -45,9 +45,8 @@ class Rotations(UpToSign):
 
     def __post_init__(self) -> None:
         if isinstance(self.size, bool) or self.size != 3:
-            raise ValueError(
-                f"Rotations: only rotations of three-dimensional space are known, size=3, not {self.size!r}"
-            )
+            known = "only rotations of three-dimensional space are known, size=3"
+            raise ValueError(f"Rotations: {known}, not {self.size!r}")
         object.__setattr__(self, "size", 3)
 
     def origin(self) -> Points:
@@ -110,11 +109,12 @@ def of_vectors(array: Array) -> tuple[Array, dict[int, str]]:
     """Return quaternions (cos θ/2, sin(θ/2)·u) of rotation vectors θ·u."""
     reasons = not_finite(array)
     with np.errstate(over="ignore", invalid="ignore"):
-        angle = np.sqrt(np.sum(array * array, axis=1))
+        angle = np.linalg.norm(array, axis=1)
     words = "is too long for a rotation vector: {:.3g} radians; take whole turns of 2π off, or use matrices"
     blame(reasons, ~(angle <= LONGEST), lambda row: words.format(angle[row]))
-    known = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None], 0.0, array)
-    half = np.sqrt(np.sum(known * known, axis=1, keepdims=True)) / 2
+    known = array.copy()
+    known[list(reasons)] = 0.0
+    half = np.linalg.norm(known, axis=1, keepdims=True) / 2
     return np.concatenate([np.cos(half), np.sinc(half / np.pi) * known / 2], axis=1), reasons
 
 
@@ -132,7 +132,8 @@ def of_matrices(array: Array) -> tuple[Array, dict[int, str]]:
     mirrored = "is a reflection, not a rotation: its determinant is −1; change the sign of one axis, or exchange two"
     blame(reasons, ~(off <= ROUNDED), lambda row: words.format(off[row]))
     blame(reasons, turned < 0, lambda _: mirrored)
-    m = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None, None], np.eye(3), array)
+    m = array.copy()
+    m[list(reasons)] = np.eye(3)
     for _ in range(3):
         first, second, third = m.transpose(1, 0, 2)
         cofactors = np.stack([np.cross(second, third), np.cross(third, first), np.cross(first, second)], axis=1)

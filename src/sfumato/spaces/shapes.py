@@ -81,20 +81,26 @@ class PlanarShapes(Rays):
         return made, faults & ~((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2))
 
     def _look(self, z: Points) -> tuple[Points, dict[int, str]]:
-        """Return canonical shapes, and for each row that has none the reason.  Each step rounds a row in one way, whichever
-        rows come along."""
+        """Return canonical shapes, and for each row that has none the reason; each row is rounded as if it were alone."""
         reasons = not_finite(z)
-        k = self.landmarks
-        xy = np.stack([z.real, z.imag], axis=1)
-        xy = np.where(np.isfinite(xy), xy, 0.0)
-        largest = np.abs(xy).max(axis=(1, 2), keepdims=True)
-        xy /= np.where(largest < 1e-300, 1.0, largest)  # no overflow, no underflow
-        xy -= np.add.reduce(xy, axis=2, keepdims=True) / k
-        size = np.sqrt(np.add.reduce((xy * xy).reshape(len(xy), 2 * k), axis=1))
-        blame(reasons, size <= COINCIDENT, lambda _: f"has no shape: all its {k} landmarks coincide")
-        xy[list(reasons)] = self.present(self.origin()).T
+        made, _, size = centred(np.stack([z.real, z.imag], axis=-1))
+        blame(reasons, size <= COINCIDENT, lambda _: f"has no shape: all its {self.landmarks} landmarks coincide")
+        made[list(reasons)] = self.present(self.origin())
         size[list(reasons)] = 1.0
-        return self._complex(np.swapaxes(xy / size[:, None, None], 1, 2), k), reasons
+        return self._complex(made / size[:, None, None], self.landmarks), reasons
 
     def present(self, points: Points) -> Array:
         return np.stack([points.real, points.imag], axis=-1)
+
+
+def centred(array: Array) -> tuple[Array, Array, Array]:
+    """Return landmarks, (n, k, m), over their largest coordinate and about their mean, without overflow or underflow; that
+    coordinate; and the size that is left.  What is not finite counts as 0."""
+    array = np.where(np.isfinite(array), array, 0.0)
+    largest = np.abs(array).max(axis=(1, 2), initial=0.0)
+    made = about_mean(array / np.where(largest < 1e-300, 1.0, largest)[:, None, None])
+    return made, largest, np.sqrt(np.add.reduce((made * made).reshape(len(made), made[0:1].size), axis=1))
+
+
+def about_mean(array: Array) -> Array:
+    return np.asarray(array - np.add.reduce(array, axis=1, keepdims=True) / array.shape[1])

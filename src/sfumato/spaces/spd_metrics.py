@@ -117,9 +117,7 @@ class LogEuclidean(FlatMatrices):
     name: ClassVar[str] = "log-euclidean"
     metric: ClassVar[str] = "log-Euclidean"
 
-    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        center, radius = SPD(self.size).widest(low, high)  # distances from a multiple of I are the same
-        return self.validate(center[None])[0], radius
+    widest = DiagonalSPD.widest  # distances from a multiple of I are the same
 
     def to_flat(self, points: Points) -> Array:
         return triangle(_log(points))

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
 from ..numerics.curvature import angle_over_sine
-from ._frames import Frames, not_orthonormal, swap
 from .base import blame, not_finite, put_right
+from .grassmann import Frames, not_orthonormal, swap
 
 DRIFT = 0.01  # how far the products of the columns may be from 0 and 1; each frame is put right
 STEPS = 30  # of the logarithm's iteration, for every record: it then stands still up to a distance of 2.5
