@@ -47,9 +47,9 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     middle = np.add.reduce(x, axis=1, keepdims=True) / x.shape[1]
     x = x - middle
     mirrored = x[:, other]
-    product = np.swapaxes(x, 1, 2) @ mirrored
-    normal = np.linalg.eigh((product + np.swapaxes(product, 1, 2)) / 2)[1][:, :, :1]
-    mirrored = mirrored - 2 * (mirrored @ normal) @ np.swapaxes(normal, 1, 2)
+    product = x.mT @ mirrored
+    normal = np.linalg.eigh((product + product.mT) / 2)[1][:, :, :1]
+    mirrored = mirrored - 2 * (mirrored @ normal) @ normal.mT
     symmetric = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
     return np.asarray(symmetric.reshape(array.shape))
 

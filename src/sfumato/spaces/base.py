@@ -164,15 +164,11 @@ class Space(ABC):
         array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
-        if not array.ndim or not self._takes(array.shape[1:]):
+        if not array.ndim or array.shape[1:] not in self.layouts.values():
             ways = {name: f"(n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items()}
             known = " or ".join(f"{name} {shape}" if len(ways) > 1 else shape for name, shape in ways.items())
             raise ValueError(f"{self}: points have shape {array.shape}, expected {known}")
         return np.ascontiguousarray(array, dtype=np.float64)
-
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        """Return whether users may write one point in this shape."""
-        return shape == self.point_shape or shape in self.layouts.values()
 
     # -- geometry --------------------------------------------------------------------------------------------------
     @abstractmethod

@@ -92,9 +92,6 @@ class Chart(Euclidean):
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {self.kind: self.center.shape}
 
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        return shape == self.center.shape
-
     def validate(self, points: ArrayLike) -> Points:
         """Return coordinates.  Here, where points are public or nothing is to be private, a point without any is an error."""
         found = super().validate(points)

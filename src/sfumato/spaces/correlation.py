@@ -9,7 +9,7 @@ import numpy as np
 
 from ..numerics.arrays import Array, Points
 from .base import Space, blame
-from .spd import ASYMMETRY, SPD, _symmetric, _t
+from .spd import ASYMMETRY, SPD, _symmetric
 from .spd_metrics import FlatMatrices, _log
 
 DIAGONAL = 1e-5  # how far from 1 an entry of the diagonal may be, as in a file with a few digits
@@ -50,7 +50,7 @@ class Correlation(FlatMatrices):
         one = np.eye(self.size)
         fair = np.asarray(np.isfinite(points).all(axis=(1, 2)))
         found = np.where(fair[:, None, None], points, one)
-        fair &= np.abs(found - _t(found)).max(axis=(1, 2)) <= ASYMMETRY * np.abs(found).max(axis=(1, 2))
+        fair &= np.abs(found - found.mT).max(axis=(1, 2)) <= ASYMMETRY * np.abs(found).max(axis=(1, 2))
         rows = np.flatnonzero(~fair)
         reasons = {int(rows[row]): words for row, words in SPD(self.size).diagnose(points[rows])[1].items()}
         diagonal = np.where(fair[:, None], np.diagonal(found, axis1=1, axis2=2), 1.0)
@@ -82,7 +82,7 @@ class Correlation(FlatMatrices):
         steepness = np.abs(np.linalg.eigvalsh(hollow)).max(axis=1)
         hollow *= np.where(steepness > STEEPEST, STEEPEST / np.maximum(steepness, STEEPEST), 1.0)[:, None, None]
         levels, turn = np.linalg.eigh(hollow + _diagonal(hollow)[:, :, None] * np.eye(k))
-        found = _symmetric((turn * np.exp(levels - levels[:, -1:])[:, None, :]) @ _t(turn))
+        found = _symmetric((turn * np.exp(levels - levels[:, -1:])[:, None, :]) @ turn.mT)
         scale = np.sqrt(np.diagonal(found, axis1=1, axis2=2))
         found = _symmetric(found / scale[:, :, None] / scale[:, None, :])
         share = np.where(np.linalg.eigvalsh(found)[:, 0] > 10 * SINGULAR, 0.0, 20 * SINGULAR)  # towards the identity

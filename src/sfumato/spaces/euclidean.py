@@ -121,9 +121,6 @@ class Flat(Euclidean):
         found = self.from_flat(rows.reshape(-1, self.dim))
         return found.reshape(rows.shape[:-1] + found.shape[1:])
 
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        return shape in self.layouts.values()
-
     @property
     def exact(self) -> Exact | None:
         """That of Euclidean space, for subclasses too: none of them changes the geometry."""

@@ -17,11 +17,6 @@ PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, 
 TIE = 1e-6  # rows whose lengths differ by less than this share count as equally long, and the first of them is taken
 
 
-def swap(matrices: Array) -> Array:
-    """Return the transposes, (…, p, n)."""
-    return np.swapaxes(matrices, -1, -2)
-
-
 def in_gauge(frames: Array) -> Array:
     """Return the frame X·Q, Q orthogonal, that depends on the subspace alone, for orthonormal X, (…, n, p).
 
@@ -42,17 +37,17 @@ def in_gauge(frames: Array) -> Array:
         along = along / np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
         rest = rest - np.sum(rest * along, axis=-1, keepdims=True) * along
     rows = np.sort(np.concatenate(chosen, axis=-2), axis=-2)
-    q, r = np.linalg.qr(swap(np.take_along_axis(frames, rows, axis=-2)))
+    q, r = np.linalg.qr(np.take_along_axis(frames, rows, axis=-2).mT)
     signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
     found = np.asarray(frames @ (q * signs[..., None, :]))
-    np.put_along_axis(found, rows, swap(r * signs[..., None]), axis=-2)  # with zeros that are zeros
+    np.put_along_axis(found, rows, (r * signs[..., None]).mT, axis=-2)  # with zeros that are zeros
     return found + 0.0
 
 
 def not_orthonormal(frames: Array) -> Array:
     """Return how far the products of the columns are from 0 and 1."""
     with np.errstate(over="ignore", invalid="ignore"):
-        return np.asarray(np.abs(swap(frames) @ frames - np.eye(frames.shape[-1])).max(axis=(1, 2)))
+        return np.asarray(np.abs(frames.mT @ frames - np.eye(frames.shape[-1])).max(axis=(1, 2)))
 
 
 @dataclass(frozen=True)
@@ -126,7 +121,7 @@ class Grassmann(Frames):
         array = self._real_batch(points)
         if array.shape[1:] == (self.n, self.n):
             return self._of_projectors(array.copy())
-        frames = np.array(swap(array) if array.shape[1:] == (self.p, self.n) else array, order="C")
+        frames = np.array(array.mT if array.shape[1:] == (self.p, self.n) else array, order="C")
         reasons = not_finite(frames)
         frames[list(reasons)] = self.origin()
         largest = np.abs(frames).max(axis=1, keepdims=True)
@@ -142,10 +137,10 @@ class Grassmann(Frames):
         reasons = not_finite(array)
         array[list(reasons)] = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            crooked = ~(np.abs(array - swap(array)).max(axis=(1, 2)) <= PROJECTOR)
+            crooked = ~(np.abs(array - array.mT).max(axis=(1, 2)) <= PROJECTOR)
         crooked |= np.abs(array).max(axis=(1, 2)) > 2
         array[crooked] = 0.0
-        values, vectors = np.linalg.eigh((array + swap(array)) / 2)
+        values, vectors = np.linalg.eigh((array + array.mT) / 2)
         wanted = (np.arange(self.n) >= self.n - self.p).astype(np.float64)
         off = np.abs(values - wanted).max(axis=1)
         words = (
@@ -164,7 +159,7 @@ class Grassmann(Frames):
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1:] == (self.n, self.n) or not len(points):
             return []
-        frames = swap(points) if points.shape[1:] == (self.p, self.n) else points
+        frames = points.mT if points.shape[1:] == (self.p, self.n) else points
         words = "records are not orthonormal frames; each stands for what its vectors span"
         return put_right(not_orthonormal(frames), np.inf, words)
 
@@ -172,7 +167,7 @@ class Grassmann(Frames):
     def exp(self, base: Points, vectors: Points) -> Points:
         """X·W·cos(S)·Wᵀ + U·sin(S)·Wᵀ for the singular values V = U·S·Wᵀ (Edelman, Arias and Smith 1998)."""
         u, s, wt = np.linalg.svd(vectors, full_matrices=False)
-        moved = (base @ swap(wt)) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
+        moved = (base @ wt.mT) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
         return np.asarray(np.linalg.qr(moved @ wt)[0])
 
     def log(self, base: Points, points: Points) -> Points:
@@ -182,13 +177,13 @@ class Grassmann(Frames):
         toward, angles, sines, rt = self._principal(base, points)
         stretch = np.where(sines > 0, angles, 1.0) / np.where(sines > 0, sines, 1.0)
         found = (toward * stretch[..., None, :]) @ rt
-        return np.asarray(found - base @ (swap(base) @ found))
+        return np.asarray(found - base @ (base.mT @ found))
 
     def _principal(self, base: Points, points: Points) -> tuple[Array, Array, Array, Array]:
         """Return W, the principal angles, their sines and Rᵀ."""
-        q, cosines, rt = np.linalg.svd(swap(points) @ base)
-        toward = points @ q - (base @ swap(rt)) * cosines[..., None, :]
-        toward = toward - base @ (swap(base) @ toward)
+        q, cosines, rt = np.linalg.svd(points.mT @ base)
+        toward = points @ q - (base @ rt.mT) * cosines[..., None, :]
+        toward = toward - base @ (base.mT @ toward)
         sines = np.linalg.norm(toward, axis=-2)
         return toward, np.arctan2(sines, cosines), sines, rt
 
@@ -206,5 +201,5 @@ class Grassmann(Frames):
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Return the subspace nearest to the mean projector."""
         w = np.ones(len(points)) if weights is None else weights
-        total = np.tensordot(w, points @ swap(points), 1)
+        total = np.tensordot(w, points @ points.mT, 1)
         return np.asarray(np.linalg.eigh(total)[1][:, self.n - self.p :])

@@ -91,10 +91,10 @@ class Landmarks(Space):
     # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
         """Return points turned (where reflections are allowed, turned over too) to lie closest to ``base``."""
-        u, _, vt = np.linalg.svd(np.swapaxes(base, -1, -2) @ points)
+        u, _, vt = np.linalg.svd(base.mT @ points)
         if not self.reflections:
             u[..., -1] *= np.sign(np.linalg.det(u @ vt))[..., None]
-        return np.asarray(points @ np.swapaxes(u @ vt, -1, -2))
+        return np.asarray(points @ (u @ vt).mT)
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         w, t, kept = self._mirrors(base)

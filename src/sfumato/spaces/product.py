@@ -151,9 +151,6 @@ class Product(Space):
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {self.kind: (sum(int(np.prod(shape)) for shape in self._shapes),)}
 
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        return shape in self.layouts.values()
-
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         found = []

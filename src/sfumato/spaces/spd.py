@@ -109,13 +109,13 @@ class SPD(Matrices):
         reasons = not_finite(array)
         array[list(reasons)] = np.eye(self.size)
         largest = np.abs(array).max(axis=(1, 2))
-        skew = np.abs(array - _t(array)).max(axis=(1, 2))
+        skew = np.abs(array - array.mT).max(axis=(1, 2))
         words = (
             "is not symmetric: entries differ from their mirror images by up to {:.3g}, the largest entry being {:.3g}; "
             "average the matrix with its transpose if that is what you mean"
         )
         blame(reasons, skew > ASYMMETRY * largest, lambda row: words.format(skew[row], largest[row]))
-        array = np.where(array == _t(array), array, _symmetric(array))  # subnormal numbers have no halves
+        array = np.where(array == array.mT, array, _symmetric(array))  # subnormal numbers have no halves
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
         diagonal = np.diagonal(array, axis1=1, axis2=2)
         scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
@@ -134,13 +134,13 @@ class SPD(Matrices):
         small = np.abs(eigenvalues).max(axis=-1, keepdims=True) < 0.5
         change = np.where(small, np.expm1(np.where(small, eigenvalues, 0.0)), np.exp(np.where(small, 0.0, eigenvalues)))
         side = factor @ vectors_
-        moved = (side * change[..., None, :]) @ _t(side)
+        moved = (side * change[..., None, :]) @ side.mT
         return _symmetric(np.where(small[..., None], base, 0.0) + moved)
 
     def log(self, base: Points, points: Points) -> Points:
         """L·Log(L⁻¹yL⁻ᵀ)·Lᵀ."""
         factor = np.linalg.cholesky(base)
-        return _symmetric(factor @ self._whitened_log(base, factor, points) @ _t(factor))
+        return _symmetric(factor @ self._whitened_log(base, factor, points) @ factor.mT)
 
     def distance(self, a: Points, b: Points) -> Array:
         """‖Log(L⁻¹bL⁻ᵀ)‖, a = LLᵀ (Frobenius norm)."""
@@ -200,11 +200,11 @@ class SPD(Matrices):
             total[some] = in_pairs(
                 operator.add,
                 (
-                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ _t(inverse))))
+                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ inverse.mT)))
                     for part in runs(len(points), 4 * k * k * (some.stop - some.start))
                 ),
             )
-        return _symmetric(factors @ total @ _t(factors))
+        return _symmetric(factors @ total @ factors.mT)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """The mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no more."""
@@ -294,7 +294,7 @@ class SPD(Matrices):
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
             excess = coth_excess(self._half_gaps(np.log(_positive(eigenvalues))))
             turned = np.moveaxis(u[:, :, None, rows] * u[:, None, :, columns], 3, 1) / np.sqrt(2)
-            flat = triangle(turned + _t(turned)).reshape(-1, self.dim)
+            flat = triangle(turned + turned.mT).reshape(-1, self.dim)
             return np.asarray((flat.T * excess.ravel()) @ flat)
 
         excess = in_pairs(operator.add, map(of_run, runs(len(points), 4 * self.dim**2)))
@@ -355,12 +355,8 @@ def from_triangle(coordinates: Array, size: int) -> Array:
     return matrix
 
 
-def _t(matrices: Points) -> Points:
-    return np.swapaxes(matrices, -1, -2)
-
-
 def _symmetric(matrices: Points) -> Points:
-    return matrices / 2 + _t(matrices) / 2  # halved before they are added: no overflow
+    return matrices / 2 + matrices.mT / 2  # halved before they are added: no overflow
 
 
 def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
@@ -385,11 +381,11 @@ def _inverse(factor: Points) -> Array:
 def whiten(factor: Points, matrices: Points) -> Points:
     """L⁻¹·m·L⁻ᵀ."""
     inverse = _inverse(factor)
-    return _symmetric(inverse @ matrices @ _t(inverse))
+    return _symmetric(inverse @ matrices @ inverse.mT)
 
 
 def _rebuild(vectors: Points, eigenvalues: Array) -> Points:
-    return (vectors * eigenvalues[..., None, :]) @ _t(vectors)
+    return (vectors * eigenvalues[..., None, :]) @ vectors.mT
 
 
 def _positive(eigenvalues: Array) -> Array:

@@ -20,7 +20,6 @@ from .spd import (
     _positive,
     _rebuild,
     _symmetric,
-    _t,
     from_triangle,
     triangle,
 )
@@ -155,7 +154,7 @@ class LogCholesky(FlatMatrices):
         factor = np.zeros((len(vectors), k, k))
         factor[:, *np.tril_indices(k, -1)] = np.clip(vectors[:, k:], -largest, largest)
         factor[:, np.arange(k), np.arange(k)] = np.exp(np.clip(vectors[:, :k], -LARGEST / 2, LARGEST / 2))
-        return _definite(factor @ _t(factor))
+        return _definite(factor @ factor.mT)
 
 
 @dataclass(frozen=True)
@@ -186,15 +185,15 @@ class BuresWasserstein(Matrices):
     def exp(self, base: Points, vectors: Points) -> Points:
         eigenvalues, turn = np.linalg.eigh(base)
         sums = eigenvalues[..., :, None] + eigenvalues[..., None, :]
-        step = turn @ (_t(turn) @ vectors @ turn / sums) @ _t(turn)
+        step = turn @ (turn.mT @ vectors @ turn / sums) @ turn.mT
         moved = step @ base
-        found = base + _symmetric(moved + _t(moved)) + _symmetric(moved @ step)
+        found = base + _symmetric(moved + moved.mT) + _symmetric(moved @ step)
         return _definite(found, np.trace(base, axis1=-2, axis2=-1) / self.size)
 
     def log(self, base: Points, points: Points) -> Points:
         factor, step = self._step(base, points)
-        half = step @ _t(factor)
-        return np.asarray(half + _t(half))
+        half = step @ factor.mT
+        return np.asarray(half + half.mT)
 
     def distance(self, a: Points, b: Points) -> Array:
         return np.asarray(np.linalg.norm(self._step(a, b)[1], axis=(-2, -1)))
@@ -208,22 +207,22 @@ class BuresWasserstein(Matrices):
         points = points.reshape(-1, k, k)
         f = _factor(base)
         g = _factor(points)
-        left, _, right = np.linalg.svd(_t(g) @ f)
+        left, _, right = np.linalg.svd(g.mT @ f)
         step = g @ (left @ right) - f
         # close by, X = (FᵀTF)^½ − FᵀF from its equation (FᵀTF)^½·X + X·FᵀF = Fᵀ(T − S)F, and D = F⁻ᵀX: no difference of roots
         diagonal = np.diagonal(f, axis1=1, axis2=2)
         inverse = _inverse(f)
         with np.errstate(over="ignore", invalid="ignore"):
-            change = np.linalg.norm(inverse @ (points - base) @ _t(inverse), axis=(1, 2))
+            change = np.linalg.norm(inverse @ (points - base) @ inverse.mT, axis=(1, 2))
         near = (change < NEAR) & (diagonal.max(axis=1) < np.sqrt(WIDE) * diagonal.min(axis=1))
         if near.any():
             f_ = f[near]
             difference = (points - base)[near]
-            square, p = np.linalg.eigh(_symmetric(_t(f_) @ points[near] @ f_))
-            own, q = np.linalg.eigh(_symmetric(_t(f_) @ f_))
+            square, p = np.linalg.eigh(_symmetric(f_.mT @ points[near] @ f_))
+            own, q = np.linalg.eigh(_symmetric(f_.mT @ f_))
             sums = np.sqrt(_positive(square))[:, :, None] + own[:, None, :]
-            x = p @ (_t(p) @ (_t(f_) @ difference @ f_) @ q / sums) @ _t(q)
-            step[near] = _t(inverse[near]) @ x
+            x = p @ (p.mT @ (f_.mT @ difference @ f_) @ q / sums) @ q.mT
+            step[near] = inverse[near].mT @ x
         return f.reshape(shape), step.reshape(shape)
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
@@ -233,7 +232,7 @@ class BuresWasserstein(Matrices):
         """Tangent vectors by (2·(S⊗1 + 1⊗S))^power, which makes the metric the Frobenius norm; whatever eigenvectors S has."""
         eigenvalues, turn = np.linalg.eigh(base)
         weights = (2 * (eigenvalues[..., :, None] + eigenvalues[..., None, :])) ** power
-        return _symmetric(turn @ (_t(turn) @ vectors @ turn * weights) @ _t(turn))
+        return _symmetric(turn @ (turn.mT @ vectors @ turn * weights) @ turn.mT)
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         return self._white(base, from_triangle(coordinates, self.size), 0.5)
