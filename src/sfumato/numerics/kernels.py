@@ -414,8 +414,8 @@ def _facing(points: Array, first: int, count: int, x: Array, series: Any, least:
 
 @_compile
 def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
-    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z."""
+    """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of
+    f·z·c̄/|c|, f·|c|, θ² and θ·tan θ, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z."""
     n, p = points.shape
     both = _with_turned(x)
     total = np.zeros((2, p))
@@ -446,10 +446,7 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
             _add_rows(points, first, count, im, part[1])
             block += part
         total += block
-    logs = total[0] - _with_turned(total[1])[1] - along * x
-    for row in both:  # what rounding left along x and i·x
-        logs -= np.sum(row * logs) * row
-    return logs, along, square, turning
+    return total[0] - _with_turned(total[1])[1], along, square, turning
 
 
 @_compile

@@ -125,6 +125,12 @@ class Rows(Arcs):
             return toward, float(w.sum()), float(w @ phi), float(w @ theta2), turning
 
         toward, weight, along, square, turning = in_runs(of_run, len(points), self.point_shape[0], CACHE)
+        return self._gathered(x, toward, weight, along, square, turning)
+
+    def _gathered(
+        self, x: Points, toward: Points, weight: float, along: float, square: float, turning: float = 0.0
+    ) -> Moments:
+        """Return moments from sums of f·y, f = θ/sin θ, of f·cos θ, of θ², and of θ·tan θ where rotations are left out."""
         logs = toward - along * x
         trace = np.asarray(weight + (self.dim - 1) * along - turning)
         return Moments(weight, (logs - self._dot(x, logs) * x) / self.q, trace, max(0.0, square) / self.q**2)

@@ -60,7 +60,6 @@ class UpToSign(Rows):
         lifted = self.cover.log_map(base, rows)
         return lambda points: np.asarray(lifted(self.align(base, points)) / self.q)
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Return the axis along which the records spread most: the first eigenvector of Σ yyᵀ."""
         scatter = points.T @ points if weights is None else (points.T * weights) @ points

@@ -70,7 +70,6 @@ class ElasticCurves(Rays):
         m = self.points if self.closed else self.points - 1
         return np.asarray(np.exp(2j * np.pi * np.arange(m) / m * self.closed) / np.sqrt(m))
 
-    # -- points in and out ------------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         z = self._complex(points, self.points)
         reasons = not_finite(z)
@@ -105,7 +104,6 @@ class ElasticCurves(Rays):
         curve = curve - np.mean(curve, axis=-1, keepdims=True)
         return np.stack([curve.real, curve.imag], axis=-1)
 
-    # -- geometry: what is not that of rays -------------------------------------------------------------------------
     def _facing(self, base: Points, points: Points) -> Points:
         """Return curves reparametrized to ``base``, where that is asked for."""
         if not self.reparametrize:

@@ -116,7 +116,6 @@ class Grassmann(Frames):
             "projectors": (self.n, self.n),
         }
 
-    # -- points in and out ----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         if array.shape[1:] == (self.n, self.n):
@@ -163,7 +162,6 @@ class Grassmann(Frames):
         words = "records are not orthonormal frames; each stands for what its vectors span"
         return put_right(not_orthonormal(frames), np.inf, words)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """X·W·cos(S)·Wᵀ + U·sin(S)·Wᵀ for the singular values V = U·S·Wᵀ (Edelman, Arias and Smith 1998)."""
         u, s, wt = np.linalg.svd(vectors, full_matrices=False)

@@ -47,7 +47,6 @@ class Hyperbolic(Space):
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {"points of the hyperboloid": (self.dim + 1,), "points of the Poincaré ball": (self.dim,)}
 
-    # -- points in and out -----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         reasons = not_finite(array)
@@ -114,7 +113,6 @@ class Hyperbolic(Space):
         array = np.asarray(points, dtype=np.float64)
         return self.validate(array.reshape(-1, self.dim)).reshape(*array.shape[:-1], self.dim + 1)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """The boost to the base of (cosh t, sinh t·v/t), t = ‖v‖; no farther from the origin than FARTHEST.  Along the base it
         is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that was rounded."""
@@ -150,7 +148,6 @@ class Hyperbolic(Space):
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return np.asarray(vectors[..., 1:])
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         w = uniform_weights(len(points), weights)
 
@@ -170,7 +167,6 @@ class Hyperbolic(Space):
         """1 + (d − 1)·t·coth t."""
         return np.asarray(self.dim + (self.dim - 1) * coth_excess(self.distance(base, points)))
 
-    # -- rounding --------------------------------------------------------------------------------------------------
     def rounding_error(self, center: Points, reach: float) -> float:
         """A rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms do not stretch
         that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound either."""

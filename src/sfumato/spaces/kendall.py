@@ -88,7 +88,6 @@ class Landmarks(Space):
                 known &= np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2])
         return known
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
         """Return points turned (where reflections are allowed, turned over too) to lie closest to ``base``."""
         u, _, vt = np.linalg.svd(base.mT @ points)

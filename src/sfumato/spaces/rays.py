@@ -33,9 +33,8 @@ class Rays(Rows):
         """Return landmarks, (n, count, 2) or complex (n, count), as complex numbers."""
         array = as_numbers(points)
         flat = np.iscomplexobj(array)
-        wanted = (count,) if flat else (count, 2)
-        if array.shape[1:] != wanted:
-            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {', '.join(map(str, wanted))})")
+        if array.shape[1:] != ((count,) if flat else (count, 2)):
+            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {count}, 2)")
         if flat:
             return array.astype(np.complex128, copy=False)
         return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
@@ -44,7 +43,6 @@ class Rays(Rows):
         """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
         return points
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
         """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
         x = self._unit(base)
@@ -106,7 +104,6 @@ class Rays(Rows):
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
         return self._point(mirror)
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def _compiles(self, points: Points) -> bool:
         return self._kernels(points) is not None
 
@@ -126,12 +123,8 @@ class Rays(Rows):
         if weights is not None or (kernels := self._kernels(points)) is None:
             return super().moments(base, points, weights, accuracy)
         x = np.ascontiguousarray(base)
-        n = float(len(points))
-        logs, along, square, turning = kernels.shape_moments(
-            points.view(np.float64), x.view(np.float64), angle_series(), NEAR
-        )
-        trace = np.asarray(n + (self.dim - 1) * along - turning)
-        return Moments(n, logs.view(np.complex128), trace, max(0.0, square))
+        toward, *sums = kernels.shape_moments(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
+        return self._gathered(base, toward.view(np.complex128), float(len(points)), *sums)
 
     @staticmethod
     def _kernels(points: Points) -> ModuleType | None:

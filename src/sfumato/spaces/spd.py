@@ -126,7 +126,6 @@ class SPD(Matrices):
         array[list(reasons)] = np.eye(self.size)
         return array, reasons
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """L·Exp(L⁻¹vL⁻ᵀ)·Lᵀ, as base + L·(Exp − 1)·Lᵀ so that short steps keep their digits (Pennec and others 2006)."""
         factor = np.linalg.cholesky(base)
@@ -185,7 +184,6 @@ class SPD(Matrices):
     def embedding(self) -> Embedding | None:
         return TriangleEmbedding(self.dim, self.size)
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         """Return the means of few records at many bases all at once."""
         if self.size > 1 and points.size >= MANY:
@@ -307,8 +305,6 @@ class SPD(Matrices):
     def _half_gaps(self, eigenvalues: Array) -> Array:
         rows, columns = np.triu_indices(self.size, 1)
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
-
-    # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the condition

@@ -181,7 +181,6 @@ class BuresWasserstein(Matrices):
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         eigenvalues, turn = np.linalg.eigh(base)
         sums = eigenvalues[..., :, None] + eigenvalues[..., None, :]

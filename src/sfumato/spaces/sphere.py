@@ -122,7 +122,6 @@ class Sphere(Rows):
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(~(np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact))
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         padded = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
         return _reflect(base * self.q, padded)
@@ -158,7 +157,6 @@ class Sphere(Rows):
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def _compiles(self, points: Points) -> bool:
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
 
@@ -181,9 +179,7 @@ class Sphere(Rows):
             logs, hessian, square = kernels.sphere_moments(points, base, angle_series(), NEAR)
             return Moments(n, logs, hessian, max(0.0, square))
         toward, along, square = kernels.direction_moments(points, base, angle_series(), NEAR)
-        logs = toward - along * base
-        trace = np.asarray(n + (self.dim - 1) * along)
-        return Moments(n, logs - (logs @ base) * base, trace, max(0.0, square))
+        return self._gathered(base, toward, n, along, square)
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         """By cosines first; the distance decides for those that may be outside."""

@@ -58,7 +58,6 @@ class Stiefel(Frames):
         words = "records are not quite orthonormal; each is replaced by the nearest frame that is"
         return put_right(not_orthonormal(points), DRIFT, words)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """X·M + Q·N, with A = XᵀV, Q·R = V − XA, and (M, N) the first p columns of the exponential of ((A, −Rᵀ), (R, 0))
         (Edelman, Arias and Smith 1998)."""

@@ -56,7 +56,6 @@ class Torus(Space):
         degrees = "; if these are degrees, multiply them by π/180 first" if 2 * beyond > len(points) else ""
         return [f"{beyond} of {len(points)} {words}{degrees}"]
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         return wrapped(np.asarray(base + vectors))
 
