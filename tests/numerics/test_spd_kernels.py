@@ -204,7 +204,7 @@ def test_rules_keep_their_accuracy_in_all_of_their_width(accuracy):
 def test_powers_of_two_of_eight_numbers_at_once(rng):
     """What a number is divided by, and what is added to its logarithm, are of the same whole number, whatever it is."""
     numba = pytest.importorskip("numba")
-    from sfumato.numerics.lanes import half_exponent, place_of, power_of_two
+    from sfumato.numerics.spd_kernels import half_exponent, place_of, power_of_two
 
     @numba.njit
     def split(numbers, powers, scales):

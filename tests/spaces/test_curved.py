@@ -328,13 +328,13 @@ def _reflected(x, v):
 def _by_arcs(space, base, c, center):
     unit = [mpmath.matrix([mpmath.mpf(float(v)) for v in point]) for point in (base, center)]
     x, p = (v / mpmath.sqrt((v.T * v)[0]) for v in unit)
-    v = _reflected(x, mpmath.matrix([0, *(mpmath.mpf(float(a)) * space.scale for a in c)]))
+    v = _reflected(x, mpmath.matrix([0, *(mpmath.mpf(float(a)) * space.q for a in c)]))
     t = mpmath.sqrt((v.T * v)[0])
     y = x * mpmath.cos(t) + v * (mpmath.sin(t) / t)
     y = -y if (p.T * y)[0] < 0 else y
     u = y - p * (p.T * y)[0]
     sine = mpmath.sqrt((u.T * u)[0])
-    return list(_reflected(p, u * (mpmath.atan2(sine, (p.T * y)[0]) / sine / space.scale)))[1:]
+    return list(_reflected(p, u * (mpmath.atan2(sine, (p.T * y)[0]) / sine / space.q)))[1:]
 
 
 def _by_boosts(space, base, c, center):

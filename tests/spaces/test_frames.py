@@ -8,7 +8,7 @@ from geomstats.geometry.stiefel import Stiefel
 import sfumato as sf
 from sfumato.laws.calibration.chart import chart_bias
 from sfumato.spaces import Family
-from sfumato.spaces._frames import in_gauge
+from sfumato.spaces.grassmann import in_gauge
 
 
 def projector(frames):

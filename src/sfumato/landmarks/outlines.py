@@ -27,23 +27,10 @@ def smoothing_matrix(landmarks: int, bandwidth: float) -> Array:
 def smooth_outline(outline: ArrayLike, bandwidth: float | None = None) -> Array:
     """Smooth a closed outline (or several) by local linear regression along it.
 
-    Smoothing a released shape is post-processing: it costs no privacy, provided that the bandwidth does not come from the
-    data (see :func:`outline_bandwidth`).
+    Outlines are landmarks, (k, 2) or (..., k, 2); the bandwidth is a fraction of the outline, one and a half landmark
+    spacings unless given.  Smoothing a released shape is post-processing: it costs no privacy, provided that the bandwidth
+    does not come from the data (see :func:`outline_bandwidth`).
 
-    Parameters
-    ----------
-    outline : array_like
-        Landmarks along one outline, (k, 2), or several outlines, (..., k, 2).
-    bandwidth : float, optional
-        A fraction of the outline; the default is one and a half landmark spacings.
-
-    Returns
-    -------
-    numpy.ndarray
-        Smoothed outlines of the same shape.
-
-    Examples
-    --------
     >>> angle = 2 * np.pi * np.arange(40) / 40
     >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
     >>> rough = circle + np.random.default_rng(0).normal(0, 0.05, circle.shape)
@@ -64,22 +51,9 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
     It minimises the expected squared error if the true outline looks like the public reference and the noise is spread
     evenly over the landmarks.  For a smoothing matrix S and a reference c of size one with k landmarks, that error is
     ‖(S − 1)c‖² (what smoothing removes from the reference) plus error²·‖S‖²/k (what it leaves of the noise).  Of the
-    bandwidths within 5% of the smallest expected error the widest is taken: it leaves the fewest crossings.
+    bandwidths within 5% of the smallest expected error the widest is taken: it leaves the fewest crossings.  ``error`` is the
+    size of the noise for an outline of size one, such as ``release.error(0.5)``.
 
-    Parameters
-    ----------
-    reference : array_like
-        A public outline, (k, 2).
-    error : float
-        The size of the noise for an outline of size one, such as ``release.error(0.5)``.
-
-    Returns
-    -------
-    float
-        The bandwidth, as a fraction of the outline.
-
-    Examples
-    --------
     >>> from sfumato.studies.synthetic import corpus_callosum_template
     >>> round(50 * outline_bandwidth(corpus_callosum_template(50), error=0.07), 1)    # in landmark spacings
     1.1
@@ -106,23 +80,11 @@ def outline_bandwidth(reference: ArrayLike, error: float) -> float:
 
 
 def crosses_itself(outlines: ArrayLike) -> Array:
-    """Tell whether each closed outline meets itself other than at its corners.  The answer is exact.
+    """Return whether each closed outline, (k, 2) or (..., k, 2), meets itself other than at its corners.  The answer is exact.
 
     Signs of triangle areas are computed in floating point where rounding cannot change them, and in rational arithmetic
     elsewhere.
 
-    Parameters
-    ----------
-    outlines : array_like
-        Landmarks along one outline, (k, 2), or several outlines, (..., k, 2).
-
-    Returns
-    -------
-    numpy.ndarray of bool
-        One answer for each outline.
-
-    Examples
-    --------
     >>> square = [[0, 0], [1, 0], [1, 1], [0, 1]]
     >>> bow_tie = [[0, 0], [1, 1], [1, 0], [0, 1]]
     >>> crosses_itself([square, bow_tie]).tolist()

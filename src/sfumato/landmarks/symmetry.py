@@ -18,7 +18,8 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     the centroid (in two dimensions, the line) that brings it closest: the plane across the eigenvector of the smallest
     eigenvalue of XᵀPX, for centred landmarks X and P the exchange of sides.  The mean of both is exactly symmetric about it
     (Mardia, Bookstein and Moreton 2000; Klingenberg, Barluenga and Meyer 2002).  Each specimen is treated by itself, so a
-    release from such specimens is as private as any.  It stays where it was, in its unit.
+    release from such specimens is as private as any.  It stays where it was, in its unit; one that holds NaN or an infinite
+    value is returned as it is.
 
     Parameters
     ----------
@@ -28,18 +29,6 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
         The numbers of the landmarks, counted from 1, that are each other's mirror images, as ``[(1, 2), (3, 4)]``.  All other
         landmarks lie on the midline.
 
-    Returns
-    -------
-    numpy.ndarray
-        The specimens, of the same shape.  One that holds NaN or an infinite value is returned as it is.
-
-    Raises
-    ------
-    ValueError
-        If the points are not landmarks, or the pairs do not fit them.
-
-    Examples
-    --------
     >>> face = [[-1.0, 0.0], [1.2, 0.1], [0.1, -1.0]]                 # left eye, right eye, chin
     >>> even = symmetrize(face, [(1, 2)])
     >>> [round(float(np.linalg.norm(even[i] - even[2])), 3) for i in (0, 1)]
@@ -58,9 +47,9 @@ def symmetrize(points: ArrayLike, pairs: Iterable[Sequence[int]]) -> Array:
     middle = np.add.reduce(x, axis=1, keepdims=True) / x.shape[1]
     x = x - middle
     mirrored = x[:, other]
-    product = np.swapaxes(x, 1, 2) @ mirrored
-    normal = np.linalg.eigh((product + np.swapaxes(product, 1, 2)) / 2)[1][:, :, :1]
-    mirrored = mirrored - 2 * (mirrored @ normal) @ np.swapaxes(normal, 1, 2)
+    product = x.mT @ mirrored
+    normal = np.linalg.eigh((product + product.mT) / 2)[1][:, :, :1]
+    mirrored = mirrored - 2 * (mirrored @ normal) @ normal.mT
     symmetric = np.where(good, ((x + mirrored) / 2 + middle) * scale, marks)
     return np.asarray(symmetric.reshape(array.shape))
 

@@ -26,28 +26,15 @@ class ConvergenceWarning(UserWarning):
 class FrechetMean:
     """A Fréchet mean and how it was found.  Not private.
 
-    Attributes
-    ----------
-    point : numpy.ndarray
-        The mean.
-    gradient_norm : float
-        An upper bound on the norm of the gradient of ½·(mean squared distance) at the mean.
-    iterations : int
-        Number of steps of the solver.
-    passes : int
-        How often the data were read.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean, frechet_mean
     >>> frechet_mean(Euclidean(dim=1), [[1.0], [3.0]]).point.tolist()
     [2.0]
     """
 
     point: Array
-    gradient_norm: float
+    gradient_norm: float  # an upper bound on that of ½·(mean squared distance) at the mean
     iterations: int
-    passes: int
+    passes: int  # how often the data were read
 
 
 @dataclass(frozen=True)
@@ -77,8 +64,6 @@ def frechet_mean(
 
     Parameters
     ----------
-    space : Space
-        The space that the points lie in.
     points : array_like or data on disk
         Points, one in each row.  A ``numpy.memmap``, an HDF5 or Zarr array, an Arrow table or dataset, or a Dask array, bag
         or list of delayed partitions is read in chunks, once in each pass.
@@ -94,25 +79,11 @@ def frechet_mean(
     progress : callable, optional
         Called as ``progress(pass, parts done, parts in all)``.
 
-    Returns
-    -------
-    FrechetMean
-        The mean, and how it was found.
-
     Warns
     -----
     ConvergenceWarning
         If the tolerance was not reached; without a ``tolerance``, if 1e-8 times the root mean square distance was not.
 
-    Raises
-    ------
-    InvalidPointError
-        If a record is not a point of the space.
-    ValueError
-        If there are no points, or the weights do not fit.
-
-    Examples
-    --------
     >>> from sfumato import Sphere
     >>> mean = frechet_mean(Sphere(dim=2), [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]])
     >>> mean.point.round(6).tolist(), mean.gradient_norm < 1e-12
@@ -144,10 +115,7 @@ def frechet_mean(
 
 
 def _polished(space: Space, solution: Solution) -> Points:
-    """Return the point after one more step, which needs no pass over the data.
-
-    Means of the same records from different starts then agree to more digits than the tolerance asks for.
-    """
+    """Return the point after one more step, with which means from different starts agree to more digits."""
     if solution.gradient_norm > solution.tolerance:
         return solution.point
     step = space.newton(solution.point, solution.moments)

@@ -52,10 +52,8 @@ class _Files(CompileResultCacheImpl):
 
 
 class _Cache(FunctionCache):
-    """Numba's cache, without which a loop is compiled: nothing that is wrong with its files may end a release.
-
-    Whatever can be wrong with a pickle raises whatever it likes, so all errors are caught here; a damaged file is replaced.
-    """
+    """Numba's cache, without which a loop is compiled.  Nothing that is wrong with its files may end a release, and a damaged
+    pickle raises whatever it likes: all errors are caught here, and the file is replaced."""
 
     _impl_class = _Files
 

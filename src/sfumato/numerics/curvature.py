@@ -69,10 +69,8 @@ TERMS = 12
 
 
 def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
-    """Coefficients of the polynomial with TERMS terms that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end].
-
-    In fractions, by Newton's divided differences: only the answer is rounded.
-    """
+    """Return TERMS coefficients of the polynomial that meets Σ powers(k)·zᵏ in Chebyshev's points of [0, end], in fractions, by
+    Newton's divided differences: only the answer is rounded."""
     nodes = [Fraction(round((1 - np.cos(np.pi * (i + 0.5) / TERMS)) / 2 * end * 2**20), 2**20) for i in range(TERMS)]
     table = [sum((powers(k) * z**k for k in range(41)), Fraction(0)) for z in nodes]
     for order in range(1, TERMS):

@@ -49,35 +49,32 @@ def unit(a: Fixed) -> Fixed:
     return np.asarray((a << BITS) // norm(a))
 
 
-def cos_sin(t: int) -> tuple[int, int]:
-    """Taylor's series at t/2^h below 2^−8, then h doublings of the angle."""
+def cos_sin(t: int, sign: int = -1) -> tuple[int, int]:
+    """cos t and sin t; with the sign 1 cosh t and sinh t.  Taylor's series at t/2^h below 2^−8, then h doublings."""
     halvings = max(0, t.bit_length() - BITS + 8)
     t >>= halvings
-    cosine = ONE
-    sine = 0
+    sums = [ONE, 0]
     term = ONE
     j = 0
     while term:
         j += 1
         term = (term * t >> BITS) // j
-        sign = -1 if j % 4 >= 2 else 1
-        if j % 2:
-            sine += sign * term
-        else:
-            cosine += sign * term
+        sums[j % 2] += sign ** (j // 2) * term
+    cosine, sine = sums
     for _ in range(halvings):
         doubled = sine * cosine >> (BITS - 1)
-        cosine = ONE - (sine * sine >> (BITS - 1))
+        cosine = ONE + sign * (sine * sine >> (BITS - 1))
         sine = doubled
     return cosine, sine
 
 
-def angle_of(sine: int, cosine: int) -> int:
-    """atan2 in doubles, then corrected: z = sin(θ − θ₀) is below 1e-15, so θ = θ₀ + z + z³/6 is exact to more than BITS."""
-    start = int(fixed(atan2(sine / ONE, cosine / ONE)).item())
-    c, s = cos_sin(start)
+def angle_of(sine: int, cosine: int, sign: int = -1) -> int:
+    """The angle of a sine and cosine; with the sign 1, the number of a sinh and cosh.  In doubles, then corrected:
+    z = sin(θ − θ₀) is below 1e-13, so θ = θ₀ + z + z³/6, or z − z³/6 of a sinh, is exact to more than BITS."""
+    start = int(fixed(atan2(sine / ONE, cosine / ONE) if sign < 0 else asinh(sine / ONE)).item())
+    c, s = cos_sin(start, sign)
     z = (sine * c - cosine * s) >> BITS
-    return start + z + ((z * z >> BITS) * z >> BITS) // 6
+    return start + z - sign * (((z * z >> BITS) * z >> BITS) // 6)
 
 
 # -- great circles of the unit sphere ------------------------------------------------------------------------------------
@@ -108,31 +105,8 @@ def reflect(mirror: Fixed, v: Fixed) -> Fixed:
 
 
 # -- the hyperboloid ------------------------------------------------------------------------------------------------------
-def cosh_sinh(t: int) -> tuple[int, int]:
-    """Taylor's series at t/2^h below 2^−8, then h doublings, for t ≥ 0."""
-    halvings = max(0, t.bit_length() - BITS + 8)
-    t >>= halvings
-    sums = [ONE, 0]
-    term = ONE
-    j = 0
-    while term:
-        j += 1
-        term = (term * t >> BITS) // j
-        sums[j % 2] += term
-    cosh, sinh = sums
-    for _ in range(halvings):
-        doubled = sinh * cosh >> (BITS - 1)
-        cosh = ONE + (sinh * sinh >> (BITS - 1))
-        sinh = doubled
-    return cosh, sinh
-
-
 def arsinh(size: int) -> int:
-    """In doubles, then corrected: z = sinh(t − t₀) is below 1e-13, so t = t₀ + z − z³/6 is exact to more than BITS."""
-    start = int(fixed(asinh(size / ONE)).item())
-    cosh, sinh = cosh_sinh(start)
-    z = (size * cosh - isqrt(ONE * ONE + size * size) * sinh) >> BITS
-    return start + z - ((z * z >> BITS) * z >> BITS) // 6
+    return angle_of(size, isqrt(ONE * ONE + size * size), sign=1)
 
 
 def boost(p: Fixed, x: Fixed) -> Fixed:

@@ -9,6 +9,7 @@ Reordering of sums and fused multiplication are allowed (``FAST``); assumptions 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numba
@@ -30,16 +31,9 @@ FLAT = 1e-3  # θ·cot θ from which on θ·tan θ no longer grows
 
 
 _compile = compiling(fastmath=FAST)
-
-
-def _inside(function: Any) -> Any:
-    """A piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices."""
-    return numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)(function)
-
-
-def _instructions(function: Any) -> Any:
-    """A piece of a loop that is written in the processor's own vectors."""
-    return intrinsic(function)
+# a piece of a loop, compiled as if it stood there: a call costs as much as eight small matrices
+_inside: Callable[[Any], Any] = numba.njit(fastmath=FAST, nogil=True, error_model="numpy", forceinline=True)
+_instructions: Callable[[Any], Any] = intrinsic  # a piece of a loop that is written in the processor's own vectors
 
 
 @_compile
@@ -126,49 +120,23 @@ def _apart(points: Array, first: int, y: Array) -> Any:
 
 
 @_compile
-def _four(points: Array, i: int) -> Any:
-    """Rows i to i + 3; past the end, the last one again."""
-    last = len(points) - 1
-    return points[i], points[min(i + 1, last)], points[min(i + 2, last)], points[min(i + 3, last)]
-
-
-@_compile
-def sphere_faults(points: Array, norm2: float, exact: float) -> Any:
-    """Return which rows of R³ have a squared norm that is not ``norm2`` up to a factor 1 ± exact."""
-    bad = np.zeros(len(points), dtype=np.bool_)
-    y = np.empty((3, SOME))
-    for first in range(0, len(points), SOME):
-        count = _apart(points, first, y)
-        some = 0.0
-        for i in range(count):
-            square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
-            some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
-        if some > 0.0:
-            for i in range(count):
-                square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
-                bad[first + i] = not abs(square / norm2 - 1.0) <= exact
-    return bad
-
-
-@_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
-    """The sum of rows of R³, and whether :func:`sphere_faults` finds none of them; it ends soon after one that it finds."""
+    """The sum of rows of R³, and whether :func:`direction_faults` finds none of them."""
     total = np.zeros(3)
     y = np.empty((3, MORE))
+    faults = 0.0
     for first in range(0, len(points), MORE):
-        y0 = y1 = y2 = some = 0.0
+        y0 = y1 = y2 = 0.0
         for i in range(_apart(points, first, y)):
             square = y[0, i] * y[0, i] + y[1, i] * y[1, i] + y[2, i] * y[2, i]
-            some += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
+            faults += 0.0 if abs(square / norm2 - 1.0) <= exact else 1.0
             y0 += y[0, i]
             y1 += y[1, i]
             y2 += y[2, i]
-        if some > 0.0:
-            return total, False
         total[0] += y0
         total[1] += y1
         total[2] += y2
-    return total, True
+    return total, faults == 0.0
 
 
 @_compile
@@ -181,20 +149,6 @@ def direction_faults(points: Array, norm2: float, exact: float) -> Any:
             square += points[i, j] * points[i, j]
         bad[i] = not abs(square / norm2 - 1.0) <= exact
     return bad
-
-
-@_compile
-def sphere_below(points: Array, x: Array, least: float) -> Any:
-    """Return which rows of R³ have ⟨x, y⟩ below ``least``."""
-    x0 = x[0]
-    x1 = x[1]
-    x2 = x[2]
-    found = np.empty(len(points), dtype=np.bool_)
-    y = np.empty((3, SOME))
-    for first in range(0, len(points), SOME):
-        for i in range(_apart(points, first, y)):
-            found[first + i] = x0 * y[0, i] + x1 * y[1, i] + x2 * y[2, i] < least
-    return found
 
 
 @_compile
@@ -244,12 +198,26 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 
 @_compile
+def _add_rows(points: Array, first: int, count: int, weights: Array, total: Array) -> None:
+    """A few rows times their weights, added to ``total``: four at a time, the last one again without a weight past the end."""
+    last = len(points) - 1
+    for i in range(0, count, 4):
+        w0 = weights[i]
+        w1 = weights[i + 1]
+        w2 = weights[i + 2]
+        w3 = weights[i + 3]
+        y0 = points[first + i]
+        y1 = points[min(first + i + 1, last)]
+        y2 = points[min(first + i + 2, last)]
+        y3 = points[min(first + i + 3, last)]
+        for j in range(len(total)):
+            total[j] += (w0 * y0[j] + w1 * y1[j]) + (w2 * y2[j] + w3 * y3[j])
+
+
+@_compile
 def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
     """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c and θ²; f is a series where c is at least ``least``.
-
-    A few records at a time, in three loops that the processor does in lanes: c, what follows from it, and the sum.  Sums of
-    sums, as records that coincide are all rounded the same way.
-    """
+    Sums of sums, as records that coincide are all rounded the same way."""
     n, p = points.shape
     toward = np.zeros(p)
     block = np.empty(p)
@@ -261,31 +229,17 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
         block[:] = 0.0
         for first in range(start, min(start + RUN, n), FEW):
             count = min(FEW, n - first)
-            part[:] = 0.0
-            for i in range(0, count, 4):
-                y0, y1, y2, y3 = _four(points, first + i)
-                c0 = c1 = c2 = c3 = 0.0
+            for i in range(count):
+                cosine = 0.0
                 for j in range(p):
-                    c0 += x[j] * y0[j]
-                    c1 += x[j] * y1[j]
-                    c2 += x[j] * y2[j]
-                    c3 += x[j] * y3[j]
-                c[i] = c0
-                c[i + 1] = c1
-                c[i + 2] = c2
-                c[i + 3] = c3
+                    cosine += x[j] * points[first + i, j]
+                c[i] = cosine
             _stretches(series, least, c, f, count)
             for i in range(count):
                 along += f[i] * c[i]
                 square += f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
-            for i in range(0, count, 4):
-                y0, y1, y2, y3 = _four(points, first + i)
-                f0 = f[i]
-                f1 = f[i + 1]
-                f2 = f[i + 2]
-                f3 = f[i + 3]
-                for j in range(p):
-                    part[j] += (f0 * y0[j] + f1 * y1[j]) + (f2 * y2[j] + f3 * y3[j])
+            part[:] = 0.0
+            _add_rows(points, first, count, f, part)
             block += part
         toward += block
     return toward, along, square
@@ -304,9 +258,8 @@ def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
 
 @_compile
 def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any, least: float) -> Any:
-    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.
-
-    θ/sin θ is a series in 1 − c; where c = cos θ is below ``least`` it is put right afterwards, record by record."""
+    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.  Where c = cos θ is
+    below ``least`` the series in 1 − c is put right afterwards, record by record."""
     x0 = q * q * x[0]
     x1 = q * q * x[1]
     x2 = q * q * x[2]
@@ -431,191 +384,124 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
 
 
 @_compile
-def _turned(z: Array) -> Any:
-    """i·z, for real and imaginary parts in turn."""
-    turned = np.empty_like(z)
-    turned[::2] = -z[1::2]
-    turned[1::2] = z[::2]
-    return turned
+def _with_turned(z: Array) -> Any:
+    """z and i·z, for real and imaginary parts in turn."""
+    both = np.empty((2, len(z)))
+    both[0] = z
+    both[1, ::2] = -z[1::2]
+    both[1, 1::2] = z[::2]
+    return both
 
 
 @_compile
-def _inner(points: Array, first: int, count: int, x: Array, ix: Array, re: Array, im: Array) -> None:
-    """⟨x, z⟩ for a few shapes, rows of real and imaginary parts in turn, by products of real rows: Re⟨x, z⟩ is theirs, and
-    Im⟨x, z⟩ = Re⟨i·x, z⟩."""
-    for i in range(0, count, 4):
-        y0, y1, y2, y3 = _four(points, first + i)
-        a0 = a1 = a2 = a3 = b0 = b1 = b2 = b3 = 0.0
-        for j in range(len(x)):
-            a0 += x[j] * y0[j]
-            a1 += x[j] * y1[j]
-            a2 += x[j] * y2[j]
-            a3 += x[j] * y3[j]
-            b0 += ix[j] * y0[j]
-            b1 += ix[j] * y1[j]
-            b2 += ix[j] * y2[j]
-            b3 += ix[j] * y3[j]
-        re[i] = a0
-        re[i + 1] = a1
-        re[i + 2] = a2
-        re[i + 3] = a3
-        im[i] = b0
-        im[i + 1] = b1
-        im[i + 2] = b2
-        im[i + 3] = b3
-
-
-@_compile
-def shape_below(points: Array, x: Array, least: float) -> Any:
-    """Return which shapes z have |⟨x, z⟩| below ``least``."""
-    found = np.empty(len(points), dtype=np.bool_)
-    ix = _turned(x)
-    re = np.empty(FEW)
-    im = np.empty(FEW)
-    for first in range(0, len(points), FEW):
-        count = min(FEW, len(points) - first)
-        _inner(points, first, count, x, ix, re, im)
-        for i in range(count):
-            found[first + i] = re[i] * re[i] + im[i] * im[i] < least * least
-    return found
+def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
+    """Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in turn; x
+    and i·x are two rows."""
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
+    for i in range(count):
+        a = b = 0.0
+        for j in range(points.shape[1]):
+            a += x[0, j] * points[first + i, j]
+            b += x[1, j] * points[first + i, j]
+        re[i] = a
+        im[i] = b
+        c[i] = math.sqrt(a * a + b * b)
+    _stretches(series, least, c, f, count)
 
 
 @_compile
 def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of the
-    logarithm f·(z·c̄/|c| − |c|·x), of f·|c|, θ² and θ·tan θ; f is a series where |c| is at least ``least``.
-
-    As for directions, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z.
-    """
+    """Return sums over shapes z, rows of real and imaginary parts in turn, at x: with c = ⟨x, z⟩ and f = θ/sin θ, those of
+    f·z·c̄/|c|, f·|c|, θ² and θ·tan θ, with real rows: z·c̄ = (Re c)·z − i·(Im c)·z."""
     n, p = points.shape
-    ix = _turned(x)
-    plain = np.zeros(p)
-    quarter = np.zeros(p)
-    block = np.empty(p)
-    across = np.empty(p)
-    part = np.empty(p)
-    other = np.empty(p)
-    re = np.empty(FEW)
-    im = np.empty(FEW)
-    c = np.empty(FEW)
-    f = np.empty(FEW)
+    both = _with_turned(x)
+    total = np.zeros((2, p))
+    block = np.empty((2, p))
+    part = np.empty((2, p))
+    lanes = np.empty((4, FEW))
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     along = square = turning = 0.0
     for start in range(0, n, RUN):
         block[:] = 0.0
-        across[:] = 0.0
         for first in range(start, min(start + RUN, n), FEW):
             count = min(FEW, n - first)
-            part[:] = 0.0
-            other[:] = 0.0
-            _inner(points, first, count, x, ix, re, im)
-            for i in range(count):
-                c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
-            _stretches(series, least, c, f, count)
+            lanes[:] = 0.0
+            _facing(points, first, count, both, series, least, lanes)
             for i in range(count):
                 theta2 = f[i] * f[i] * (1.0 - c[i]) * (1.0 + c[i])
                 along += f[i] * c[i]
                 square += theta2
                 turning += theta2 / max(f[i] * c[i], FLAT)
-                f[i] /= max(c[i], TINY)
-            for i in range(0, count, 4):
-                y0, y1, y2, y3 = _four(points, first + i)
-                w0 = f[i]
-                w1 = f[i + 1]
-                w2 = f[i + 2]
-                w3 = f[i + 3]
-                a0 = w0 * re[i]
-                a1 = w1 * re[i + 1]
-                a2 = w2 * re[i + 2]
-                a3 = w3 * re[i + 3]
-                b0 = w0 * im[i]
-                b1 = w1 * im[i + 1]
-                b2 = w2 * im[i + 2]
-                b3 = w3 * im[i + 3]
-                for j in range(p):
-                    part[j] += (a0 * y0[j] + a1 * y1[j]) + (a2 * y2[j] + a3 * y3[j])
-                    other[j] -= (b0 * y0[j] + b1 * y1[j]) + (b2 * y2[j] + b3 * y3[j])
+                scale = f[i] / max(c[i], TINY)
+                re[i] *= scale
+                im[i] *= scale
+            part[:] = 0.0
+            _add_rows(points, first, count, re, part[0])
+            _add_rows(points, first, count, im, part[1])
             block += part
-            across += other
-        plain += block
-        quarter += across
-    logs = plain + _turned(quarter) - along * x
-    a0 = b0 = 0.0
-    for j in range(p):  # what rounding left along x and i·x
-        a0 += x[j] * logs[j]
-        b0 += ix[j] * logs[j]
-    return logs - a0 * x - b0 * ix, along, square, turning
-
-
-@_compile
-def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
-    """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
-    total = np.zeros_like(bases)
-    part = np.empty_like(bases)
-    for run in range(0, len(points), 32 * RUN):
-        part[:] = 0.0
-        for start in range(run, min(run + 32 * RUN, len(points)), 256):
-            for m in range(len(bases)):
-                part[m] += shape_moments(points[start : start + 256], bases[m], series, least)[0]
-        total += part
-    return total
+        total += block
+    return total[0] - _with_turned(total[1])[1], along, square, turning
 
 
 @_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
     """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
-    n, p = points.shape
-    ix = _turned(x)
-    re = np.empty(FEW)
-    im = np.empty(FEW)
-    c = np.empty(FEW)
-    f = np.empty(FEW)
+    n = len(points)
+    both = _with_turned(x)
+    lanes = np.empty((4, FEW))
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     for first in range(0, n, FEW):
         count = min(FEW, n - first)
-        _inner(points, first, count, x, ix, re, im)
-        for i in range(count):
-            c[i] = math.sqrt(re[i] * re[i] + im[i] * im[i])
-        _stretches(series, least, c, f, count)
+        _facing(points, first, count, both, series, least, lanes)
         for i in range(count):
             scale = f[i] / c[i] if c[i] > 0.0 else c[i]
-            a = scale * re[i]
-            b = scale * im[i]
-            y = points[first + i]
-            row = made[first + i]
-            for j in range(p // 2):
-                row[2 * j] = a * y[2 * j] + b * y[2 * j + 1]
-                row[2 * j + 1] = a * y[2 * j + 1] - b * y[2 * j]
+            _turn_row(points[first + i], scale * re[i], scale * im[i], made[first + i])
+
+
+@_compile
+def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
+    """z·(re − i·im) into ``made``."""
+    for j in range(len(z) // 2):
+        made[2 * j] = re * z[2 * j] + im * z[2 * j + 1]
+        made[2 * j + 1] = re * z[2 * j + 1] - im * z[2 * j]
 
 
 @_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
-    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and √(θ·tan θ/sin²θ) into ``second``,
+    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and i·√(θ·tan θ/sin²θ) into ``second``,
     whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
-    ix = _turned(x)
-    back = np.empty(p)
-    res = np.empty(FEW)
-    ims = np.empty(FEW)
+    both = _with_turned(x)
+    turned = np.empty(p)
+    lanes = np.empty((4, FEW))
+    re = lanes[0]
+    im = lanes[1]
+    c = lanes[2]
+    f = lanes[3]
     along = 0.0
     for start in range(0, n, FEW):
-        _inner(points, start, min(FEW, n - start), x, ix, res, ims)
-        for i in range(start, min(start + FEW, n)):
-            y = points[i]
-            re = res[i - start]
-            im = ims[i - start]
-            c = math.sqrt(re * re + im * im)
-            z = 1.0 - c
-            f = _sum(series, z) if c >= least else _angle_over_sine(series, c)
-            along += f * c
-            c = max(c, TINY)
-            one = math.sqrt(max(1.0 - f * c, 0.0) / max(z * (1.0 + c), TINY))
-            two = f / math.sqrt(f * c)
-            re /= c
-            im /= c
-            for j in range(p // 2):
-                back[2 * j] = y[2 * j + 1]
-                back[2 * j + 1] = -y[2 * j]
-            for j in range(p):
-                across = re * y[j] + im * back[j] - c * x[j]
-                first[i, j] = one * across
-                second[i, j] = two * across
+        count = min(FEW, n - start)
+        _facing(points, start, count, both, series, least, lanes)
+        for i in range(count):
+            along += f[i] * c[i]
+            size = max(c[i], TINY)
+            _turn_row(points[start + i], re[i] / size, im[i] / size, turned)
+            one = math.sqrt(max(1.0 - f[i] * size, 0.0) / max((1.0 - c[i]) * (1.0 + size), TINY))
+            two = f[i] / math.sqrt(f[i] * size)
+            for j in range(0, p, 2):
+                a = turned[j] - size * x[j]
+                b = turned[j + 1] - size * x[j + 1]
+                first[start + i, j] = one * a
+                first[start + i, j + 1] = one * b
+                second[start + i, j] = -two * b
+                second[start + i, j + 1] = two * a
     return along

@@ -10,13 +10,13 @@ from typing import Any, get_args
 
 from ..errors import UnknownSpaceError
 from .base import Kind, Space as Space
-from .euclidean import Euclidean as Euclidean
+from .euclidean import Euclidean as Euclidean, Flat as Flat
 from .sphere import Sphere as Sphere
 from .spd import SPD as SPD
 from .shapes import PlanarShapes as PlanarShapes
 from .kendall import Shapes3D as Shapes3D, SizeAndShape as SizeAndShape
 from .product import Product as Product
-from .diagonal import DiagonalSPD as DiagonalSPD
+from .spd_metrics import DiagonalSPD as DiagonalSPD
 from .spd_metrics import BuresWasserstein as BuresWasserstein, LogCholesky as LogCholesky, LogEuclidean as LogEuclidean
 from .correlation import Correlation as Correlation
 from .grassmann import Grassmann as Grassmann
@@ -30,7 +30,6 @@ from .hyperbolic import Hyperbolic as Hyperbolic
 
 from .chart import Chart as Chart
 from .family import Family as Family, typed_space
-from .flat import Flat as Flat
 from .kendall import Shapes as Shapes
 from .torus import Circle as Circle
 

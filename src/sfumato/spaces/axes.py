@@ -10,24 +10,23 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
-from ..numerics.curvature import angle_over_sine
-from .base import Moments, Space, blame, not_finite
+from ..numerics.arrays import Array, Points
+from .arcs import Rows
+from .base import Moments
 from .exact import Exact, by_arcs
-from .sphere import DRIFT, Sphere, degrees_of, norm_error
+from .sphere import Sphere, degrees_of
 
 EITHER = Exact(partial(by_arcs, either=True))
 
 
-class UpToSign(Space):
-    """Unit vectors of R^(d+1) up to their sign, with a distance that is the angle between two lines over ``scale``: the sphere
-    of curvature scale², divided by ±1.
+class UpToSign(Rows):
+    """Unit vectors of R^(d+1) up to their sign, with a distance that is the angle between two lines over ``q``: the sphere of
+    curvature q², divided by ±1.
 
     Formulas are the sphere's, for the one of ±y that is nearer to the base; where both are equally far, the one that is stored.
     A tangent vector at x is orthogonal to x and has its Riemannian length.
     """
 
-    scale: ClassVar[float]
     by_name: ClassVar[bool] = True
 
     @cached_property
@@ -35,42 +34,21 @@ class UpToSign(Space):
         """The unit sphere, two points of which are one point here."""
         return Sphere(self.dim)
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
-
     def canonical_sign(self, units: Array) -> Array:
         """Return the one of ±x whose first number that is not zero is positive."""
         first = np.take_along_axis(units, np.argmax(units != 0, axis=-1)[..., None], axis=-1)
         return np.asarray(np.where(first < 0, -units, units))
 
-    def towards(self, base: Points, points: Points) -> Points:
+    def align(self, base: Points, points: Points) -> Points:
         """Return the one of ±y that is nearer to the base."""
         cosine = np.sum(np.asarray(base) * points, axis=-1, keepdims=True)
         return np.asarray(np.where(cosine < 0, -points, points))
 
-    # -- geometry --------------------------------------------------------------------------------------------------
-    def exp(self, base: Points, vectors: Points) -> Points:
-        return self.cover.exp(base, self.scale * np.asarray(vectors))
+    def _cosine(self, products: Points) -> Array:
+        return np.abs(products)
 
-    def retract(self, base: Points, vectors: Points) -> Points:
-        return self.cover.retract(base, self.scale * vectors)
-
-    def log(self, base: Points, points: Points) -> Points:
-        return np.asarray(self.cover.log(base, self.towards(base, points)) / self.scale)
-
-    def distance(self, a: Points, b: Points) -> Array:
-        """2·atan2 of the shorter and the longer of ‖x − y‖ and ‖x + y‖."""
-        a = np.asarray(a)
-        b = np.asarray(b)
-        apart = np.linalg.norm(a - b, axis=-1)
-        together = np.linalg.norm(a + b, axis=-1)
-        short = np.minimum(apart, together)
-        long = np.maximum(apart, together)
-        return np.asarray(2 * np.arctan2(short, long) / self.scale)
-
-    def norm(self, base: Points, vectors: Points) -> Array:
-        return self.cover.norm(base, vectors)
+    def _turn(self, products: Points, factor: Array) -> Points:
+        return np.where(products < 0, -factor, factor)
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         return self.cover.from_coordinates(base, coordinates)
@@ -80,20 +58,7 @@ class UpToSign(Space):
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
         lifted = self.cover.log_map(base, rows)
-        return lambda points: np.asarray(lifted(self.towards(base, points)) / self.scale)
-
-    # -- means -----------------------------------------------------------------------------------------------------
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        w = uniform_weights(len(points), weights)
-
-        def of_run(part: slice) -> tuple[Array, Array]:
-            cosine = bases @ points[part].T
-            factor = angle_over_sine(np.abs(cosine)) * w[part]
-            return np.where(cosine < 0, -factor, factor) @ points[part], np.sum(factor * np.abs(cosine), axis=1)
-
-        toward, along = in_runs(of_run, len(points), max(len(bases), self.dim), CACHE)
-        mean = toward - along[:, None] * bases
-        return np.asarray((mean - np.sum(mean * bases, axis=1, keepdims=True) * bases) / self.scale)
+        return lambda points: np.asarray(lifted(self.align(base, points)) / self.q)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Return the axis along which the records spread most: the first eigenvector of Σ yyᵀ."""
@@ -101,21 +66,11 @@ class UpToSign(Space):
         return np.asarray(np.linalg.eigh(scatter)[1][:, -1])
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        found = self.cover.moments(base, self.towards(base, points), weights, accuracy)
-        return Moments(found.weight, found.logs / self.scale, found.hessian, found.square / self.scale**2, found.error)
+        found = self.cover.moments(base, self.align(base, points), weights, accuracy)
+        return Moments(found.weight, found.logs / self.q, found.hessian, found.square / self.q**2, found.error)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        return self.cover.hessian(base, self.towards(base, points))
-
-    def hessian_trace(self, base: Points, points: Points) -> Array:
-        return self.cover.hessian_trace(base, self.towards(base, points))
-
-    # -- rounding --------------------------------------------------------------------------------------------------
-    def rounding_error(self, center: Points, reach: float) -> float:
-        return self.cover.rounding_error(center, self.scale * reach) / self.scale
-
-    def largest_term(self, reach: float) -> float:
-        return self.cover.largest_term(self.scale * reach) / self.scale
+        return self.cover.hessian(base, self.align(base, points))
 
 
 @dataclass(frozen=True)
@@ -136,13 +91,13 @@ class Axes(UpToSign):
     size_option: ClassVar[str | None] = "dim"
     usual_size: ClassVar[int | None] = 2
     exact_map: ClassVar[Exact | None] = EITHER
-    scale: ClassVar[float] = 1.0
 
     def origin(self) -> Points:
         return np.append(np.zeros(self.dim), 1.0)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        units, reasons = normalised(self._real_batch(points), "an axis")
+        fix = "if it is an axis, divide it by its length"
+        units, reasons = self.cover.normalised(self._real_batch(points), fix)
         return self.canonical_sign(units), reasons
 
     def corrections(self, points: Array) -> list[str]:
@@ -164,17 +119,3 @@ class Axes(UpToSign):
         """Return those of the end that points up, or lies level."""
         up = np.where(np.asarray(points)[..., -1:] < 0, -np.asarray(points), points)
         return degrees_of(up) if self.dim == 2 else None
-
-
-def normalised(array: Array, what: str) -> tuple[Array, dict[int, str]]:
-    """Return unit vectors, and for each row that is not one the reason; a drift of at most DRIFT is put right."""
-    reasons = not_finite(array)
-    with np.errstate(over="ignore", invalid="ignore"):
-        norms = np.sqrt(np.sum(array * array, axis=1))
-    words = "is not of unit norm: its norm is {:.9g}; if it is {}, divide it by its length"
-    blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row], what))
-    norms[list(reasons)] = 1.0
-    norms[np.abs(norms * norms - 1) <= norm_error(array.shape[1])] = 1.0  # what is a unit vector stays as it is
-    units = array / norms[:, None]
-    units[list(reasons)] = np.eye(array.shape[1])[-1]
-    return units, reasons

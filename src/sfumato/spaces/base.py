@@ -7,6 +7,7 @@ import operator
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -34,13 +35,9 @@ class Moments:
     error: float = 0.0
 
     def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.weight + other.weight,
-            self.logs + other.logs,
-            self.hessian + other.hessian,
-            self.square + other.square,
-            max(self.error, other.error),
-        )
+        names = ("weight", "logs", "hessian", "square")
+        sums: dict[str, Any] = {name: getattr(self, name) + getattr(other, name) for name in names}
+        return Moments(**sums, error=max(self.error, other.error))
 
 
 class Space(ABC):
@@ -61,14 +58,14 @@ class Space(ABC):
     # -- what it is ---------------------------------------------------------------------------------------------
     dim: int  # dimension d of the manifold
 
-    @property
-    @abstractmethod
-    def point_shape(self) -> tuple[int, ...]:
-        """The shape of one canonical point."""
-
     @abstractmethod
     def origin(self) -> Points:
         """Return a fixed point of the space, for plans and tests."""
+
+    @cached_property
+    def point_shape(self) -> tuple[int, ...]:
+        """The shape of one canonical point."""
+        return self.origin().shape
 
     def parameters(self) -> dict[str, Any]:
         """Return the arguments that make this space again, for records: those of a dataclass unless a space says."""
@@ -99,11 +96,17 @@ class Space(ABC):
     by_name: ClassVar[bool] = False  # whether records are taken for points of it only where it is named
 
     def __post_init__(self) -> None:
-        """Make the size, where it is a field, a plain int, or refuse it."""
+        """Make the size, where it is a field, a plain int, or refuse it; set the dimension, where it is not one."""
         name = self.size_option
         if name and hasattr(self, name):
             size = whole_number(type(self).__name__, name, getattr(self, name), self.least_size)
             object.__setattr__(self, name, size)
+        if (dim := self._dimension()) is not None:
+            object.__setattr__(self, "dim", dim)
+
+    def _dimension(self) -> int | None:
+        """Return the dimension where it follows from the size."""
+        return None
 
     @classmethod
     def example(cls) -> Space:
@@ -119,10 +122,8 @@ class Space(ABC):
     # -- points in and out ----------------------------------------------------------------------------------------
     @abstractmethod
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        """Return canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).
-
-        The points may be the array that was given, where that is canonical already: treat them as read-only.
-        """
+        """Return canonical points, and for each row that is not a point the reason (its canonical row is then arbitrary).  They
+        may be the array that was given, where that is canonical already: treat them as read-only."""
 
     def validate(self, points: ArrayLike) -> Points:
         """Return canonical points, or raise an :class:`InvalidPointError` that names the first bad row and the reason."""
@@ -163,15 +164,11 @@ class Space(ABC):
         array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
-        if not array.ndim or not self._takes(array.shape[1:]):
+        if not array.ndim or array.shape[1:] not in self.layouts.values():
             ways = {name: f"(n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items()}
             known = " or ".join(f"{name} {shape}" if len(ways) > 1 else shape for name, shape in ways.items())
             raise ValueError(f"{self}: points have shape {array.shape}, expected {known}")
         return np.ascontiguousarray(array, dtype=np.float64)
-
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        """Return whether users may write one point in this shape."""
-        return shape == self.point_shape or shape in self.layouts.values()
 
     # -- geometry --------------------------------------------------------------------------------------------------
     @abstractmethod
@@ -211,11 +208,11 @@ class Space(ABC):
         """Return the function that takes points y to rows·coordinates(base, log(base, y)), (n, p), at one base; to all d
         coordinates unless rows, (p, d), are given.  Charts ask it of every record: a space may have a quicker way."""
 
-        def of(points: Points) -> Array:
-            found = self.coordinates(base, self.log(base, points))
-            return found if rows is None else found @ rows.T
+        chart = self._chart(base)
+        return chart if rows is None else lambda points: chart(points) @ rows.T
 
-        return of
+    def _chart(self, base: Points) -> Callable[[Points], Array]:
+        return lambda points: self.coordinates(base, self.log(base, points))
 
     def tangent_basis(self, base: Points) -> Points:
         """Return the orthonormal basis of the coordinates at one base point, (dim, *point_shape)."""

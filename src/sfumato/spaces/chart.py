@@ -42,13 +42,6 @@ class Chart(Euclidean):
     batched : bool
         Whether both functions take and give batches, (n, …).  Each row must then be computed as if it were alone.
 
-    Raises
-    ------
-    ValueError
-        If ``exp`` does not give a point at coordinates 0, or ``log`` does not lead back from there.
-
-    Examples
-    --------
     >>> from sfumato import Ball, private_mean
     >>> space = Chart(np.log, np.exp, dim=3)  # positive numbers, compared by their ratios
     >>> region = Ball(space, center=[1.0, 1.0, 1.0], radius=2.0)
@@ -98,9 +91,6 @@ class Chart(Euclidean):
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {self.kind: self.center.shape}
-
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        return shape == self.center.shape
 
     def validate(self, points: ArrayLike) -> Points:
         """Return coordinates.  Here, where points are public or nothing is to be private, a point without any is an error."""

@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..numerics.arrays import Array, Points
-from .base import Space
-from .spd import ASYMMETRY, SPD, _symmetric, _t, fewer_channels
+from .base import Space, blame
+from .spd import ASYMMETRY, SPD, _symmetric
 from .spd_metrics import FlatMatrices, _log
 
 DIAGONAL = 1e-5  # how far from 1 an entry of the diagonal may be, as in a file with a few digits
@@ -40,32 +40,34 @@ class Correlation(FlatMatrices):
     small: ClassVar[dict[str, Any]] = {"size": 3}
     fixed_diagonal: ClassVar[float | None] = 1.0
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", self.size * (self.size - 1) // 2)
+    def _dimension(self) -> int:
+        return self.size * (self.size - 1) // 2
 
     def smaller(self) -> dict[str, list[Space]]:
-        return fewer_channels(self)
+        return self.fewer_channels()
 
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         one = np.eye(self.size)
         fair = np.asarray(np.isfinite(points).all(axis=(1, 2)))
         found = np.where(fair[:, None, None], points, one)
-        fair &= np.abs(found - _t(found)).max(axis=(1, 2)) <= ASYMMETRY * np.abs(found).max(axis=(1, 2))
+        fair &= np.abs(found - found.mT).max(axis=(1, 2)) <= ASYMMETRY * np.abs(found).max(axis=(1, 2))
         rows = np.flatnonzero(~fair)
         reasons = {int(rows[row]): words for row, words in SPD(self.size).diagnose(points[rows])[1].items()}
         diagonal = np.where(fair[:, None], np.diagonal(found, axis1=1, axis2=2), 1.0)
-        for row in np.flatnonzero((np.abs(diagonal - 1) > DIAGONAL).any(axis=1)):
-            reasons[int(row)] = _not_one(diagonal[row])
-            fair[row] = False
+        off = (np.abs(diagonal - 1) > DIAGONAL).any(axis=1)
+        blame(reasons, off, lambda row: _not_one(diagonal[row]))
+        fair &= ~off
         found = np.where(fair[:, None, None], _symmetric(found), one)
         scale = np.sqrt(np.diagonal(found, axis1=1, axis2=2))
         found = found / scale[:, :, None] / scale[:, None, :]
         found[:, np.arange(self.size), np.arange(self.size)] = 1.0
         smallest = np.linalg.eigvalsh(found)[:, 0]
-        for row in np.flatnonzero(~(smallest > SINGULAR)):
-            reasons[int(row)] = _singular(float(smallest[row]))
-            found[row] = one
+        words = (
+            "is not positive definite: its smallest eigenvalue is {:.3g}, as of channels that say the same, or of fewer time "
+            "points than channels; take fewer channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·I"
+        )
+        blame(reasons, ~(smallest > SINGULAR), lambda row: words.format(smallest[row]))
+        found[list(reasons)] = one
         return found, reasons
 
     def to_flat(self, points: Points) -> Array:
@@ -80,7 +82,7 @@ class Correlation(FlatMatrices):
         steepness = np.abs(np.linalg.eigvalsh(hollow)).max(axis=1)
         hollow *= np.where(steepness > STEEPEST, STEEPEST / np.maximum(steepness, STEEPEST), 1.0)[:, None, None]
         levels, turn = np.linalg.eigh(hollow + _diagonal(hollow)[:, :, None] * np.eye(k))
-        found = _symmetric((turn * np.exp(levels - levels[:, -1:])[:, None, :]) @ _t(turn))
+        found = _symmetric((turn * np.exp(levels - levels[:, -1:])[:, None, :]) @ turn.mT)
         scale = np.sqrt(np.diagonal(found, axis1=1, axis2=2))
         found = _symmetric(found / scale[:, :, None] / scale[:, None, :])
         share = np.where(np.linalg.eigvalsh(found)[:, 0] > 10 * SINGULAR, 0.0, 20 * SINGULAR)  # towards the identity
@@ -97,19 +99,9 @@ def _not_one(diagonal: Array) -> str:
     return f"{words}; if diagonals were set to 0 in the file, put the 1 back; leave out a silent channel"
 
 
-def _singular(smallest: float) -> str:
-    return (
-        f"is not positive definite: its smallest eigenvalue is {smallest:.3g}, as of channels that say the same, or of fewer "
-        "time points than channels; take fewer channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·I"
-    )
-
-
 def _diagonal(hollow: Array) -> Array:
     """Return the diagonals D, (n, k), for which exp(hollow + D) has ones on its diagonal; each matrix stops for itself.
-
-    The function D − log diag exp is a contraction (Archakov and Hansen 2021); Newton's method for log diag exp = 0 is far
-    quicker where it comes closer, and its steps are taken back where it does not.
-    """
+    Steps of Newton's method for log diag exp = 0 that come no closer are taken back for the contraction D − log diag exp."""
     n, k, _ = hollow.shape
     found = np.zeros((n, k))
     safe = np.zeros((n, k))

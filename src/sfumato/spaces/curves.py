@@ -3,13 +3,13 @@ Srivastava and Klassen 2016)."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import Array, Points, as_numbers
+from ..numerics.arrays import Array, Points
 from .base import Kind, Space, blame, not_finite
 from .exact import Exact, rays
 from .rays import Rays
@@ -45,7 +45,6 @@ class ElasticCurves(Rays):
     points: int
     closed: bool
     reparametrize: bool = False
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "elastic-curves"
     metric: ClassVar[str] = "elastic distance between square-root velocities"
     kind: ClassVar[Kind] = "landmarks"
@@ -57,31 +56,24 @@ class ElasticCurves(Rays):
     exact_map: ClassVar[Exact | None] = Exact(rays)
 
     def __post_init__(self) -> None:
-        super().__post_init__()
         for name in ("closed", "reparametrize"):
             if not isinstance(value := getattr(self, name), (bool, np.bool_)):
                 raise ValueError(f"ElasticCurves: {name} must be True or False, not {value!r}")
             object.__setattr__(self, name, bool(value))
-        object.__setattr__(self, "dim", 2 * self.point_shape[0] - 2)
+        super().__post_init__()
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.points if self.closed else self.points - 1,)
+    def _dimension(self) -> int:
+        return 2 * self.point_shape[0] - 2
 
     def origin(self) -> Points:
         """Return a straight line, or a regular polygon."""
-        m = self.point_shape[0]
+        m = self.points if self.closed else self.points - 1
         return np.asarray(np.exp(2j * np.pi * np.arange(m) / m * self.closed) / np.sqrt(m))
 
-    # -- points in and out ------------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = as_numbers(points)
-        flat = array.ndim == 2 and np.iscomplexobj(array)
-        if array.shape[1:] != (self.points,) if flat else array.shape[1:] != (self.points, 2) or np.iscomplexobj(array):
-            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.points}, 2)")
-        xy = np.stack([array.real, array.imag], axis=-1) if flat else array
-        xy = np.asarray(xy, dtype=np.float64)
-        reasons = not_finite(xy[..., 0] + 1j * xy[..., 1]) if not np.isfinite(xy).all() else {}
+        z = self._complex(points, self.points)
+        reasons = not_finite(z)
+        xy = np.stack([z.real, z.imag], axis=-1)
         xy = np.where(np.isfinite(xy), xy, 0.0)
         largest = np.abs(xy).max(axis=(1, 2), keepdims=True)
         xy = xy / np.where(largest < 1e-300, 1.0, largest)  # no overflow, no underflow
@@ -98,7 +90,7 @@ class ElasticCurves(Rays):
     def present(self, points: Points) -> Array:
         """Return the curve of length one about its mean point.  The gap of one that should be closed is spread along it, each
         step s less |s| times the gap: steps that sum to nothing."""
-        q = self._preshape(points)
+        q = self._unit(points)
         steps = q * np.abs(q)
         if self.closed:
             sizes = np.abs(steps)
@@ -112,13 +104,6 @@ class ElasticCurves(Rays):
         curve = curve - np.mean(curve, axis=-1, keepdims=True)
         return np.stack([curve.real, curve.imag], axis=-1)
 
-    def _complex(self, points: ArrayLike) -> Points:
-        """Return canonical points; real numbers are curves as users write them."""
-        if np.iscomplexobj(array := np.asarray(points)):
-            return array
-        return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
-
-    # -- geometry: what is not that of rays -------------------------------------------------------------------------
     def _facing(self, base: Points, points: Points) -> Points:
         """Return curves reparametrized to ``base``, where that is asked for."""
         if not self.reparametrize:
@@ -126,8 +111,8 @@ class ElasticCurves(Rays):
         from ..numerics.warps import warped  # which loads Numba
 
         m = self.point_shape[0]
-        base = self._complex(base)
-        points = self._complex(points)
+        base = self._unit(base)
+        points = self._unit(points)
         shape = np.broadcast_shapes(np.shape(base), np.shape(points))
         bases, curves = (
             np.ascontiguousarray(np.broadcast_to(each, size), dtype=np.complex128).view(np.float64).reshape(-1, m, 2)
@@ -136,9 +121,9 @@ class ElasticCurves(Rays):
         return warped(bases, curves, self.closed).view(np.complex128).reshape(shape)
 
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if not self.reparametrize:
-            return super().mean_log(bases, points, weights)
-        return Space.mean_log(self, bases, points, weights)
+        if self.reparametrize:
+            return Space.mean_log(self, bases, points, weights)
+        return super().mean_log(bases, points, weights)
 
     def displacements(self, base: Points, bending: bool = False) -> Array:
         """Return those of the velocities, not of the points: those are what may be smooth along a curve."""

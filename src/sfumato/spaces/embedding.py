@@ -130,8 +130,8 @@ class TriangleEmbedding(Embedding):
         """Eigenvalues raised to λ_min(centre)·e^(−r), below which no mean of the ball falls."""
         eigenvalues, vectors = np.linalg.eigh(self.unembed(y))
         floor = float(np.linalg.eigvalsh(center)[0] * np.exp(-radius))
-        raised = (vectors * np.maximum(eigenvalues, floor)[..., None, :]) @ np.swapaxes(vectors, -1, -2)
-        return np.asarray((raised + np.swapaxes(raised, -1, -2)) / 2)
+        raised = (vectors * np.maximum(eigenvalues, floor)[..., None, :]) @ vectors.mT
+        return np.asarray((raised + raised.mT) / 2)
 
     def diameter(self, center: Points, radius: float) -> float:
         """At most 2·λ_max(centre)·(e^r − 1)."""

@@ -39,7 +39,7 @@ def flat(space: Any, base: Points, coordinates: Array, center: Points) -> list[F
 
 def by_arcs(space: Any, base: Points, coordinates: Array, center: Points, either: bool = False) -> list[Fraction]:
     """By great circles, in the frames of Householder's reflections; to ``either`` of ±y, the one that is nearer."""
-    q = space.scale if either else space._q  # √curvature as the space rounds it
+    q = space.q  # √curvature as the space rounds it
     x = unit(fixed(base))
     p = unit(fixed(center))
     moved = np.append(fixed(0.0), fixed(coordinates) * int(fixed(q).item()) >> long.BITS)
@@ -54,7 +54,7 @@ def hyperbolic(space: Any, base: Points, coordinates: Array, center: Points) -> 
     """Return the boost to the base of what is drawn at the origin, then the boost from the centre back to it."""
     c = fixed(coordinates)
     t = long.norm(c)
-    cosh, sinh = long.cosh_sinh(t)
+    cosh, sinh = long.cos_sin(t, sign=1)
     drawn = np.append(cosh, sinh * c // max(t, 1))
     z = long.boost(-fixed(center[1:]), long.boost(fixed(base[1:]), drawn))[1:]
     return [Fraction(int(a), ONE) for a in long.arsinh(long.norm(z)) * z // max(long.norm(z), 1)]

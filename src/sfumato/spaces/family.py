@@ -77,11 +77,8 @@ class Family:
             return space
         made = self._possible(shape)
         taking = [space for space in made if shape in space.layouts.values()]
-        for space in taking:
-            if shape == next(iter(space.layouts.values())):
-                return space
         if taking:
-            return taking[0]
+            return min(taking, key=lambda space: shape != next(iter(space.layouts.values())))
         turned = any(shape[::-1] in space.layouts.values() for space in made)
         hint = ": transpose each record" if turned else ""
         raise Refusal(

@@ -3,17 +3,84 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
-from ._frames import Frames, in_gauge, not_orthonormal, swap
-from .base import blame, not_finite, put_right
+from .base import Kind, Space, blame, not_finite, put_right, whole_number
 
 SPAN = 1e-8  # the least singular value of columns of length 1 that are still taken for independent
 PROJECTOR = 0.01  # how far the eigenvalues of a projector may be from 0 and 1, and its entries from symmetry
+TIE = 1e-6  # rows whose lengths differ by less than this share count as equally long, and the first of them is taken
+
+
+def in_gauge(frames: Array) -> Array:
+    """Return the frame X·Q, Q orthogonal, that depends on the subspace alone, for orthonormal X, (…, n, p).
+
+    p of its rows, in their order, form a lower triangle with a positive diagonal: those with the largest pivots when the
+    projector XXᵀ is divided into L·Lᵀ by Cholesky's method; each has the longest part that those before it do not explain.
+
+    >>> turned = np.array([[0.6, 0.8], [0.8, -0.6], [0.0, 0.0]])
+    >>> in_gauge(turned).round(6).tolist()
+    [[1.0, 0.0], [0.0, 1.0], [0.0, 0.0]]
+    """
+    rest = frames
+    chosen = []
+    for _ in range(frames.shape[-1]):
+        lengths = np.sum(rest * rest, axis=-1)
+        row = np.argmax(lengths >= (1 - TIE) * lengths.max(axis=-1, keepdims=True), axis=-1)[..., None, None]
+        chosen.append(row)
+        along = np.take_along_axis(rest, row, axis=-2)
+        along = along / np.sqrt(np.sum(along * along, axis=-1, keepdims=True))
+        rest = rest - np.sum(rest * along, axis=-1, keepdims=True) * along
+    rows = np.sort(np.concatenate(chosen, axis=-2), axis=-2)
+    q, r = np.linalg.qr(np.take_along_axis(frames, rows, axis=-2).mT)
+    signs = np.where(np.diagonal(r, axis1=-2, axis2=-1) < 0, -1.0, 1.0)
+    found = np.asarray(frames @ (q * signs[..., None, :]))
+    np.put_along_axis(found, rows, (r * signs[..., None]).mT, axis=-2)  # with zeros that are zeros
+    return found + 0.0
+
+
+def not_orthonormal(frames: Array) -> Array:
+    """Return how far the products of the columns are from 0 and 1."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return np.asarray(np.abs(frames.mT @ frames - np.eye(frames.shape[-1])).max(axis=(1, 2)))
+
+
+@dataclass(frozen=True)
+class Frames(Space):
+    """Points that are written as p columns of n numbers, for p < n."""
+
+    n: int
+    p: int
+    kind: ClassVar[Kind] = "arrays"
+    by_name: ClassVar[bool] = True
+    size_option: ClassVar[str | None] = "n"
+    least_size: ClassVar[int] = 2
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        object.__setattr__(self, "p", whole_number(name, "p", self.p, 1))
+        if self.p >= self.n:
+            wrong = f"p must be less than n, the dimension of the space around: not {self.p} of {self.n}"
+            raise ValueError(f"{name}: {wrong}")
+        super().__post_init__()
+
+    def origin(self) -> Points:
+        return np.eye(self.n, self.p)
+
+    def complement(self, base: Points) -> Array:
+        return _complement(base.tobytes(), (self.n, self.p))
+
+
+@lru_cache(maxsize=64)
+def _complement(frame: bytes, shape: tuple[int, int]) -> Array:
+    """Return an orthonormal frame, (n, n − p), of what is orthogonal to one subspace: a function of the subspace."""
+    x = np.frombuffer(frame).reshape(shape)
+    return in_gauge(np.linalg.qr(x, mode="complete")[0][:, shape[1] :])
 
 
 @dataclass(frozen=True)
@@ -25,21 +92,9 @@ class Grassmann(Frames):
     a frame of p orthonormal columns, which depends on the subspace alone: of two releases compare the subspaces, by their
     distance or their projectors, not the columns.
 
-    geomstats' Grassmannian writes points as projectors and has a distance √2 times this one.
+    geomstats' Grassmannian writes points as projectors and has a distance √2 times this one (Edelman, Arias and Smith 1998;
+    Bendokat, Zimmermann and Absil 2024, A Grassmann manifold handbook).
 
-    Parameters
-    ----------
-    n : int
-        The dimension of the space around.
-    p : int
-        The dimension of the subspaces, from 1 to n − 1.
-
-    References
-    ----------
-    Edelman, Arias and Smith (1998); Bendokat, Zimmermann and Absil (2024), A Grassmann manifold handbook.
-
-    Examples
-    --------
     >>> space = Grassmann(n=3, p=1)
     >>> east, up = space.validate([[[2.0], [0.0], [0.0]], [[1.0], [0.0], [1.0]]])
     >>> round(float(space.distance(east, up)), 6)
@@ -50,9 +105,8 @@ class Grassmann(Frames):
     small: ClassVar[dict[str, Any]] = {"n": 4, "p": 2}
     metric: ClassVar[str] = "root of the sum of squared principal angles"
 
-    @staticmethod
-    def _dim(n: int, p: int) -> int:
-        return p * (n - p)
+    def _dimension(self) -> int:
+        return self.p * (self.n - self.p)
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
@@ -62,12 +116,11 @@ class Grassmann(Frames):
             "projectors": (self.n, self.n),
         }
 
-    # -- points in and out ----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         if array.shape[1:] == (self.n, self.n):
             return self._of_projectors(array.copy())
-        frames = np.array(swap(array) if array.shape[1:] == (self.p, self.n) else array, order="C")
+        frames = np.array(array.mT if array.shape[1:] == (self.p, self.n) else array, order="C")
         reasons = not_finite(frames)
         frames[list(reasons)] = self.origin()
         largest = np.abs(frames).max(axis=1, keepdims=True)
@@ -83,10 +136,10 @@ class Grassmann(Frames):
         reasons = not_finite(array)
         array[list(reasons)] = 0.0
         with np.errstate(over="ignore", invalid="ignore"):
-            crooked = ~(np.abs(array - swap(array)).max(axis=(1, 2)) <= PROJECTOR)
+            crooked = ~(np.abs(array - array.mT).max(axis=(1, 2)) <= PROJECTOR)
         crooked |= np.abs(array).max(axis=(1, 2)) > 2
         array[crooked] = 0.0
-        values, vectors = np.linalg.eigh((array + swap(array)) / 2)
+        values, vectors = np.linalg.eigh((array + array.mT) / 2)
         wanted = (np.arange(self.n) >= self.n - self.p).astype(np.float64)
         off = np.abs(values - wanted).max(axis=1)
         words = (
@@ -105,15 +158,14 @@ class Grassmann(Frames):
     def corrections(self, points: Array) -> list[str]:
         if points.shape[1:] == (self.n, self.n) or not len(points):
             return []
-        frames = swap(points) if points.shape[1:] == (self.p, self.n) else points
+        frames = points.mT if points.shape[1:] == (self.p, self.n) else points
         words = "records are not orthonormal frames; each stands for what its vectors span"
         return put_right(not_orthonormal(frames), np.inf, words)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """X·W·cos(S)·Wᵀ + U·sin(S)·Wᵀ for the singular values V = U·S·Wᵀ (Edelman, Arias and Smith 1998)."""
         u, s, wt = np.linalg.svd(vectors, full_matrices=False)
-        moved = (base @ swap(wt)) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
+        moved = (base @ wt.mT) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
         return np.asarray(np.linalg.qr(moved @ wt)[0])
 
     def log(self, base: Points, points: Points) -> Points:
@@ -123,13 +175,13 @@ class Grassmann(Frames):
         toward, angles, sines, rt = self._principal(base, points)
         stretch = np.where(sines > 0, angles, 1.0) / np.where(sines > 0, sines, 1.0)
         found = (toward * stretch[..., None, :]) @ rt
-        return np.asarray(found - base @ (swap(base) @ found))
+        return np.asarray(found - base @ (base.mT @ found))
 
     def _principal(self, base: Points, points: Points) -> tuple[Array, Array, Array, Array]:
         """Return W, the principal angles, their sines and Rᵀ."""
-        q, cosines, rt = np.linalg.svd(swap(points) @ base)
-        toward = points @ q - (base @ swap(rt)) * cosines[..., None, :]
-        toward = toward - base @ (swap(base) @ toward)
+        q, cosines, rt = np.linalg.svd(points.mT @ base)
+        toward = points @ q - (base @ rt.mT) * cosines[..., None, :]
+        toward = toward - base @ (base.mT @ toward)
         sines = np.linalg.norm(toward, axis=-2)
         return toward, np.arctan2(sines, cosines), sines, rt
 
@@ -147,5 +199,5 @@ class Grassmann(Frames):
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Return the subspace nearest to the mean projector."""
         w = np.ones(len(points)) if weights is None else weights
-        total = np.tensordot(w, points @ swap(points), 1)
+        total = np.tensordot(w, points @ points.mT, 1)
         return np.asarray(np.linalg.eigh(total)[1][:, self.n - self.p :])

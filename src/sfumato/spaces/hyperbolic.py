@@ -40,10 +40,6 @@ class Hyperbolic(Space):
     by_name: ClassVar[bool] = True
     exact_map: ClassVar[Exact | None] = Exact(hyperbolic, HYPERBOLIC)
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
-
     def origin(self) -> Points:
         return np.append(1.0, np.zeros(self.dim))
 
@@ -51,7 +47,6 @@ class Hyperbolic(Space):
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {"points of the hyperboloid": (self.dim + 1,), "points of the Poincaré ball": (self.dim,)}
 
-    # -- points in and out -----------------------------------------------------------------------------------------
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         reasons = not_finite(array)
@@ -81,9 +76,8 @@ class Hyperbolic(Space):
         side = array[:, 1:].copy()
         first = array[:, 0]
         due = _lifted(side)[:, 0]
-        blame(
-            reasons, first < 0, lambda _: "lies on the other sheet: its first number, x₀, is negative; change all signs"
-        )
+        other = "lies on the other sheet: its first number, x₀, is negative; change all signs"
+        blame(reasons, first < 0, lambda _: other)
         words = (
             "is not on the hyperboloid: x₀ is {:.6g}, and must be √(1 + x₁² + …) = {:.6g}; x₀ stands first; for coordinates "
             f"in the Poincaré ball of dimension {self.dim + 1} say dim={self.dim + 1}"
@@ -119,13 +113,9 @@ class Hyperbolic(Space):
         array = np.asarray(points, dtype=np.float64)
         return self.validate(array.reshape(-1, self.dim)).reshape(*array.shape[:-1], self.dim + 1)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
-        """The boost to the base of (cosh t, sinh t·v/t), t = ‖v‖; no farther from the origin than FARTHEST.
-
-        Along the base the boost is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that
-        was rounded.
-        """
+        """The boost to the base of (cosh t, sinh t·v/t), t = ‖v‖; no farther from the origin than FARTHEST.  Along the base it
+        is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that was rounded."""
         p = np.asarray(base)[..., 1:]
         v = np.asarray(vectors)[..., 1:]
         size = _size(p)[..., None]
@@ -144,9 +134,8 @@ class Hyperbolic(Space):
         """asinh(‖z‖)·z/‖z‖, z the space-like part of the point after the boost that takes the base to the origin."""
         z = _boosted_back(np.asarray(base)[..., 1:], np.asarray(points)[..., 1:])
         length = np.linalg.norm(z, axis=-1, keepdims=True)
-        found = np.zeros((*z.shape[:-1], self.dim + 1))
-        found[..., 1:] = z * np.where(length > 0, np.arcsinh(length) / np.where(length > 0, length, 1.0), 1.0)
-        return found
+        stretch = np.where(length > 0, np.arcsinh(length) / np.where(length > 0, length, 1.0), 1.0)
+        return self.from_coordinates(base, z * stretch)
 
     def distance(self, a: Points, b: Points) -> Array:
         """asinh(‖z‖), exact near 0 and far out."""
@@ -154,14 +143,11 @@ class Hyperbolic(Space):
         return np.asarray(np.arcsinh(np.linalg.norm(z, axis=-1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        padded = np.zeros((*coordinates.shape[:-1], self.dim + 1))
-        padded[..., 1:] = coordinates
-        return padded
+        return np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return np.asarray(vectors[..., 1:])
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         w = uniform_weights(len(points), weights)
 
@@ -181,7 +167,6 @@ class Hyperbolic(Space):
         """1 + (d − 1)·t·coth t."""
         return np.asarray(self.dim + (self.dim - 1) * coth_excess(self.distance(base, points)))
 
-    # -- rounding --------------------------------------------------------------------------------------------------
     def rounding_error(self, center: Points, reach: float) -> float:
         """A rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms do not stretch
         that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound either."""
@@ -211,12 +196,9 @@ def _light(along: Array, across: Array) -> tuple[Array, Array]:
 
 
 def _boosted_back(p: Array, y: Array) -> Array:
-    """Return the space-like part of y after the boost that takes p to the origin, both given by theirs.
-
-    Across p it is that of y.  Along p it is p₀y₁ − ‖p‖y₀, y₁ being y's part along p.  With a = y₁ − ‖p‖ that equals
-    (a·(1 + c) − ‖p‖·‖y⊥‖²)/(y₀ + p₀), c = p₀y₀ − ‖p‖y₁ = ½[(y₀ + y₁)/P + P·(y₀ − y₁)], P = p₀ + ‖p‖, which is accurate for
-    near points too.
-    """
+    """Return the space-like part of y after the boost that takes p to the origin, both given by theirs: across p that of y,
+    along p p₀y₁ − ‖p‖y₀, y₁ being y's part along p.  With a = y₁ − ‖p‖ that equals (a·(1 + c) − ‖p‖·‖y⊥‖²)/(y₀ + p₀),
+    c = p₀y₀ − ‖p‖y₁ = ½[(y₀ + y₁)/P + P·(y₀ − y₁)], P = p₀ + ‖p‖, which is accurate for near points too."""
     size = _size(p)[..., None]
     along = p / np.where(size > 0, size, 1.0)
     step = y - p

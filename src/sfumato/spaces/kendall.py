@@ -17,8 +17,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
+from .arcs import Arcs
 from .base import Kind, Space, blame, not_finite, whole_number
-from .shapes import COINCIDENT, PlanarShapes
+from .shapes import COINCIDENT, PlanarShapes, about_mean, centred
 from .sphere import EXACT, norm_error
 
 THIN = 1e-6  # least width of a centre across its longest axis, of its size: else it hardly says how to turn a record
@@ -49,59 +50,50 @@ class Landmarks(Space):
         vars(self).update(landmarks=k, landmark_dim=m, reflections=reflections, dim=size)
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and vars(other) == vars(self)
+        return isinstance(other, type(self)) and other.parameters() == self.parameters()
 
     def __hash__(self) -> int:
-        return hash((self.name, *vars(self).values()))
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.landmarks, int(self.landmark_dim or 0))
+        return hash(repr(self))
 
     def origin(self) -> Points:
         """Return landmarks along the rim of a saddle; in the plane, a regular polygon; of size one."""
         turn = 2 * np.pi * np.arange(self.landmarks) / self.landmarks
-        along = np.stack([np.cos(turn), np.sin(turn), np.cos(2 * turn)][: self.point_shape[1]], axis=1)
+        along = np.stack([np.cos(turn), np.sin(turn), np.cos(2 * turn)][: self.landmark_dim], axis=1)
         return np.asarray(along / np.linalg.norm(along))
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
         reasons = not_finite(array, landmarks=True)
-        array = np.where(np.isfinite(array), array, 0.0)
-        largest = np.abs(array).max(axis=(1, 2), initial=0.0)
-        unit = np.where(largest < 1e-300, 1.0, largest)[:, None, None]
-        made = _centred(array / unit)  # without overflow or underflow
-        size = _length(made)
+        made, largest, size = centred(array)
         what = "shape" if self.unit else "size"
         blame(reasons, size <= COINCIDENT, lambda _: f"has no {what}: all its {self.landmarks} landmarks coincide")
         if self.unit:
-            made = _centred(made / np.where(size > 0, size, 1.0)[:, None, None])  # again: it may have been far from 0
+            made = about_mean(made / np.where(size > 0, size, 1.0)[:, None, None])  # again: it may have been far from 0
             made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
         else:
             far = ~((largest < LARGEST) & (np.minimum(largest, LARGEST) * size > SMALLEST))
             words = f"only sizes between {SMALLEST:g} and {LARGEST:g} can be computed with; measure in another unit"
             blame(reasons, far, lambda row: f"has coordinates of {largest[row]:.3g}: {words}")
-            made = _centred(made) * unit
+            made = about_mean(made) * np.where(largest < 1e-300, 1.0, largest)[:, None, None]
         made = np.where(self._canonical(array, largest)[:, None, None], array, made)
         made[list(reasons)] = self.origin()
         return made, reasons
 
     def _canonical(self, array: Array, largest: Array) -> NDArray[np.bool_]:
         """Return which points are canonical, but for rounding: they stay as they are."""
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):
             middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
             known = np.asarray(middle <= EXACT * largest)
             if self.unit:
                 known &= np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2])
         return known
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
         """Return points turned (where reflections are allowed, turned over too) to lie closest to ``base``."""
-        u, _, vt = np.linalg.svd(np.swapaxes(base, -1, -2) @ points)
+        u, _, vt = np.linalg.svd(base.mT @ points)
         if not self.reflections:
             u[..., -1] *= np.sign(np.linalg.det(u @ vt))[..., None]
-        return np.asarray(points @ np.swapaxes(u @ vt, -1, -2))
+        return np.asarray(points @ (u @ vt).mT)
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         w, t, kept = self._mirrors(base)
@@ -119,21 +111,12 @@ class Landmarks(Space):
         return _mirrors(self.point_shape, self.unit, np.asarray(base, dtype=np.float64).tobytes())
 
 
-class Shapes3D(Landmarks):
+class Shapes3D(Landmarks, Arcs):
     """Shapes of k ≥ 4 landmarks in space: up to translation, scale and rotation.
 
     The distance is the angle on the sphere of configurations of size one, after the best rotation (Kendall's ρ); log and
-    exp follow great circles that turn nothing.
+    exp follow great circles that turn nothing.  A shape and its mirror image are one with ``reflections``, else two.
 
-    Parameters
-    ----------
-    landmarks : int
-        The number of landmarks.
-    reflections : bool
-        Whether a shape and its mirror image are one; they are two unless this is set.
-
-    Examples
-    --------
     >>> space = Shapes3D(landmarks=4)
     >>> corner = np.array([[0.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.0, 2.0, 0.0], [0.0, 0.0, 3.0]])
     >>> turned = 5 * corner[:, [1, 2, 0]] + 2
@@ -156,39 +139,13 @@ class Shapes3D(Landmarks):
     def parameters(self) -> dict[str, Any]:
         return {"landmarks": self.landmarks} | ({"reflections": True} if self.reflections else {})
 
-    def exp(self, base: Points, vectors: Points) -> Points:
-        """cos(t)·x + sin(t)·v/t, t = ‖v‖."""
-        t = _length(vectors)[..., None, None]
-        y = np.cos(t) * base + np.sinc(t / np.pi) * vectors
-        return np.asarray(y / _length(y)[..., None, None])
-
-    def log(self, base: Points, points: Points) -> Points:
-        """θ/sin θ·(z − cos θ·x) for the aligned z; z − x + (1 − cos θ)·x keeps its digits where they are close."""
-        off = self.align(base, points) - base
-        chord = _length(off)[..., None, None]
-        v = off + (chord**2 / 2) * base
-        return np.asarray(v * _turn(chord, v))
-
-    def distance(self, a: Points, b: Points) -> Array:
-        """2·arctan(‖z − x‖/‖z + x‖) for the aligned z."""
-        z = self.align(a, b)
-        return np.asarray(2 * np.arctan2(_length(z - a), _length(z + a)))
-
 
 class SizeAndShape(Landmarks):
     """Sizes-and-shapes of k landmarks in the plane or in space: up to translation and rotation, in the unit of the records.
 
-    The distance is ‖X − Y·R‖ after the best rotation R, log is Y·R − X, and exp is X + V.
+    The distance is ‖X − Y·R‖ after the best rotation R, log is Y·R − X, and exp is X + V.  ``dim`` is 2 for landmarks in the
+    plane, 3 for those in space.
 
-    Parameters
-    ----------
-    landmarks : int
-        The number of landmarks.
-    dim : int
-        2 for landmarks in the plane, 3 for landmarks in space.
-
-    Examples
-    --------
     >>> space = SizeAndShape(landmarks=3, dim=2)
     >>> small, large = space.validate([[[0, 0], [3, 0], [0, 4]], [[0, 2], [-6, 2], [0, -6]]])
     >>> np.allclose(space.distance(small, large), np.linalg.norm(small)), space.dim
@@ -232,32 +189,18 @@ def Shapes(landmarks: int, dim: int) -> PlanarShapes | Shapes3D:
     return PlanarShapes(landmarks) if dim == 2 else Shapes3D(landmarks)
 
 
-def _centred(array: Array) -> Array:
-    return np.asarray(array - np.add.reduce(array, axis=1, keepdims=True) / array.shape[1])
-
-
 def _length(x: Array) -> Array:
     """Return ‖x‖ of matrices."""
     flat = x.reshape(*x.shape[:-2], -1)
     return np.asarray(np.sqrt(np.vecdot(flat, flat)))
 
 
-def _turn(chord: Array, v: Array) -> Array:
-    """Return θ/‖v‖ for the angle of a chord; one at zero."""
-    length = _length(v)[..., None, None]
-    angle = 2 * np.arctan2(chord, np.sqrt(np.maximum(4 - chord**2, 0.0)))
-    return np.asarray(np.where(length > 0, angle / np.where(length > 0, length, 1.0), 1.0))
-
-
 @lru_cache(maxsize=64)
 def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Array, NDArray[np.intp]]:
     """Return the tangent frame at a point: Q = I − W·T·Wᵀ, a product of Householder's reflections that takes the normal vectors
-    (shifts, the point itself where there is no size, turns) to unit vectors; and the other unit vectors, whose images are the
-    frame.
-
-    Each reflection takes its normal vector to the first of its largest entries, up to TIE, so that rounding, which differs
-    between processors, changes nothing where a centre is symmetric and entries are equal or nought.
-    """
+    (shifts, the point itself where there is no size, turns) to unit vectors; and the others, whose images are the frame.  Each
+    takes its normal vector to the first of its largest entries, up to TIE, so that rounding, which differs between processors,
+    changes nothing where a centre is symmetric and entries are equal or nought."""
     k, m = shape
     x = np.frombuffer(base).reshape(shape)
     x = x / np.linalg.norm(x)
@@ -275,9 +218,7 @@ def _mirrors(shape: tuple[int, int], unit: bool, base: bytes) -> tuple[Array, Ar
         rest = normal.ravel() - normal.ravel() @ w @ t @ w.T
         rest[pivots] = 0.0
         if not (length := np.linalg.norm(rest)) > THIN:
-            wrong = (
-                "landmarks that lie on one line cannot be a centre: they do not say how to turn records about that line"
-            )
+            wrong = "landmarks that lie on one line cannot be a centre: they do not say how to turn records about it"
             raise ValueError(f"{wrong}; give a public specimen that has a width")
         rest /= length
         p = int(np.argmax(np.abs(rest) >= (1 - TIE) * np.abs(rest).max()))

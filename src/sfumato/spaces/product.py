@@ -27,22 +27,8 @@ class Product(Space):
 
     One point is written as a row of numbers: those of the first part as that space writes them (landmarks x1, y1, x2, y2, …;
     matrices row by row), then those of the second, and so on.  :meth:`join` makes such rows, :meth:`split` takes them apart.
-    Releases are by chart: bounds of the parts are none of the product.
+    Releases are by chart: bounds of the parts are none of the product.  Weights are 1 unless given.
 
-    Parameters
-    ----------
-    *parts : Space
-        Two spaces or more.
-    weights : sequence of float, optional
-        A positive number for each part; 1 unless given.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two spaces, or the weights are not one positive number for each.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean, Sphere
     >>> space = Product(Sphere(dim=2), Euclidean(dim=1), weights=[1, 0.5])
     >>> rows = space.join([[0.0, 0.0, 1.0], [1.0, 0.0, 0.0]], [2.0, 5.0])
@@ -99,10 +85,6 @@ class Product(Space):
         return f"{self.name}({', '.join(part.typed for part in self.parts)}, weights={list(self.weights)})"
 
     # -- parts of a point, and points of parts ---------------------------------------------------------------------------
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.origin().size,)
-
     def origin(self) -> Points:
         return self._flat(part.origin() for part in self.parts)
 
@@ -110,20 +92,15 @@ class Product(Space):
         """Return one row of real numbers from canonical points, or vectors, of each part."""
         rows = []
         for part, array in zip(self.parts, points, strict=True):
-            array = np.ascontiguousarray(array)
-            real = array.view(np.float64) if np.iscomplexobj(array) else array
-            rows.append(real.reshape(*array.shape[: array.ndim - len(part.point_shape)], -1))
+            lead = array.shape[: array.ndim - len(part.point_shape)]
+            rows.append(np.ascontiguousarray(array).view(np.float64).reshape(*lead, -1))
         return np.concatenate(rows, axis=-1)
 
     def _parted(self, rows: Points) -> list[Points]:
         """Return canonical points, or vectors, of each part from rows of real numbers."""
         origins = [part.origin() for part in self.parts]
-        columns = [origin.size * (2 if np.iscomplexobj(origin) else 1) for origin in origins]
-        made = []
-        for origin, array in zip(origins, _cut(rows, columns), strict=True):
-            whole = array.view(np.complex128) if np.iscomplexobj(origin) else array
-            made.append(whole.reshape(*array.shape[:-1], *origin.shape))
-        return made
+        cut = zip(origins, _cut(rows, [origin.nbytes // 8 for origin in origins]), strict=True)
+        return [array.view(origin.dtype).reshape(*array.shape[:-1], *origin.shape) for origin, array in cut]
 
     def _each(self, function: str, *rows: Points) -> list[Any]:
         """Return what a method of each part makes of its share of the rows."""
@@ -173,9 +150,6 @@ class Product(Space):
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
         return {self.kind: (sum(int(np.prod(shape)) for shape in self._shapes),)}
-
-    def _takes(self, shape: tuple[int, ...]) -> bool:
-        return shape in self.layouts.values()
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
@@ -235,13 +209,12 @@ class Product(Space):
         each = self._each("coordinates", base, vectors)
         return np.concatenate([w * one for w, one in zip(self.weights, each, strict=True)], axis=-1)
 
-    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+    def _chart(self, base: Points) -> Callable[[Points], Array]:
         maps = [part.log_map(x) for part, x in zip(self.parts, self._parted(base), strict=True)]
 
         def of(points: Points) -> Array:
             each = zip(self.weights, maps, self._parted(points), strict=True)
-            found = np.concatenate([w * one(share) for w, one, share in each], axis=-1)
-            return found if rows is None else found @ rows.T
+            return np.concatenate([w * one(share) for w, one, share in each], axis=-1)
 
         return of
 

@@ -9,69 +9,61 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, MANY, Array, Points, add_each, compiled, in_pairs, runs, uniform_weights
+from ..numerics.arrays import MANY, Array, Points, add_each, as_numbers, compiled, in_pairs, runs
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
-from .base import Moments, Space
+from .arcs import Rows
+from .base import Moments
 
 
-class Rays(Space):
+class Rays(Rows):
     """The geometry that planar shapes and open curves share.  Canonical points are complex vectors of norm one, and every
     method is blind to a rotation e^{iφ} of all numbers of a point.  What the numbers are, a subclass says."""
 
     centred: ClassVar[bool] = False  # whether the numbers of a point sum to zero
+    turning: ClassVar[bool] = True
 
-    def _complex(self, points: ArrayLike) -> Points:
-        return np.asarray(points, dtype=np.complex128)
+    def _unit(self, points: ArrayLike) -> Points:
+        """Return canonical points; real numbers are points as users write them."""
+        array = np.asarray(points)
+        if np.iscomplexobj(array):
+            return array
+        return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
 
-    def _preshape(self, points: ArrayLike) -> Points:
-        return unit_vector(self._complex(points))
+    def _complex(self, points: ArrayLike, count: int) -> Points:
+        """Return landmarks, (n, count, 2) or complex (n, count), as complex numbers."""
+        array = as_numbers(points)
+        flat = np.iscomplexobj(array)
+        if array.shape[1:] != ((count,) if flat else (count, 2)):
+            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {count}, 2)")
+        if flat:
+            return array.astype(np.complex128, copy=False)
+        return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
 
     def _facing(self, base: Points, points: Points) -> Points:
         """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
         return points
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def align(self, base: Points, points: Points) -> Points:
         """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
-        x = self._preshape(base)
-        y = self._preshape(self._facing(base, points))
-        c = np.sum(np.conj(x) * y, axis=-1, keepdims=True)
+        x = self._unit(base)
+        y = self._unit(self._facing(base, points))
+        c = self._dot(x, y)
         size = np.abs(c)
         return np.asarray(y * np.where(size > 0, np.conj(c) / np.where(size > 0, size, 1.0), 1.0))
 
-    def exp(self, base: Points, vectors: Points) -> Points:
-        """cos(t)·x + sin(t)·v/‖v‖ for a horizontal v."""
-        x = self._preshape(base)
-        v = self._complex(vectors)
-        t = length(v)[..., None]
-        y = np.cos(t) * x + (np.sin(t) / np.maximum(t, 1e-300)) * v
-        return np.asarray(y / length(y)[..., None])
+    def _aligned(self, base: Points, points: Points) -> Points:
+        return self.align(base, points)
 
-    def retract(self, base: Points, vectors: Points) -> Points:
-        y = base + vectors
-        return np.asarray(y / length(y)[..., None])
+    def _cosine(self, products: Points) -> Array:
+        return np.abs(products)
 
-    def log(self, base: Points, points: Points) -> Points:
-        """atan2(‖u‖, |c|)·u/‖u‖ with y aligned to x, c = ⟨x, y⟩ and u = y − |c|·x."""
-        x = self._preshape(base)
-        y = self.align(base, points)
-        near = y - x
-        u = near - np.sum(np.conj(x) * near, axis=-1, keepdims=True) * x
-        sine = length(u)[..., None]
-        theta = np.arctan2(sine, np.sum(np.conj(x) * y, axis=-1, keepdims=True).real)
-        return np.asarray(theta * u / np.where(sine > 0, sine, 1.0))
-
-    def distance(self, a: Points, b: Points) -> Array:
-        """2·atan2(‖x − y‖, ‖x + y‖) after alignment."""
-        x = self._preshape(a)
-        y = self.align(a, b)
-        return np.asarray(2 * np.arctan2(length(x - y), length(x + y)))
+    def _turn(self, products: Points, factor: Array) -> Points:
+        turn = np.conj(products)
+        turn *= factor / np.maximum(np.abs(products), 1e-300)
+        return turn
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
-        return np.asarray(np.sum(np.conj(self._complex(u)) * self._complex(v), axis=-1).real)
-
-    def norm(self, base: Points, vectors: Points) -> Array:
-        return length(self._complex(vectors))
+        return np.asarray(np.sum(np.conj(u) * v, axis=-1).real)
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         half = coordinates[..., : self.dim // 2] + 1j * coordinates[..., self.dim // 2 :]
@@ -79,7 +71,7 @@ class Rays(Space):
         return householder(_middle(self.point_shape[0]), _padded(vectors)) if self.centred else vectors
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        half = householder(self._mirror(base), self._inside(self._complex(vectors)))[..., 1:]
+        half = householder(self._mirror(base), self._inside(vectors))[..., 1:]
         return np.concatenate([half.real, half.imag], axis=-1)
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
@@ -95,8 +87,9 @@ class Rays(Space):
                 turned = np.empty((len(points), 2 * self.point_shape[0]))
                 kernels.shape_turned(points.view(np.float64), x.view(np.float64), angle_series(), NEAR, turned)
             else:
-                turn, _, factor = _turns(points @ np.conj(x))
-                turned = (points * (turn * factor)[:, None]).view(np.float64)
+                products = points @ np.conj(x)
+                turn = self._turn(products, angle_over_sine(np.abs(products)))
+                turned = (points * turn[:, None]).view(np.float64)
             return np.asarray(turned @ columns)
 
         return of
@@ -107,28 +100,12 @@ class Rays(Space):
 
     def _mirror(self, base: Points) -> Points:
         """Return the reflection that takes a point to a multiple of e₀ of size one."""
-        mirror = np.array(self._inside(self._preshape(base)))
+        mirror = np.array(self._inside(base))
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
-        return unit_vector(mirror)
+        return self._point(mirror)
 
-    # -- means -----------------------------------------------------------------------------------------------------
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and (kernels := self._kernels(points)) is not None:
-            x = np.ascontiguousarray(bases)
-            logs = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
-            return np.asarray(logs.view(np.complex128) / len(points))
-        w = None if weights is None else uniform_weights(len(points), weights)
-
-        def of_run(part: slice) -> tuple[Points, Array]:
-            turn, size, factor = _turns(np.conj(bases) @ points[part].T)
-            factor *= 1 / len(points) if w is None else w[part]
-            turn *= factor
-            return turn @ points[part], np.sum(factor * size, axis=1)
-
-        each = 2 * max(len(bases), self.point_shape[0])
-        toward, along = in_pairs(add_each, map(of_run, runs(len(points), each, 2 * CACHE)))
-        mean = toward - along[:, None] * bases
-        return np.asarray(mean - np.sum(np.conj(bases) * mean, axis=1, keepdims=True) * bases)
+    def _compiles(self, points: Points) -> bool:
+        return self._kernels(points) is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power
@@ -138,56 +115,26 @@ class Rays(Space):
         x = points[0 if weights is None else int(np.argmax(weights))]
         for _ in range(2):
             c = np.conj(points @ np.conj(x))
-            x = unit_vector((c if weights is None else c * weights) @ points)
+            x = self._point((c if weights is None else c * weights) @ points)
         return np.asarray(x)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
         points = self._facing(base, points)
-        if weights is None and (found := self._compiled_moments(base, points)):
-            return found
-
-        def of_run(part: slice) -> tuple[Points, float, float, float, float]:
-            z = points[part]
-            turn, size, factor = _turns(z @ np.conj(base))
-            phi = factor * size
-            theta2 = factor * factor * ((1 - size) * (1 + size))
-            w = np.ones(len(z)) if weights is None else weights[part]
-            turning = float(w @ (theta2 / np.maximum(phi, 1e-3)))  # θ·tan θ = φ₁ − φ₂
-            turn *= factor * w
-            return turn @ z, float(w.sum()), float(w @ phi), float(w @ theta2), turning
-
-        toward, weight, along, square, turning = in_pairs(
-            add_each, map(of_run, runs(len(points), 2 * self.point_shape[0], 2 * CACHE))
-        )
-        logs = toward - along * base
-        trace = weight + (self.dim - 1) * along - turning
-        return Moments(weight, logs - np.vdot(base, logs) * base, np.asarray(trace), max(0.0, square))
+        if weights is not None or (kernels := self._kernels(points)) is None:
+            return super().moments(base, points, weights, accuracy)
+        x = np.ascontiguousarray(base)
+        toward, *sums = kernels.shape_moments(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
+        return self._gathered(base, toward.view(np.complex128), float(len(points)), *sums)
 
     @staticmethod
     def _kernels(points: Points) -> ModuleType | None:
         """Compiled loops, for points that are many."""
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
-    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
-        """Return the moments by compiled loops, in one pass; None for few points."""
-        if (kernels := self._kernels(points)) is None:
-            return None
-        x = np.ascontiguousarray(base)
-        n = float(len(points))
-        logs, along, square, turning = kernels.shape_moments(
-            points.view(np.float64), x.view(np.float64), angle_series(), NEAR
-        )
-        trace = np.asarray(n + (self.dim - 1) * along - turning)
-        return Moments(n, logs.view(np.complex128), trace, max(0.0, square))
-
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
         facing = self._facing(base, points)
-        if (kernels := self._kernels(facing)) is not None:
-            x = np.ascontiguousarray(base)
-            found = kernels.shape_below(facing.view(np.float64), x.view(np.float64), least)
-        else:
-            found = np.abs(facing @ np.conj(base)) < least
+        found = np.abs(facing @ np.conj(base)) < least
         found[found] = super().outside(base, points[found], radius)
         return np.asarray(found)
 
@@ -197,73 +144,39 @@ class Rays(Space):
         kernels = self._kernels(points)
         x = np.ascontiguousarray(base)
 
-        def of_run(part: slice) -> tuple[float, Array, Array]:
+        def of_run(part: slice) -> tuple[float, Array]:
             z = points[part]
             # the weights as factors of the rows, so that a product of a matrix with itself takes half the time
             rows = np.empty((2, len(z), 2 * k))
             if kernels is not None:
                 along = kernels.shape_rows(z.view(np.float64), x.view(np.float64), angle_series(), NEAR, *rows)
             else:
-                along = _turned_rows(z, x, rows)
-            return along, rows[0].T @ rows[0], rows[1].T @ rows[1]
+                along = self._turned_rows(z, x, rows)
+            return along, rows[0].T @ rows[0] - rows[1].T @ rows[1]
 
-        along, gram, turned = in_pairs(add_each, map(of_run, runs(len(points), 2 * k)))
-        gram = gram - _quarter_turn(_quarter_turn(turned).T).T
+        along, gram = in_pairs(add_each, map(of_run, runs(len(points), 2 * k)))
         basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         return np.asarray(basis @ gram @ basis.T + along * np.eye(self.dim))
+
+    def _turned_rows(self, z: Points, x: Points, rows: Array) -> float:
+        """As shape_rows of the compiled kernels."""
+        products = z @ np.conj(x)
+        size = np.abs(products)
+        factor = angle_over_sine(size)
+        phi = factor * size
+        across = z * self._turn(products, np.ones(len(z)))[:, None] - size[:, None] * x
+        one = np.sqrt(np.maximum(1 - phi, 0.0) / np.maximum((1 - size) * (1 + size), 1e-12))
+        rows[0] = (across * one[:, None]).view(np.float64)
+        rows[1] = (1j * across * (factor / np.sqrt(phi))[:, None]).view(np.float64)  # θ·tan θ/sin²θ
+        return float(phi.sum())
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         s = self.distance(base, points)
         return 1 + t_cot_t(2 * s) + (self.dim - 2) * t_cot_t(s)
 
-    # -- rounding --------------------------------------------------------------------------------------------------
-
-    def rounding_error(self, center: Points, reach: float) -> float:
-        """As on the sphere, with inner products of 2k terms; turning a record to another adds 1/cos, which the sphere of
-        curvature 4 covers."""
-        return (32 + 8 * float(np.sqrt(2 * self.point_shape[0]))) * 2.0**-53 * self.largest_term(reach)
-
     def largest_term(self, reach: float) -> float:
+        """Return that of the sphere of curvature 4: turning a record to another adds 1/cos to the condition."""
         return angle_condition(2 * reach)
-
-
-def _turns(c: Points) -> tuple[Points, Array, Array]:
-    """From ⟨x, y⟩: the rotation that aligns y to x, cos θ and θ/sin θ."""
-    size = np.abs(c)
-    turn = np.conj(c)
-    turn /= np.maximum(size, 1e-300)
-    return turn, size, angle_over_sine(size)
-
-
-def _quarter_turn(rows: Array) -> Array:
-    """i·z for rows of real and imaginary parts in turn."""
-    turned = np.empty_like(rows)
-    turned[:, ::2] = -rows[:, 1::2]
-    turned[:, 1::2] = rows[:, ::2]
-    return turned
-
-
-def _turned_rows(z: Points, x: Points, rows: Array) -> float:
-    """As shape_rows of the compiled kernels."""
-    turn, size, factor = _turns(z @ np.conj(x))
-    phi = factor * size
-    sine2 = np.maximum((1 - size) * (1 + size), 1e-12)
-    across = z * turn[:, None] - size[:, None] * x
-    for row, weight in zip(
-        rows, (np.maximum(1 - phi, 0.0) / sine2, factor * factor / phi), strict=True
-    ):  # θ·tan θ/sin²θ
-        row[:] = (across * np.sqrt(weight)[:, None]).view(np.float64)
-    return float(phi.sum())
-
-
-def length(z: Points) -> Array:
-    """‖z‖ of complex vectors, as real ones of twice the length: quicker than NumPy's norm."""
-    real = np.ascontiguousarray(z).view(np.float64)
-    return np.asarray(np.sqrt(np.vecdot(real, real)))
-
-
-def unit_vector(z: Points) -> Points:
-    return np.asarray(z / length(z)[..., None])
 
 
 def _padded(z: Points) -> Points:
@@ -274,7 +187,7 @@ def _middle(k: int) -> Points:
     """Return the reflection that takes (1,…,1)/√k to −e₀, and so centred vectors to those without a first number."""
     middle = np.full(k, 1 / np.sqrt(k), dtype=np.complex128)
     middle[0] += 1.0
-    return unit_vector(middle)
+    return np.asarray(middle / np.linalg.norm(middle))
 
 
 def householder(mirror: Points, vectors: Points) -> Points:

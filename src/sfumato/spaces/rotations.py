@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import partial
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
-from .axes import EITHER, UpToSign, normalised
+from .axes import EITHER, UpToSign
 from .base import Kind, blame, not_finite, put_right
 from .exact import Exact
 from .sphere import DRIFT
@@ -42,13 +41,12 @@ class Rotations(UpToSign):
     metric: ClassVar[str] = "angle of the rotation between two"
     kind: ClassVar[Kind] = "matrices"
     exact_map: ClassVar[Exact | None] = EITHER
-    scale: ClassVar[float] = 0.5
+    q = 0.5
 
     def __post_init__(self) -> None:
         if isinstance(self.size, bool) or self.size != 3:
-            raise ValueError(
-                f"Rotations: only rotations of three-dimensional space are known, size=3, not {self.size!r}"
-            )
+            known = "only rotations of three-dimensional space are known, size=3"
+            raise ValueError(f"Rotations: {known}, not {self.size!r}")
         object.__setattr__(self, "size", 3)
 
     def origin(self) -> Points:
@@ -60,13 +58,12 @@ class Rotations(UpToSign):
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         array = self._real_batch(points)
-        read: Any = {
-            (3, 3): of_matrices,
-            (4,): partial(normalised, what="the quaternion of a rotation"),
-            (3,): of_vectors,
-        }[array.shape[1:]]
-        quaternions, reasons = read(array)
-        quaternions[list(reasons)] = self.origin()
+        if array.shape[1:] == (4,):
+            fix = "if it is the quaternion of a rotation, divide it by its length"
+            quaternions, reasons = self.cover.normalised(array, fix)
+        else:
+            quaternions, reasons = of_matrices(array) if array.ndim == 3 else of_vectors(array)
+        quaternions = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None], self.origin(), quaternions)
         return self.canonical_sign(quaternions), reasons
 
     def corrections(self, points: Array) -> list[str]:
@@ -89,7 +86,7 @@ class Rotations(UpToSign):
             [2 * (x * y + w * z), w * w - x * x + y * y - z * z, 2 * (y * z - w * x)],
             [2 * (x * z - w * y), 2 * (y * z + w * x), w * w - x * x - y * y + z * z],
         ]
-        return np.stack([np.stack(row, axis=-1) for row in rows], axis=-2)
+        return np.moveaxis(np.array(rows), (0, 1), (-2, -1))
 
     def to_quaternions(self, points: ArrayLike) -> Array:
         """Return unit quaternions, scalar first and not negative, of rotations in any layout.
@@ -112,11 +109,12 @@ def of_vectors(array: Array) -> tuple[Array, dict[int, str]]:
     """Return quaternions (cos θ/2, sin(θ/2)·u) of rotation vectors θ·u."""
     reasons = not_finite(array)
     with np.errstate(over="ignore", invalid="ignore"):
-        angle = np.sqrt(np.sum(array * array, axis=1))
+        angle = np.linalg.norm(array, axis=1)
     words = "is too long for a rotation vector: {:.3g} radians; take whole turns of 2π off, or use matrices"
     blame(reasons, ~(angle <= LONGEST), lambda row: words.format(angle[row]))
-    known = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None], 0.0, array)
-    half = np.sqrt(np.sum(known * known, axis=1, keepdims=True)) / 2
+    known = array.copy()
+    known[list(reasons)] = 0.0
+    half = np.linalg.norm(known, axis=1, keepdims=True) / 2
     return np.concatenate([np.cos(half), np.sinc(half / np.pi) * known / 2], axis=1), reasons
 
 
@@ -134,7 +132,8 @@ def of_matrices(array: Array) -> tuple[Array, dict[int, str]]:
     mirrored = "is a reflection, not a rotation: its determinant is −1; change the sign of one axis, or exchange two"
     blame(reasons, ~(off <= ROUNDED), lambda row: words.format(off[row]))
     blame(reasons, turned < 0, lambda _: mirrored)
-    m = np.where(np.isin(np.arange(len(array)), list(reasons))[:, None, None], np.eye(3), array)
+    m = array.copy()
+    m[list(reasons)] = np.eye(3)
     for _ in range(3):
         first, second, third = m.transpose(1, 0, 2)
         cofactors = np.stack([np.cross(second, third), np.cross(third, first), np.cross(first, second)], axis=1)
@@ -145,15 +144,14 @@ def of_matrices(array: Array) -> tuple[Array, dict[int, str]]:
 def _shepperd(m: Array) -> Array:
     """Return quaternions from orthonormal matrices, by the largest of the four numbers (Shepperd 1978)."""
     (a, b, c), (d, e, f), (g, h, i) = m.transpose(1, 2, 0)
-    doubles = np.stack(  # 4·qqᵀ
+    doubles = np.array(  # 4·qqᵀ
         [
-            np.stack([1 + a + e + i, h - f, c - g, d - b], axis=-1),
-            np.stack([h - f, 1 + a - e - i, b + d, c + g], axis=-1),
-            np.stack([c - g, b + d, 1 - a + e - i, f + h], axis=-1),
-            np.stack([d - b, c + g, f + h, 1 - a - e + i], axis=-1),
-        ],
-        axis=1,
-    )
+            [1 + a + e + i, h - f, c - g, d - b],
+            [h - f, 1 + a - e - i, b + d, c + g],
+            [c - g, b + d, 1 - a + e - i, f + h],
+            [d - b, c + g, f + h, 1 - a - e + i],
+        ]
+    ).transpose(2, 0, 1)
     largest = np.argmax(np.einsum("nii->ni", doubles), axis=1)
     row = doubles[np.arange(len(m)), largest]
     return np.asarray(row / np.sqrt(np.sum(row * row, axis=1, keepdims=True)))

@@ -3,16 +3,16 @@ space CP^(k−2) with holomorphic curvature 4 (Kendall 1984; Dryden and Mardia 2
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import Array, Points, as_numbers
+from ..numerics.arrays import Array, Points
 from .base import Kind, blame, not_finite
 from .exact import Exact, rays
-from .rays import Rays, length, unit_vector
+from .rays import Rays
 from .sphere import EXACT, norm_error
 
 COINCIDENT = 1e-12  # size over distance from the origin below which all landmarks are one point
@@ -33,7 +33,6 @@ class PlanarShapes(Rays):
     """
 
     landmarks: int
-    dim: int = field(init=False, repr=False, compare=False)
     name: ClassVar[str] = "shapes"
     metric: ClassVar[str] = "Riemannian shape distance (Kendall)"
     kind: ClassVar[Kind] = "landmarks"
@@ -44,21 +43,14 @@ class PlanarShapes(Rays):
     centred: ClassVar[bool] = True
     exact_map: ClassVar[Exact | None] = Exact(rays)
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", 2 * self.landmarks - 4)
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.landmarks,)
+    def _dimension(self) -> int:
+        return 2 * self.landmarks - 4
 
     def origin(self) -> Points:
-        return unit_vector(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks))
+        return np.asarray(np.exp(2j * np.pi * np.arange(self.landmarks) / self.landmarks) / np.sqrt(self.landmarks))
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        z = np.ascontiguousarray(self._complex(points))
-        if z.ndim != 2:
-            raise ValueError(f"{self}: points have shape {np.shape(points)}, expected (n, {self.landmarks}, 2)")
+        z = np.ascontiguousarray(self._complex(points, self.landmarks))
         made, odd = self._canonical(z)
         if not (rows := np.flatnonzero(odd)).size:
             return made, {}
@@ -78,47 +70,37 @@ class PlanarShapes(Rays):
             return made, kernels.shape_canonical(z.view(np.float64), faults, made.view(np.float64))
         with np.errstate(all="ignore"):
             mean = z @ np.full(k, 1 / k, dtype=np.complex128)
-            faults = ~((np.abs(length(z) ** 2 - 1) <= exact) & (np.abs(mean) <= EXACT))
+            faults = ~((np.abs(self.norm(z, z) ** 2 - 1) <= exact) & (np.abs(mean) <= EXACT))
             if not faults.any():
                 return z, faults
             made = z - mean[:, None]
-            size2 = length(made) ** 2
+            size2 = self.norm(made, made) ** 2
             shift2 = size2 + k * np.abs(mean) ** 2
             made.view(np.float64)[:] *= (1 / np.sqrt(size2))[:, None]
         made[~faults] = z[~faults]
         return made, faults & ~((size2 > 1e-200) & (shift2 < 1e200) & (size2 > 1e-20 * shift2))
 
     def _look(self, z: Points) -> tuple[Points, dict[int, str]]:
-        """Return canonical shapes, and for each row that has none the reason.  Each step rounds a row in one way, whichever
-        rows come along."""
+        """Return canonical shapes, and for each row that has none the reason; each row is rounded as if it were alone."""
         reasons = not_finite(z)
-        k = self.landmarks
-        xy = np.stack([z.real, z.imag], axis=1)
-        xy = np.where(np.isfinite(xy), xy, 0.0)
-        largest = np.abs(xy).max(axis=(1, 2), keepdims=True)
-        xy /= np.where(largest < 1e-300, 1.0, largest)  # no overflow, no underflow
-        xy -= np.add.reduce(xy, axis=2, keepdims=True) / k
-        size = np.sqrt(np.add.reduce((xy * xy).reshape(len(xy), 2 * k), axis=1))
-        blame(reasons, size <= COINCIDENT, lambda _: f"has no shape: all its {k} landmarks coincide")
-        xy[list(reasons)] = self.present(self.origin()).T
+        made, _, size = centred(np.stack([z.real, z.imag], axis=-1))
+        blame(reasons, size <= COINCIDENT, lambda _: f"has no shape: all its {self.landmarks} landmarks coincide")
+        made[list(reasons)] = self.present(self.origin())
         size[list(reasons)] = 1.0
-        return self._complex(np.swapaxes(xy / size[:, None, None], 1, 2)), reasons
+        return self._complex(made / size[:, None, None], self.landmarks), reasons
 
     def present(self, points: Points) -> Array:
         return np.stack([points.real, points.imag], axis=-1)
 
-    def _complex(self, points: ArrayLike) -> Points:
-        array = points if type(points) is np.ndarray and points.dtype == np.complex128 else as_numbers(points)
-        if np.iscomplexobj(array):
-            if array.shape[-1:] != (self.landmarks,):
-                wanted = f"(n, {self.landmarks}) complex numbers"
-                raise ValueError(f"{self}: points have shape {array.shape}, expected {wanted}")
-            return array.astype(np.complex128, copy=False)
-        if array.shape[-2:] != (self.landmarks, 2):
-            raise ValueError(f"{self}: points have shape {array.shape}, expected (n, {self.landmarks}, 2)")
-        return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
 
-    def _preshape(self, points: ArrayLike) -> Points:
-        z = self._complex(points)
-        z = z - np.add.reduce(z, axis=-1, keepdims=True) / self.landmarks
-        return np.asarray(z / length(z)[..., None])
+def centred(array: Array) -> tuple[Array, Array, Array]:
+    """Return landmarks, (n, k, m), over their largest coordinate and about their mean, without overflow or underflow; that
+    coordinate; and the size that is left.  What is not finite counts as 0."""
+    array = np.where(np.isfinite(array), array, 0.0)
+    largest = np.abs(array).max(axis=(1, 2), initial=0.0)
+    made = about_mean(array / np.where(largest < 1e-300, 1.0, largest)[:, None, None])
+    return made, largest, np.sqrt(np.add.reduce((made * made).reshape(len(made), made[0:1].size), axis=1))
+
+
+def about_mean(array: Array) -> Array:
+    return np.asarray(array - np.add.reduce(array, axis=1, keepdims=True) / array.shape[1])

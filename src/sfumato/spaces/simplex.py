@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 
 from ..numerics.arrays import Array, Points
 from .base import Space, blame, not_finite, whole_number
+from .euclidean import Flat
 from .exact import Exact
-from .flat import Flat
 from .sphere import Sphere
 
 LEAST = float(np.finfo(np.float64).tiny)  # a share that is smaller is written as this, as its logarithm must exist
@@ -27,21 +27,8 @@ class Simplex(Sphere):
     takes out of its positive part is written by squares, (y/2)², which lie no farther from any composition.  With
     ``metric="aitchison"`` compositions are compared by the ratios of their parts (:class:`~sfumato.spaces.simplex.Aitchison`).
 
-    Rows may be percentages or counts: each is divided by its sum.
+    Rows may be percentages or counts: each is divided by its sum (Rao 1945; Bhattacharyya 1946; Aitchison 1982).
 
-    Parameters
-    ----------
-    parts : int
-        The number of parts D.
-    metric : {"square-root", "aitchison"}
-        How compositions are compared.
-
-    References
-    ----------
-    Rao (1945); Bhattacharyya (1946); Aitchison (1982).
-
-    Examples
-    --------
     >>> space = Simplex(parts=3)
     >>> even, one = space.validate([[20.0, 20.0, 20.0], [1.0, 0.0, 0.0]])
     >>> round(float(space.distance(even, one)), 6), space.present(even).round(6).tolist()
@@ -119,9 +106,8 @@ class Aitchison(Flat):
     least_size: ClassVar[int] = 2
     small: ClassVar[dict[str, Any]] = {"parts": 3}
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", self.parts - 1)
+    def _dimension(self) -> int:
+        return self.parts - 1
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:

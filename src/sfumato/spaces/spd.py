@@ -8,59 +8,58 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.linalg.lapack import dtrtri
 
-from ..numerics.arrays import MANY, RUN, Array, Points, add_each, blocks, compiled, in_pairs, runs, uniform_weights
+from ..numerics.arrays import MANY, RUN, Array, Points, blocks, compiled, in_pairs, runs, uniform_weights
 from ..numerics.curvature import coth_excess, log_rules
-from .base import Kind, Moments, Space, not_finite
+from .base import Kind, Moments, Space, blame, not_finite
 from .embedding import Embedding, TriangleEmbedding
 from .exact import WIDEST, Exact, matrices
 
 ASYMMETRY = 1e-5  # relative to the largest entry; single-precision pipelines leave a tenth of that
-_Sums = tuple[float, Array, Array, float, float]
 METRICS: dict[str, type[Space]] = {}  # others than the affine-invariant one, by name: spd_metrics.py
 
 
-@dataclass(frozen=True)
-class Covariances(Space):
-    """Covariance matrices of one size: what the affine-invariant metric shares with that of optimal transport."""
+class Matrices(Space):
+    """Square matrices of one number of channels, with the dimension of symmetric ones."""
 
     size: int
-    dim: int = field(init=False, repr=False, compare=False)
     kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.size, self.size)
 
     def origin(self) -> Points:
         return np.eye(self.size)
 
+    def _dimension(self) -> int:
+        return self.size * (self.size + 1) // 2
+
     def smaller(self) -> dict[str, list[Space]]:
-        return smaller_matrices(self)
+        from .correlation import Correlation
+        from .spd_metrics import DiagonalSPD
+
+        if self.size == 1:
+            return {}
+        parts: dict[str, list[Space]] = {"the variance of each channel alone": [DiagonalSPD(self.size)]}
+        return parts | {"the correlations alone": [Correlation(self.size)]} | self.fewer_channels()
+
+    def fewer_channels(self) -> dict[str, list[Space]]:
+        """Return spaces of the same kind of half as many channels, a quarter, and so on."""
+        kind: Any = type(self)
+        fewer = [kind(self.size >> i) for i in range(1, self.size.bit_length() - 1)]
+        return {"fewer channels, or groups of them": fewer} if fewer else {}
 
 
 @dataclass(frozen=True, init=False)
-class SPD(Covariances):
+class SPD(Matrices):
     """Covariance matrices, symmetric and positive definite, of one size.
 
-    Parameters
-    ----------
-    size : int
-        The number k of rows and columns.
-    metric : {"affine", "log-euclidean", "log-cholesky", "bures-wasserstein"}
-        What distance means.  The affine-invariant one, which no change of units or mixing of channels changes, unless given;
-        with another the space is one of another class.
+    ``metric`` says what distance means: "affine" (invariant: no change of units or mixing of channels changes it) unless given,
+    "log-euclidean", "log-cholesky" or "bures-wasserstein", with which the space is one of another class.
 
     >>> space = SPD(size=2)
     >>> round(float(space.distance(np.eye(2), np.diag([np.e, 1.0]))), 12)
@@ -69,6 +68,7 @@ class SPD(Covariances):
     LogEuclidean(size=2)
     """
 
+    size: int
     name: ClassVar[str] = "spd"
     metric: ClassVar[str] = "affine-invariant"
     exact_map: ClassVar[Exact | None] = Exact(matrices, WIDEST / 2**0.5)
@@ -109,26 +109,23 @@ class SPD(Covariances):
         reasons = not_finite(array)
         array[list(reasons)] = np.eye(self.size)
         largest = np.abs(array).max(axis=(1, 2))
-        skew = np.abs(array - _t(array)).max(axis=(1, 2))
-        for row in np.flatnonzero(skew > ASYMMETRY * largest):
-            reasons.setdefault(
-                int(row),
-                f"is not symmetric: entries differ from their mirror images by up to {skew[row]:.3g}, the largest entry "
-                f"being {largest[row]:.3g}; average the matrix with its transpose if that is what you mean",
-            )
-        array = np.where(array == _t(array), array, _symmetric(array))  # subnormal numbers have no halves
+        skew = np.abs(array - array.mT).max(axis=(1, 2))
+        words = (
+            "is not symmetric: entries differ from their mirror images by up to {:.3g}, the largest entry being {:.3g}; "
+            "average the matrix with its transpose if that is what you mean"
+        )
+        blame(reasons, skew > ASYMMETRY * largest, lambda row: words.format(skew[row], largest[row]))
+        array = np.where(array == array.mT, array, _symmetric(array))  # subnormal numbers have no halves
         # definiteness is judged after scaling the diagonal to one: units must not matter, nor how they differ by row
         diagonal = np.diagonal(array, axis1=1, axis2=2)
         scale = np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
         correlation = array / scale[:, :, None] / scale[:, None, :]
         smallest = np.linalg.eigvalsh(correlation)[:, 0]
         bad = (diagonal <= 0).any(axis=1) | (smallest <= 4 * self.size * np.finfo(float).eps)
-        for row in np.flatnonzero(bad):
-            reasons.setdefault(int(row), _not_positive(diagonal[row], float(np.linalg.eigvalsh(array[row])[0])))
+        blame(reasons, bad, lambda row: _not_positive(diagonal[row], float(np.linalg.eigvalsh(array[row])[0])))
         array[list(reasons)] = np.eye(self.size)
         return array, reasons
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         """L·Exp(L⁻¹vL⁻ᵀ)·Lᵀ, as base + L·(Exp − 1)·Lᵀ so that short steps keep their digits (Pennec and others 2006)."""
         factor = np.linalg.cholesky(base)
@@ -136,13 +133,13 @@ class SPD(Covariances):
         small = np.abs(eigenvalues).max(axis=-1, keepdims=True) < 0.5
         change = np.where(small, np.expm1(np.where(small, eigenvalues, 0.0)), np.exp(np.where(small, 0.0, eigenvalues)))
         side = factor @ vectors_
-        moved = (side * change[..., None, :]) @ _t(side)
+        moved = (side * change[..., None, :]) @ side.mT
         return _symmetric(np.where(small[..., None], base, 0.0) + moved)
 
     def log(self, base: Points, points: Points) -> Points:
         """L·Log(L⁻¹yL⁻ᵀ)·Lᵀ."""
         factor = np.linalg.cholesky(base)
-        return _symmetric(factor @ self._whitened_log(base, factor, points) @ _t(factor))
+        return _symmetric(factor @ self._whitened_log(base, factor, points) @ factor.mT)
 
     def distance(self, a: Points, b: Points) -> Array:
         """‖Log(L⁻¹bL⁻ᵀ)‖, a = LLᵀ (Frobenius norm)."""
@@ -174,14 +171,9 @@ class SPD(Covariances):
     def coordinates(self, base: Points, vectors: Points) -> Array:
         return triangle(whiten(np.linalg.cholesky(base), vectors))
 
-    def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
+    def _chart(self, base: Points) -> Callable[[Points], Array]:
         factor = np.linalg.cholesky(base)
-
-        def of(points: Points) -> Array:
-            found = triangle(self._whitened_log(base, factor, points))
-            return found if rows is None else found @ rows.T
-
-        return of
+        return lambda points: triangle(self._whitened_log(base, factor, points))
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
         """All matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""
@@ -192,7 +184,6 @@ class SPD(Covariances):
     def embedding(self) -> Embedding | None:
         return TriangleEmbedding(self.dim, self.size)
 
-    # -- means -----------------------------------------------------------------------------------------------------
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
         """Return the means of few records at many bases all at once."""
         if self.size > 1 and points.size >= MANY:
@@ -207,11 +198,11 @@ class SPD(Covariances):
             total[some] = in_pairs(
                 operator.add,
                 (
-                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ _t(inverse))))
+                    np.einsum("n,mnij->mij", w[part], _matrix_log(_symmetric(inverse @ points[part] @ inverse.mT)))
                     for part in runs(len(points), 4 * k * k * (some.stop - some.start))
                 ),
             )
-        return _symmetric(factors @ total @ _t(factors))
+        return _symmetric(factors @ total @ factors.mT)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """The mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no more."""
@@ -226,8 +217,7 @@ class SPD(Covariances):
         inverse = _inverse(factor)
         many = self.size > 1 and points.size >= MANY and compiled("spd_kernels") is not None
         total = self._fast_sums(points, inverse, weights, accuracy) if many else self._sums(points, inverse, weights)
-        weight, logs, hessian, square, error = total
-        return Moments(weight, _symmetric(factor @ logs @ factor.T), hessian, square, error)
+        return replace(total, logs=_symmetric(factor @ total.logs @ factor.T))
 
     def newton(self, base: Points, moments: Moments) -> Points:
         """Along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over the other directions."""
@@ -236,25 +226,24 @@ class SPD(Covariances):
         level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
         return np.asarray(level + (moments.logs - level) * ((self.dim - 1) / (float(moments.hessian) - 1)))
 
-    def _sums(self, points: Points, inverse: Array, weights: Array | None) -> _Sums:
-        """Return sums of weights, whitened logarithms, traces of Hessians, and squared distances, by eigendecomposition."""
+    def _sums(self, points: Points, inverse: Array, weights: Array | None) -> Moments:
+        """Return the moments with whitened logarithms, by eigendecomposition."""
         k = self.size
 
-        def of_run(part: slice) -> tuple[float, Array, Array, float]:
+        def of_run(part: slice) -> Moments:
             w = np.ones(len(points[part])) if weights is None else weights[part]
             eigenvalues, vectors = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
             logarithms = np.log(_positive(eigenvalues))
             columns = np.ascontiguousarray(np.swapaxes(vectors, 0, 1)).reshape(k, -1)
             logs = (columns * (w[:, None] * logarithms).ravel()) @ columns.T  # Σ w·U·diag(·)·Uᵀ as one product
-            trace = w @ np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)
-            return float(w.sum()), logs, trace, float(w @ np.sum(logarithms**2, axis=1))
+            trace = np.asarray(w @ (self.dim + np.sum(coth_excess(self._half_gaps(logarithms)), axis=-1)))
+            return Moments(float(w.sum()), logs, trace, float(w @ np.sum(logarithms**2, axis=1)))
 
         # k columns a record: a run of them is that much shorter
-        weight, logs, trace, square = in_pairs(add_each, map(of_run, blocks(len(points), k, RUN)))
-        return weight, logs, np.asarray(trace + weight * self.dim), square, 0.0
+        return in_pairs(operator.add, map(of_run, blocks(len(points), k, RUN)))
 
-    def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> _Sums:
-        """Return the same sums by compiled loops, without eigenvectors."""
+    def _fast_sums(self, points: Points, inverse: Array, weights: Array | None, accuracy: float) -> Moments:
+        """Return the same by compiled loops, without eigenvectors."""
         k = self.size
         accuracy = max(accuracy, 2e-15 * np.sqrt(k))  # which rounding takes
         rules = log_rules(10.0 ** np.floor(np.log10(accuracy / np.sqrt(k))))
@@ -266,11 +255,11 @@ class SPD(Covariances):
         # Σ over pairs of (half-gap)² = (k‖l‖² − tr²)/4, and t·coth t − 1 is nearly t²/3
         pairs = (k * square - trace_square) / 4
         trace = np.asarray(weight * self.dim + pairs / 3 / (1 + pairs / max(1e-300, weight * k * (k - 1) / 2) / 15))
+        fast = Moments(float(weight), logs, trace, float(square), accuracy)
         if not wide.any():
-            return float(weight), logs, trace, float(square), accuracy
+            return fast
         # a few are summed the slow way; all of them would take longer, a timing side channel
-        slow = self._sums(points[wide], inverse, None if weights is None else weights[wide])
-        return slow[0] + weight, slow[1] + logs, slow[2] + trace, slow[3] + square, accuracy
+        return fast + self._sums(points[wide], inverse, None if weights is None else weights[wide])
 
     @property
     def series_moments(self) -> bool:
@@ -303,7 +292,7 @@ class SPD(Covariances):
             eigenvalues, u = np.linalg.eigh(_symmetric(inverse @ points[part] @ inverse.T))
             excess = coth_excess(self._half_gaps(np.log(_positive(eigenvalues))))
             turned = np.moveaxis(u[:, :, None, rows] * u[:, None, :, columns], 3, 1) / np.sqrt(2)
-            flat = triangle(turned + _t(turned)).reshape(-1, self.dim)
+            flat = triangle(turned + turned.mT).reshape(-1, self.dim)
             return np.asarray((flat.T * excess.ravel()) @ flat)
 
         excess = in_pairs(operator.add, map(of_run, runs(len(points), 4 * self.dim**2)))
@@ -316,8 +305,6 @@ class SPD(Covariances):
     def _half_gaps(self, eigenvalues: Array) -> Array:
         rows, columns = np.triu_indices(self.size, 1)
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
-
-    # -- rounding --------------------------------------------------------------------------------------------------
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the condition
@@ -337,23 +324,6 @@ def _not_positive(diagonal: Array, smallest: float) -> str:
         f"{words}, as of channels that say the same (after an average reference too), or of fewer time points than channels; "
         "leave out channels, or shrink every matrix by a share fixed beforehand, as 0.9·C + 0.1·(the diagonal of C)"
     )
-
-
-def fewer_channels(space: Any) -> dict[str, list[Space]]:
-    """Return spaces of the same kind of half as many channels, a quarter, and so on."""
-    fewer = [type(space)(space.size >> i) for i in range(1, space.size.bit_length() - 1)]
-    return {"fewer channels, or groups of them": fewer} if fewer else {}
-
-
-def smaller_matrices(space: Any) -> dict[str, list[Space]]:
-    """Return what covariance matrices can be asked for in fewer dimensions."""
-    from .correlation import Correlation
-    from .diagonal import DiagonalSPD
-
-    if space.size == 1:
-        return {}
-    parts: dict[str, list[Space]] = {"the variance of each channel alone": [DiagonalSPD(space.size)]}
-    return parts | {"the correlations alone": [Correlation(space.size)]} | fewer_channels(space)
 
 
 def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: Any) -> Any:
@@ -381,12 +351,8 @@ def from_triangle(coordinates: Array, size: int) -> Array:
     return matrix
 
 
-def _t(matrices: Points) -> Points:
-    return np.swapaxes(matrices, -1, -2)
-
-
 def _symmetric(matrices: Points) -> Points:
-    return matrices / 2 + _t(matrices) / 2  # halved before they are added: no overflow
+    return matrices / 2 + matrices.mT / 2  # halved before they are added: no overflow
 
 
 def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
@@ -411,11 +377,11 @@ def _inverse(factor: Points) -> Array:
 def whiten(factor: Points, matrices: Points) -> Points:
     """L⁻¹·m·L⁻ᵀ."""
     inverse = _inverse(factor)
-    return _symmetric(inverse @ matrices @ _t(inverse))
+    return _symmetric(inverse @ matrices @ inverse.mT)
 
 
 def _rebuild(vectors: Points, eigenvalues: Array) -> Points:
-    return (vectors * eigenvalues[..., None, :]) @ _t(vectors)
+    return (vectors * eigenvalues[..., None, :]) @ vectors.mT
 
 
 def _positive(eigenvalues: Array) -> Array:

@@ -9,23 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import Array, Points
-from .base import Kind, Space
-from .flat import Flat
+from .base import Kind, Space, blame, not_finite
+from .euclidean import Flat
 from .spd import (
     METRICS,
     SPD,
-    Covariances,
+    Matrices,
     _inverse,
     _matrix_log,
     _positive,
     _rebuild,
     _symmetric,
-    _t,
     from_triangle,
-    smaller_matrices,
     triangle,
 )
 
+MOST = 700.0  # size of a logarithm whose exponential is an ordinary number
 LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows
 FLOOR = 64 * np.finfo(float).eps  # times the size: what is added to a diagonal where a matrix is nearly singular
 TINY = 1e-290  # a level that is above that of any subnormal number, also times FLOOR
@@ -34,16 +33,12 @@ NEAR = 0.5  # largest relative change of a matrix for which differences are take
 
 
 @dataclass(frozen=True)
-class FlatMatrices(Flat):
+class FlatMatrices(Flat, Matrices):
     """Matrices of one size that are laid out flat; positive definite ones unless a subclass says."""
 
     size: int
-    kind: ClassVar[Kind] = "matrices"
     size_option: ClassVar[str | None] = "size"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        object.__setattr__(self, "dim", self.size * (self.size + 1) // 2)
+    kind: ClassVar[Kind] = "matrices"
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
@@ -52,8 +47,57 @@ class FlatMatrices(Flat):
     def look(self, points: Array) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
 
+
+@dataclass(frozen=True)
+class DiagonalSPD(FlatMatrices):
+    """Variances of ``size`` channels, compared by their ratios: ρ(a, b) = ‖log a − log b‖.
+
+    That is the affine-invariant metric, and the log-Euclidean one, on diagonal matrices, which are flat in either (Pennec and
+    others 2006).  A point is a vector of positive numbers; of a (k, k) matrix the diagonal alone is used.  The dimension is k,
+    not k(k+1)/2, so that many channels need far fewer records than their whole covariance matrix does.
+
+    >>> space = DiagonalSPD(size=2)
+    >>> a, b = space.validate([[1.0, 1.0], [np.e, 1.0]])
+    >>> space.distance(a, b).item(), space.dim
+    (1.0, 2)
+    """
+
+    name: ClassVar[str] = "diagonal-spd"
+    metric: ClassVar[str] = "affine-invariant, on diagonal matrices: Euclidean, between logarithms of variances"
+    kind: ClassVar[Kind] = "vectors"
+
+    def _dimension(self) -> int:
+        return self.size
+
+    @property
+    def layouts(self) -> dict[str, tuple[int, ...]]:
+        return {"vectors": (self.size,), "matrices": (self.size, self.size)}
+
+    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
+        center, radius = SPD(self.size).widest(low, high)
+        return self.validate(center[None])[0], radius
+
+    def corrections(self, points: Array) -> list[str]:
+        return ["only the diagonal of each matrix is used"] if np.ndim(points) == 3 else []
+
     def smaller(self) -> dict[str, list[Space]]:
-        return smaller_matrices(self)
+        return self.fewer_channels()
+
+    def look(self, points: Array) -> tuple[Points, dict[int, str]]:
+        reasons = not_finite(points)
+        found = (np.diagonal(points, axis1=1, axis2=2) if points.ndim == 3 else points).copy()
+        found[list(reasons)] = 1.0
+        words = "has a variance of {:.3g} in channel {}: variances are above 0; leave out a channel that is silent"
+        at = np.argmin(found, axis=1)
+        blame(reasons, (found <= 0).any(axis=1), lambda row: words.format(found[row, at[row]], at[row] + 1))
+        found[list(reasons)] = 1.0
+        return found, reasons
+
+    def to_flat(self, points: Points) -> Array:
+        return np.asarray(np.log(points))
+
+    def from_flat(self, vectors: Array) -> Points:
+        return np.asarray(np.exp(np.clip(vectors, -MOST, MOST)))
 
 
 @dataclass(frozen=True)
@@ -72,9 +116,7 @@ class LogEuclidean(FlatMatrices):
     name: ClassVar[str] = "log-euclidean"
     metric: ClassVar[str] = "log-Euclidean"
 
-    def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        center, radius = SPD(self.size).widest(low, high)  # distances from a multiple of I are the same
-        return self.validate(center[None])[0], radius
+    widest = DiagonalSPD.widest  # distances from a multiple of I are the same
 
     def to_flat(self, points: Points) -> Array:
         return triangle(_log(points))
@@ -112,11 +154,11 @@ class LogCholesky(FlatMatrices):
         factor = np.zeros((len(vectors), k, k))
         factor[:, *np.tril_indices(k, -1)] = np.clip(vectors[:, k:], -largest, largest)
         factor[:, np.arange(k), np.arange(k)] = np.exp(np.clip(vectors[:, :k], -LARGEST / 2, LARGEST / 2))
-        return _definite(factor @ _t(factor))
+        return _definite(factor @ factor.mT)
 
 
 @dataclass(frozen=True)
-class BuresWasserstein(Covariances):
+class BuresWasserstein(Matrices):
     """Positive definite matrices as covariances of centred Gaussians, by the cost of moving one onto the other.
 
     ρ(S, T)² = tr S + tr T − 2·tr (S^½TS^½)^½ = min ‖F − GU‖² over orthogonal U, S = FFᵀ, T = GGᵀ (Bhatia, Jain and Lim 2019;
@@ -131,6 +173,7 @@ class BuresWasserstein(Covariances):
     (BuresWasserstein(size=2), 1.0)
     """
 
+    size: int
     name: ClassVar[str] = "bures-wasserstein"
     metric: ClassVar[str] = "Bures–Wasserstein"
     by_name: ClassVar[bool] = True
@@ -138,19 +181,18 @@ class BuresWasserstein(Covariances):
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
         return SPD(self.size).diagnose(points)
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         eigenvalues, turn = np.linalg.eigh(base)
         sums = eigenvalues[..., :, None] + eigenvalues[..., None, :]
-        step = turn @ (_t(turn) @ vectors @ turn / sums) @ _t(turn)
+        step = turn @ (turn.mT @ vectors @ turn / sums) @ turn.mT
         moved = step @ base
-        found = base + _symmetric(moved + _t(moved)) + _symmetric(moved @ step)
+        found = base + _symmetric(moved + moved.mT) + _symmetric(moved @ step)
         return _definite(found, np.trace(base, axis1=-2, axis2=-1) / self.size)
 
     def log(self, base: Points, points: Points) -> Points:
         factor, step = self._step(base, points)
-        half = step @ _t(factor)
-        return np.asarray(half + _t(half))
+        half = step @ factor.mT
+        return np.asarray(half + half.mT)
 
     def distance(self, a: Points, b: Points) -> Array:
         return np.asarray(np.linalg.norm(self._step(a, b)[1], axis=(-2, -1)))
@@ -164,22 +206,22 @@ class BuresWasserstein(Covariances):
         points = points.reshape(-1, k, k)
         f = _factor(base)
         g = _factor(points)
-        left, _, right = np.linalg.svd(_t(g) @ f)
+        left, _, right = np.linalg.svd(g.mT @ f)
         step = g @ (left @ right) - f
         # close by, X = (FᵀTF)^½ − FᵀF from its equation (FᵀTF)^½·X + X·FᵀF = Fᵀ(T − S)F, and D = F⁻ᵀX: no difference of roots
         diagonal = np.diagonal(f, axis1=1, axis2=2)
         inverse = _inverse(f)
         with np.errstate(over="ignore", invalid="ignore"):
-            change = np.linalg.norm(inverse @ (points - base) @ _t(inverse), axis=(1, 2))
+            change = np.linalg.norm(inverse @ (points - base) @ inverse.mT, axis=(1, 2))
         near = (change < NEAR) & (diagonal.max(axis=1) < np.sqrt(WIDE) * diagonal.min(axis=1))
         if near.any():
             f_ = f[near]
             difference = (points - base)[near]
-            square, p = np.linalg.eigh(_symmetric(_t(f_) @ points[near] @ f_))
-            own, q = np.linalg.eigh(_symmetric(_t(f_) @ f_))
+            square, p = np.linalg.eigh(_symmetric(f_.mT @ points[near] @ f_))
+            own, q = np.linalg.eigh(_symmetric(f_.mT @ f_))
             sums = np.sqrt(_positive(square))[:, :, None] + own[:, None, :]
-            x = p @ (_t(p) @ (_t(f_) @ difference @ f_) @ q / sums) @ _t(q)
-            step[near] = _t(inverse[near]) @ x
+            x = p @ (p.mT @ (f_.mT @ difference @ f_) @ q / sums) @ q.mT
+            step[near] = inverse[near].mT @ x
         return f.reshape(shape), step.reshape(shape)
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
@@ -189,7 +231,7 @@ class BuresWasserstein(Covariances):
         """Tangent vectors by (2·(S⊗1 + 1⊗S))^power, which makes the metric the Frobenius norm; whatever eigenvectors S has."""
         eigenvalues, turn = np.linalg.eigh(base)
         weights = (2 * (eigenvalues[..., :, None] + eigenvalues[..., None, :])) ** power
-        return _symmetric(turn @ (_t(turn) @ vectors @ turn * weights) @ _t(turn))
+        return _symmetric(turn @ (turn.mT @ vectors @ turn * weights) @ turn.mT)
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
         return self._white(base, from_triangle(coordinates, self.size), 0.5)

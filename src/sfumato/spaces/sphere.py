@@ -11,9 +11,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, MANY, RUN, Array, Points, compiled, in_runs, uniform_weights
-from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
-from .base import Moments, Space, blame, not_finite, put_right
+from ..numerics.arrays import CACHE, MANY, Array, Points, compiled, in_runs
+from ..numerics.curvature import NEAR, angle_over_sine, angle_series
+from .arcs import Rows
+from .base import Moments, blame, not_finite, put_right
 from .embedding import Embedding, RoundEmbedding
 from .exact import Exact, by_arcs
 
@@ -22,13 +23,12 @@ EXACT = 2.0**-52
 
 
 def norm_error(terms: int) -> float:
-    """Return what rounding leaves in the squared norm of a normalised vector of so many coordinates; one that is farther off is
-    normalised again."""
+    """Return what rounding leaves in the squared norm of a normalised vector; one that is farther off is normalised again."""
     return EXACT * (8 + 4 * math.sqrt(terms))
 
 
 @dataclass(frozen=True)
-class Sphere(Space):
+class Sphere(Rows):
     """Directions: the d-sphere of curvature κ, vectors of length 1/√κ in R^(d+1), with the metric of that space.
 
     >>> space = Sphere(dim=2)
@@ -53,35 +53,39 @@ class Sphere(Space):
         object.__setattr__(self, "curvature", float(self.curvature))
 
     @property
-    def _q(self) -> float:
+    def q(self) -> float:  # type: ignore[override]
         return math.sqrt(self.curvature)
 
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim + 1,)
+    def _unit(self, points: ArrayLike) -> Points:
+        return np.asarray(points) * self.q
+
+    def _point(self, vectors: Points) -> Points:
+        return np.asarray(vectors / (self._length(vectors) * self.q))
 
     def origin(self) -> Points:
-        return np.append(np.zeros(self.dim), 1 / self._q)
+        return np.append(np.zeros(self.dim), 1 / self.q)
 
     def diagnose(self, points: ArrayLike) -> tuple[Points, dict[int, str]]:
-        array = self._real_batch(points)
+        fix = "if it is a direction, divide it by its length; if it is a latitude and a longitude, name the columns lat and lon"
+        return self.normalised(self._real_batch(points), fix)
+
+    def normalised(self, array: Array, fix: str) -> tuple[Points, dict[int, str]]:
+        """Return vectors of the right norm, from those that are off by DRIFT at most, and the reasons of the others."""
         faults = self._faults(array)
         if not faults.any():
             return array, {}
         reasons = not_finite(array)
         with np.errstate(over="ignore", invalid="ignore"):
-            norms = np.linalg.norm(array, axis=1) * self._q
+            norms = np.linalg.norm(array, axis=1) * self.q
         norms[~faults] = 1.0  # what becomes of a record does not depend on the others
-        wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self._q:g}"
-        fix = "if it is a direction, divide it by its length; if it is a latitude and a longitude, name the columns lat and lon"
+        wanted = "unit norm" if self.curvature == 1 else f"norm 1/√curvature = {1 / self.q:g}"
         words = f"is not of {wanted}: its norm is {{:.9g}}; {fix}"
-        blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row] / self._q))
+        blame(reasons, ~(np.abs(norms - 1) <= DRIFT), lambda row: words.format(norms[row] / self.q))
         norms[list(reasons)] = 1.0
         return array / norms[:, None], reasons
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """On S² one read checks the records and adds them up, unless there is something to put right.  Subclasses may check
-        otherwise."""
+        """On S² one read checks the records and adds them up, unless there is something to put right."""
         array = self._real_batch(points)
         if type(self) is Sphere and self.dim == 2 and array.size >= MANY and (kernels := compiled()):
             total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))
@@ -90,7 +94,7 @@ class Sphere(Space):
         return super().validate_and_start(array)
 
     def corrections(self, points: Array) -> list[str]:
-        drift = np.abs(np.linalg.norm(points, axis=1) * self._q - 1)
+        drift = np.abs(np.linalg.norm(points, axis=1) * self.q - 1)
         words = "records are not quite of the right length, by up to {most} of it; each is divided by its length"
         return put_right(drift, DRIFT, words)
 
@@ -112,55 +116,18 @@ class Sphere(Space):
         """Return which norms are not right to the last digits."""
         exact = norm_error(self.dim + 1)
         if array.size >= MANY and (kernels := compiled()):
-            faults = kernels.sphere_faults if self.dim == 2 else kernels.direction_faults
-            return np.asarray(faults(array, 1 / self.curvature, exact))
+            if self.dim == 2 and kernels.sphere_sum(array, 1 / self.curvature, exact)[1]:
+                return np.zeros(len(array), dtype=bool)
+            return np.asarray(kernels.direction_faults(array, 1 / self.curvature, exact))
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(~(np.abs(np.vecdot(array, array) * self.curvature - 1) <= exact))
 
-    # -- geometry --------------------------------------------------------------------------------------------------
-    def exp(self, base: Points, vectors: Points) -> Points:
-        """cos(t)·x + sin(t)·v/‖v‖ at unit curvature, t = ‖v‖ (do Carmo 1992)."""
-        x = np.asarray(base) * self._q
-        v = np.asarray(vectors) * self._q
-        t = np.linalg.norm(v, axis=-1, keepdims=True)
-        y = np.cos(t) * x + np.sinc(t / np.pi) * v
-        return np.asarray(y / (np.linalg.norm(y, axis=-1, keepdims=True) * self._q))
-
-    def retract(self, base: Points, vectors: Points) -> Points:
-        y = base + vectors
-        return np.asarray(y / (np.sqrt(np.vecdot(y, y))[..., None] * self._q))
-
-    def log(self, base: Points, points: Points) -> Points:
-        """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩); u is taken from y ∓ x, which is exact near ±x."""
-        x = np.asarray(base) * self._q
-        y = np.asarray(points) * self._q
-        cosine = np.sum(x * y, axis=-1, keepdims=True)
-        near = y - np.where(cosine >= 0, 1.0, -1.0) * x
-        u = near - np.sum(x * near, axis=-1, keepdims=True) * x
-        sine = np.linalg.norm(u, axis=-1, keepdims=True)
-        theta = np.arctan2(sine, cosine)
-        flat = sine == 0
-        direction = u / np.where(flat, 1.0, sine)
-        if np.any(flat & (cosine < 0)):  # antipodes: every direction is shortest, take a fixed one
-            direction = np.where(flat & (cosine < 0), _some_tangent(x), direction)
-        return np.asarray(theta * direction / self._q)
-
-    def distance(self, a: Points, b: Points) -> Array:
-        """2·atan2(‖x − y‖, ‖x + y‖), accurate at both ends (Kahan)."""
-        a = np.asarray(a)
-        b = np.asarray(b)
-        return np.asarray(2 * np.arctan2(np.linalg.norm(a - b, axis=-1), np.linalg.norm(a + b, axis=-1)) / self._q)
-
-    def norm(self, base: Points, vectors: Points) -> Array:
-        return np.asarray(np.sqrt(np.vecdot(vectors, vectors)))
-
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        padded = np.zeros((*coordinates.shape[:-1], self.dim + 1))
-        padded[..., 1:] = coordinates
-        return _reflect(base * self._q, padded)
+        padded = np.concatenate([np.zeros((*coordinates.shape[:-1], 1)), coordinates], axis=-1)
+        return _reflect(base * self.q, padded)
 
     def coordinates(self, base: Points, vectors: Points) -> Array:
-        return np.asarray(_reflect(base * self._q, vectors)[..., 1:])
+        return np.asarray(_reflect(base * self.q, vectors)[..., 1:])
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
         """θ/sin θ times one product of the records with the basis, which is blind to the part along the base."""
@@ -174,9 +141,9 @@ class Sphere(Space):
             if kernels is None or not points.flags.c_contiguous:
                 return plain(points)
             if columns.shape == (3, 2):
-                return np.asarray(kernels.sphere_chart(points, x, self._q, columns, angle_series(), NEAR))
+                return np.asarray(kernels.sphere_chart(points, x, self.q, columns, angle_series(), NEAR))
             found = np.asarray(points @ columns)
-            kernels.stretch(found, points, x, self._q, angle_series(), NEAR)
+            kernels.stretch(found, points, x, self.q, angle_series(), NEAR)
             return found
 
         return of
@@ -190,80 +157,36 @@ class Sphere(Space):
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
 
-    # -- means -----------------------------------------------------------------------------------------------------
-    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and self.dim == 2 and self._compiles(points):
-            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
-        x = bases * self._q
-        w = uniform_weights(len(points), weights)
-
-        def of_run(part: slice) -> tuple[Array, Array]:
-            y = points[part] * self._q
-            cosine = x @ y.T
-            factor = angle_over_sine(cosine) * w[part]
-            return factor @ y, np.sum(factor * cosine, axis=1)
-
-        toward, along = in_runs(of_run, len(points), max(len(x), self.dim), CACHE)
-        mean = toward - along[:, None] * x
-        return np.asarray((mean - np.sum(mean * x, axis=1, keepdims=True) * x) / self._q)
-
     def _compiles(self, points: Points) -> bool:
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         if weights is None:
-            return self._toward(_row_sum(points) / len(points), points[0])
+            return self._toward(np.full(len(points), 1 / len(points)) @ points, points[0])
         return self._toward(weights @ points, points[int(np.argmax(weights))])
 
     def _toward(self, vector: Array, otherwise: Points) -> Points:
         """Return the point in the direction of a vector, if it has one."""
-        length = math.sqrt(vector @ vector) * self._q
+        length = math.sqrt(vector @ vector) * self.q
         return vector / length if length > 1e-9 else otherwise
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        if weights is None and self._compiles(points):
-            return self._compiled_moments(base, points)
-        x = base * self._q
-
-        def of_run(part: slice) -> tuple[Array, float, float, float]:
-            y = points[part]
-            cosine = (y @ x) * self._q
-            factor = angle_over_sine(cosine)
-            theta2 = factor * factor * ((1 - cosine) * (1 + cosine))
-            if weights is not None:
-                factor = factor * weights[part]
-                theta2 = theta2 * weights[part]
-            weight = float(len(y) if weights is None else weights[part].sum())
-            return factor @ y, float(factor @ cosine), float(theta2.sum()), weight
-
-        few = len(points) <= RUN and len(points) * self.dim <= CACHE
-        toward, along, square, weight = of_run(slice(None)) if few else in_runs(of_run, len(points), self.dim, CACHE)
-        logs = toward - along / self._q * x
-        trace = weight + (self.dim - 1) * along
-        return Moments(weight, logs - (logs @ x) * x, np.asarray(trace), max(0.0, square) / self.curvature)
-
-    def _compiled_moments(self, base: Points, points: Points) -> Moments:
-        """Return the moments at unit curvature by compiled loops, in one pass."""
-        kernels = compiled()
+        kernels = compiled() if weights is None and self._compiles(points) else None
+        if kernels is None:
+            return super().moments(base, points, weights, accuracy)
         n = float(len(points))
-        assert kernels is not None
         if self.dim == 2:
             logs, hessian, square = kernels.sphere_moments(points, base, angle_series(), NEAR)
             return Moments(n, logs, hessian, max(0.0, square))
         toward, along, square = kernels.direction_moments(points, base, angle_series(), NEAR)
-        logs = toward - along * base
-        trace = np.asarray(n + (self.dim - 1) * along)
-        return Moments(n, logs - (logs @ base) * base, trace, max(0.0, square))
+        return self._gathered(base, toward, n, along, square)
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
         """By cosines first; the distance decides for those that may be outside."""
-        if radius * self._q >= 3.0:
+        if radius * self.q >= 3.0:
             return super().outside(base, points, radius)
-        least = (np.cos(radius * self._q) + 1e-12) / self.curvature
-        if self.dim == 2 and points.size >= MANY and (kernels := compiled()):
-            found = kernels.sphere_below(points, base, least)
-        else:
-            found = points @ base < least
+        least = (np.cos(radius * self.q) + 1e-12) / self.curvature
+        found = points @ base < least
         found[found] = super().outside(base, points[found], radius)
         return np.asarray(found)
 
@@ -271,10 +194,10 @@ class Sphere(Space):
         """Σ φ + (1 − φ)·nnᵀ, φ = θ·cot θ."""
         if self.dim == 2 and self._compiles(points) and (moments := self.moments(base, points)).hessian.ndim == 2:
             return moments.hessian
-        x = base * self._q
+        x = base * self.q
 
         def of_run(part: slice) -> tuple[Array, float]:
-            y = points[part] * self._q
+            y = points[part] * self.q
             cosine = y @ x
             phi = angle_over_sine(cosine) * cosine
             factor = (1 - phi) / np.maximum((1 - cosine) * (1 + cosine), 1e-12)
@@ -284,19 +207,6 @@ class Sphere(Space):
         basis = self.tangent_basis(base)
         return np.asarray(basis @ spread @ basis.T + along * np.eye(self.dim))
 
-    def hessian_trace(self, base: Points, points: Points) -> Array:
-        return 1 + (self.dim - 1) * t_cot_t(self._q * self.distance(base, points))
-
-    # -- rounding --------------------------------------------------------------------------------------------------
-
-    def rounding_error(self, center: Points, reach: float) -> float:
-        """Some two dozen roundings of numbers of at most 1, inner products of d + 1 terms, and norms as far off as
-        :func:`norm_error`; times what a logarithm makes of an error in a cosine."""
-        return (32 + 8 * math.sqrt(self.dim + 1)) * 2.0**-53 * self.largest_term(reach)
-
-    def largest_term(self, reach: float) -> float:
-        return angle_condition(self._q * reach) / self._q  # at least f·‖y‖, f = θ/sin θ
-
 
 def _reflect(x: Points, vectors: Points) -> Points:
     """Return the Householder reflection that takes the unit vector x to ∓e₀, so tangent vectors at x to those at e₀."""
@@ -304,22 +214,6 @@ def _reflect(x: Points, vectors: Points) -> Points:
     mirror[0] += 1.0 if x[0] >= 0 else -1.0
     mirror /= math.sqrt(mirror @ mirror)
     return np.asarray(vectors - 2 * (vectors @ mirror)[..., None] * mirror)
-
-
-def _row_sum(points: Points) -> Array:
-    """Return the sum of all rows; of short ones many at a time, which is quicker than a product."""
-    if points.shape[1] > 16 or not points.flags.c_contiguous:
-        return np.asarray(np.ones(len(points)) @ points)
-    whole = len(points) // 256 * 256
-    many = points[:whole].reshape(-1, 256 * points.shape[1]).sum(axis=0).reshape(256, -1)
-    return np.asarray(many.sum(axis=0) + points[whole:].sum(axis=0))
-
-
-def _some_tangent(x: Points) -> Points:
-    """Return a unit vector orthogonal to each x, the same one every time."""
-    axis = np.eye(x.shape[-1])[np.argmin(np.abs(x), axis=-1)]
-    tangent = axis - np.sum(axis * x, axis=-1, keepdims=True) * x
-    return np.asarray(tangent / np.linalg.norm(tangent, axis=-1, keepdims=True))
 
 
 def degrees_of(points: ArrayLike) -> Array:

@@ -22,8 +22,6 @@ class Torus(Space):
     turns; a release has angles in [−π, π).  The torus is flat, so that a chart shows a ball of radius below π/2 as it is, and
     the chart's mean is the Fréchet mean.
 
-    Examples
-    --------
     >>> space = Torus(dim=2)
     >>> a, b = space.validate([[3.1, 0.0], [-3.1, 6.5]])
     >>> space.log(a, b).round(6).tolist()
@@ -35,10 +33,6 @@ class Torus(Space):
     metric: ClassVar[str] = "root of the sum of squared differences of angles"
     size_option: ClassVar[str | None] = "dim"
     by_name: ClassVar[bool] = True
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (self.dim,)
 
     @property
     def layouts(self) -> dict[str, tuple[int, ...]]:
@@ -62,7 +56,6 @@ class Torus(Space):
         degrees = "; if these are degrees, multiply them by π/180 first" if 2 * beyond > len(points) else ""
         return [f"{beyond} of {len(points)} {words}{degrees}"]
 
-    # -- geometry --------------------------------------------------------------------------------------------------
     def exp(self, base: Points, vectors: Points) -> Points:
         return wrapped(np.asarray(base + vectors))
 

@@ -69,7 +69,7 @@ def mp_geodesic(x, v, p):
 
 
 def mp_sphere(space, base, coordinates, center):
-    q = mp.mpf(space._q)
+    q = mp.mpf(space.q)
     x, p = (mp_unit([mp.mpf(a) for a in z]) for z in (base, center))
     frames = [mp_mirror(z, 1 if z[0] >= 0 else -1) for z in (x, p)]
     v = mp_reflect(frames[0], [mp.mpf(0)] + [q * mp.mpf(a) for a in coordinates])

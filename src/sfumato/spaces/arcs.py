@@ -1,0 +1,155 @@
+"""Great circles: the geometry that spheres share with what is made of them by taking several points for one."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..numerics.arrays import CACHE, Array, Points, blocks, in_pairs, in_runs, uniform_weights
+from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
+from .base import Moments, Space
+
+
+class Arcs(Space):
+    """Vectors or matrices of one length, real or complex, those that :meth:`align` lays onto each other being one point; the
+    distance of two is the angle between them over ``q``, the root of the sphere's curvature."""
+
+    q: float = 1.0
+
+    def _unit(self, points: ArrayLike) -> Points:
+        """Return points as vectors of length one."""
+        return np.asarray(points)
+
+    def _point(self, vectors: Points) -> Points:
+        """Return the points in the directions of vectors."""
+        return np.asarray(vectors / self._length(vectors))
+
+    def _aligned(self, base: Points, points: Points) -> Points:
+        return self._unit(self.align(base, points))
+
+    def _dot(self, x: Points, y: Points) -> Points:
+        """Return ⟨x, y⟩, to be multiplied with points."""
+        return np.asarray(np.sum(np.conj(x) * y, axis=tuple(range(-len(self.point_shape), 0)), keepdims=True))
+
+    def _length(self, vectors: Points) -> Array:
+        return np.expand_dims(self.norm(vectors, vectors), tuple(range(-len(self.point_shape), 0)))
+
+    def exp(self, base: Points, vectors: Points) -> Points:
+        """cos(t)·x + sin(t)·v/t at unit curvature, t = ‖v‖ (do Carmo 1992)."""
+        v = self.q * np.asarray(vectors)
+        t = self._length(v)
+        return self._point(np.cos(t) * self._unit(base) + np.sinc(t / np.pi) * v)
+
+    def retract(self, base: Points, vectors: Points) -> Points:
+        return self._point(self._unit(base) + self.q * vectors)
+
+    def log(self, base: Points, points: Points) -> Points:
+        """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩) for the aligned y; u is from y ∓ x, which is exact near ±x."""
+        x = self._unit(base)
+        y = self._aligned(base, points)
+        cosine = self._dot(x, y).real
+        near = y - np.where(cosine >= 0, 1.0, -1.0) * x
+        u = near - self._dot(x, near) * x
+        sine = self._length(u)
+        opposite = (sine == 0) & (cosine < 0)
+        if np.any(opposite):  # every direction is shortest: take a fixed one
+            u = np.where(opposite, _some_tangent(x), u)
+        return np.asarray(np.arctan2(sine, cosine) * u / (np.where(sine > 0, sine, 1.0) * self.q))
+
+    def distance(self, a: Points, b: Points) -> Array:
+        """2·atan2(‖x − y‖, ‖x + y‖) for the aligned y, accurate at both ends (Kahan)."""
+        x = self._unit(a)
+        y = self._aligned(a, b)
+        return np.asarray(2 * np.arctan2(self.norm(x, x - y), self.norm(x, x + y)) / self.q)
+
+    def norm(self, base: Points, vectors: Points) -> Array:
+        real = np.ascontiguousarray(vectors).view(np.float64)
+        lead = real.shape[: real.ndim - len(self.point_shape)]
+        flat = real.reshape(*lead, math.prod(real.shape[len(lead) :]))
+        return np.asarray(np.sqrt(np.vecdot(flat, flat)))
+
+
+class Rows(Arcs):
+    """The same where points are vectors: sums over many of them by products of matrices."""
+
+    turning: ClassVar[bool] = False  # whether they are complex, and a rotation of all numbers leads to the same point
+
+    def _cosine(self, products: Points) -> Array:
+        """Return cos θ of the aligned points from products ⟨x, y⟩."""
+        return products.real
+
+    def _turn(self, products: Points, factor: Array) -> Points:
+        """Return what aligns points to x, times a factor."""
+        return factor
+
+    def _compiles(self, points: Points) -> bool:
+        """Return whether there are compiled loops for the moments of so many points."""
+        return False
+
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and self._compiles(points):  # blocks stay in the processor's cache for all bases
+            parts = blocks(len(points), 2 * self.point_shape[0], CACHE)
+            sums = (np.stack([self.moments(x, points[part]).logs for x in bases]) for part in parts)
+            return np.asarray(in_pairs(operator.add, sums) / len(points))
+        x = self._unit(bases)
+        w = uniform_weights(len(points), weights)
+
+        def of_run(part: slice) -> tuple[Points, Array]:
+            y = self._unit(points[part])
+            products = np.conj(x) @ y.T
+            cosine = self._cosine(products)
+            factor = angle_over_sine(cosine) * w[part]
+            return self._turn(products, factor) @ y, np.sum(factor * cosine, axis=1)
+
+        toward, along = in_runs(of_run, len(points), max(len(x), self.point_shape[0]), CACHE)
+        mean = toward - along[:, None] * x
+        return np.asarray((mean - self._dot(x, mean) * x) / self.q)
+
+    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        x = self._unit(base)
+
+        def of_run(part: slice) -> tuple[Points, float, float, float, float]:
+            y = self._unit(points[part])
+            w = np.ones(len(y)) if weights is None else weights[part]
+            products = y @ np.conj(x)
+            cosine = self._cosine(products)
+            factor = angle_over_sine(cosine)
+            phi = factor * cosine
+            theta2 = factor * factor * ((1 - cosine) * (1 + cosine))
+            turning = float(w @ (theta2 / np.maximum(phi, 1e-3))) if self.turning else 0.0  # θ·tan θ = φ₁ − φ₂
+            toward = self._turn(products, factor * w) @ y
+            return toward, float(w.sum()), float(w @ phi), float(w @ theta2), turning
+
+        toward, weight, along, square, turning = in_runs(of_run, len(points), self.point_shape[0], CACHE)
+        return self._gathered(x, toward, weight, along, square, turning)
+
+    def _gathered(
+        self, x: Points, toward: Points, weight: float, along: float, square: float, turning: float = 0.0
+    ) -> Moments:
+        """Return moments from sums of f·y, f = θ/sin θ, of f·cos θ, of θ², and of θ·tan θ where rotations are left out."""
+        logs = toward - along * x
+        trace = np.asarray(weight + (self.dim - 1) * along - turning)
+        return Moments(weight, (logs - self._dot(x, logs) * x) / self.q, trace, max(0.0, square) / self.q**2)
+
+    def hessian_trace(self, base: Points, points: Points) -> Array:
+        return 1 + (self.dim - 1) * t_cot_t(self.q * self.distance(base, points))
+
+    def rounding_error(self, center: Points, reach: float) -> float:
+        """Some two dozen roundings of numbers of at most 1, inner products of as many terms as a point has real numbers, and
+        norms as far off as :func:`~sfumato.spaces.sphere.norm_error`; times what a logarithm makes of an error in a cosine."""
+        terms = center.view(np.float64).size
+        return (32 + 8 * math.sqrt(terms)) * 2.0**-53 * self.largest_term(reach)
+
+    def largest_term(self, reach: float) -> float:
+        return angle_condition(self.q * reach) / self.q  # at least f·‖y‖, f = θ/sin θ
+
+
+def _some_tangent(x: Points) -> Points:
+    """Return a vector orthogonal to each unit vector x, the same one every time, of length one."""
+    axis = np.eye(x.shape[-1])[np.argmin(np.abs(x), axis=-1)]
+    tangent = axis - np.sum(axis * x, axis=-1, keepdims=True) * x
+    return np.asarray(tangent / np.linalg.norm(tangent, axis=-1, keepdims=True))
