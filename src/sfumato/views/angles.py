@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Table, View
+from .base import View
 from .directions import circle_ground, on_circle
 from .maps import mapped
 from .scene import CIRCLE, Panel, Scales, Scene
@@ -29,9 +29,6 @@ class Angles(View):
 
     def meaning(self, s: Subject, error: float) -> str:
         return f"every angle within {np.degrees(min(error, np.pi)):.3g}°"
-
-    def caption(self, s: Subject) -> str:
-        return Table().caption(s) if s.about.size > MOST else super().caption(s)
 
     def scene(self, s: Subject) -> Scene:
         count = s.about.size

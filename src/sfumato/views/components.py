@@ -88,7 +88,7 @@ def _shapes(components: Components, links: Links | None) -> Scene:
     for j, (start, end) in enumerate(ends):
         faint = not components.significant[j]
         marks: list[Mark] = [Line(segments(start, end), Role.NOISE, faint=faint)]
-        marks.append(Line(segments(components.center[pairs[:, 0]], components.center[pairs[:, 1]]), Role.TIE))
+        marks.append(Line(segments(*components.center[pairs.T]), Role.TIE))
         marks.append(Dots(components.center, Role.REACH, "mean", size=3.0))
         marks.append(Dots(start, Role.FIRST, "−2 s.d.", faint, size=4.0))
         marks.append(Dots(end, Role.SECOND, "+2 s.d.", faint, size=4.0))

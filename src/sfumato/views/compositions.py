@@ -10,7 +10,7 @@ from ..spaces.simplex import Aitchison, Simplex
 from .base import View
 from .intervals import Range, Ranges, intervals
 from .maps import mapped
-from .scene import BREAK, CIRCLE, Line, Mark, Panel, Role, Scene, Words, closed
+from .scene import CIRCLE, Line, Mark, Panel, Role, Scene, Words, broken, closed
 from .subject import Subject
 
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # where each of three parts is the whole
@@ -19,14 +19,12 @@ BEYOND = 700.0  # of an exponent
 
 
 class Compositions(View):
+    records = "compositions of {k} parts"
     entry = "Part"
     exact_up_to = np.inf
     nameable = True
     origin = "equal parts"
     centers = ("origin", "equal parts")
-
-    def things(self, s: Subject) -> str:
-        return f"compositions of {s.about.size} parts"
 
     def seen(self, s: Subject) -> str:
         high, low = (int(pick(s.about)) for pick in (np.argmax, np.argmin))
@@ -81,8 +79,8 @@ def _grid() -> Array:
             ends[:, part] = tick
             ends[0, part - 1] = 1 - tick
             ends[1, part - 2] = 1 - tick
-            lines += [ends @ CORNERS, BREAK]
-    return np.concatenate(lines)
+            lines.append(ends @ CORNERS)
+    return broken(lines)
 
 
 def _round(space: Space, point: Points, distance: float) -> Array:

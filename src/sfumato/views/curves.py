@@ -5,21 +5,18 @@ from __future__ import annotations
 import numpy as np
 
 from ..spaces import ElasticCurves
-from .base import Rows, View, numbered
+from .base import View
 from .scene import Dots, Line, Mark, Panel, Role, Scene, around, closed
 from .shapes import across, band
 from .subject import Subject
 
 
 class Curves(View):
+    records = "planar curves of {k} points"
+    entry = "Point"
+    columns = "xy"
     origin = "a straight line, or a regular polygon"
     exact_up_to = np.inf
-
-    def things(self, s: Subject) -> str:
-        return f"planar curves of {len(s.about)} points"
-
-    def table(self, s: Subject) -> Rows:
-        return ("Point", "x", "y"), numbered(s.about)
 
     def shown(self, s: Subject) -> str:
         if s.noise is not None:
@@ -37,8 +34,7 @@ class Curves(View):
         if s.noise is not None:
             widths = across(s.noise, curve, ring)
             widest = float(widths.max())
-            end = [*range(len(curve)), 0] if ring else slice(None)
-            marks += band(curve[end], widths[end], f"{s.error_label}, across the curve")
+            marks += band(curve, widths, ring, f"{s.error_label}, across the curve")
         others = [] if s.others is None else list(s.others)
         lines = [(other, s.role, "") for other in others]
         lines.append((reference, Role.CENTRE, "public reference"))

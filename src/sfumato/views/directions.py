@@ -11,7 +11,7 @@ from ..numerics.arrays import Array
 from .base import View
 from .globe import Globe, is_place
 from .intervals import Ranges, intervals
-from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, marker
+from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blurred, marker
 from .subject import Noise, Subject
 
 CLOSE = 0.25  # radians: an error that is smaller is shown a second time, larger
@@ -19,13 +19,12 @@ FAR = 0.5  # the same for two directions
 
 
 class Directions(View):
+    records = "directions in {k} dimensions"
+    not_a_point = "the released vector has length {length:.3g}: it is not a point of the sphere"
     origin = "an arbitrary pole"
     entry = "Coordinate"
     exact_up_to = np.inf
     undirected = False
-
-    def things(self, s: Subject) -> str:
-        return f"directions in {s.about.size} dimensions"
 
     def meaning(self, s: Subject, error: float) -> str:
         return f"an angle of {np.degrees(cap_angle(s, error)):.3g}°" if length(s.about) > 0 else ""
@@ -36,9 +35,6 @@ class Directions(View):
         if s.about.size > 3:
             return ""
         return f"Its coordinates are {', '.join(f'{x:.3g}' for x in s.about)}."
-
-    def off_manifold(self, s: Subject) -> str:
-        return f"the released vector has length {length(s.about):.3g}: it is not a point of the sphere"
 
     def scene(self, s: Subject) -> Scene:
         if length(s.about) == 0 or s.about.size > 3:
@@ -126,8 +122,7 @@ class Directions(View):
             if shape is not None:
                 edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
                 label = s.error_label
-            marks.append(Soft([edge], [np.zeros((1, 2))], label))
-            marks.append(Line(edge, Role.NOISE))
+            marks += blurred([edge], [np.zeros((1, 2))], label)
         marks += self._public(s, globe)
         for other in () if s.others is None else self._facing(s, s.others) / where:
             marks += [globe.dot(other, s.role)] if globe.frame[2] @ other > 0 else []
@@ -152,10 +147,8 @@ class Directions(View):
 class Undirected(Directions):
     """Axes: the half of the globe about the released one, on which every axis has one end; on a circle both ends."""
 
+    records = "axes in {k} dimensions"
     undirected = True
-
-    def things(self, s: Subject) -> str:
-        return f"axes in {s.about.size} dimensions"
 
     def shown(self, s: Subject) -> str:
         one = "An axis has no sense: the end that is nearer to the released one is shown"

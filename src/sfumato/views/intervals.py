@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numerics.arrays import Array
-from .scene import Dots, Line, Mark, Panel, Role, Scales, Soft, segments
+from .scene import Dots, Line, Mark, Panel, Role, Scales, Soft, broken, closed, segments
 from .subject import Subject
 
 Range = tuple[Array, Array]
@@ -32,11 +32,12 @@ def intervals(s: Subject, numbers: Ranges, x: str, y: str, log: bool = False, le
     count = value.size
     at = np.arange(1, count + 1).astype(np.float64)
     small = float(np.clip(120 / count, 1.5, 6))
-    marks: list[Mark] = [Line(_uprights(at, numbers.reach), Role.REACH, "range of clipped records")]
+    uprights = (np.stack([at, end], axis=1) for end in numbers.reach)
+    marks: list[Mark] = [Line(segments(*uprights), Role.REACH, "range of clipped records")]
     if numbers.bars is not None:
         marks += _bars(at, value, numbers.bars, f"{s.error_label}, all bars at once")
     if numbers.region is not None:
-        marks.append(Line(_boxes(at, numbers.region), Role.REGION, s.region_label))
+        marks.append(Line(broken(map(closed, _boxes(at, 0.1, *numbers.region))), Role.REGION, s.region_label))
     marks.append(Dots(np.stack([at, numbers.centre], axis=1), Role.CENTRE, "public centre", size=small))
     for i, other in enumerate(() if numbers.others is None else np.reshape(numbers.others, (-1, count))):
         shift = 0.06 * (i % 4 + 1)
@@ -62,29 +63,14 @@ def _limits(numbers: Ranges, log: bool, least: float | None) -> tuple[float, flo
     return float(every.min()) - margin if least is None else least, float(every.max()) + margin
 
 
-def _uprights(at: Array, ends: Range) -> Array:
-    return segments(np.stack([at, ends[0]], axis=1), np.stack([at, ends[1]], axis=1))
-
-
 def _bars(at: Array, value: Array, ends: Range, label: str) -> list[Mark]:
     """Return a soft bar from the lower to the upper end of each range, with both ends marked."""
-    wide = 0.16
-    low, high = (np.asarray(end, dtype=np.float64) for end in ends)
-    edges = [
-        np.array([[x - wide, a], [x + wide, a], [x + wide, b], [x - wide, b]])
-        for x, a, b in zip(at, low, high, strict=True)
-    ]
-    cores = [
-        np.array([[x - wide, v], [x + wide, v], [x + wide, v], [x - wide, v]]) for x, v in zip(at, value, strict=True)
-    ]
-    rims = [segments(np.stack([at - wide, end], axis=1), np.stack([at + wide, end], axis=1)) for end in (low, high)]
-    return [Soft(edges, cores, label), Line(np.concatenate(rims), Role.NOISE)]
+    edges = _boxes(at, 0.16, *ends)
+    rims = np.concatenate([segments(edges[:, i], edges[:, j]) for i, j in ((0, 1), (3, 2))])
+    return [Soft(list(edges), list(_boxes(at, 0.16, value, value)), label), Line(rims, Role.NOISE)]
 
 
-def _boxes(at: Array, ends: Range) -> Array:
-    wide = 0.1
-    corners = [
-        [[x - wide, a], [x + wide, a], [x + wide, b], [x - wide, b], [x - wide, a], [np.nan, np.nan]]
-        for x, a, b in zip(at, *ends, strict=True)
-    ]
-    return np.concatenate(corners)
+def _boxes(at: Array, wide: float, low: Array, high: Array) -> Array:
+    """Return the corners of a box about each place, from low to high: (n, 4, 2)."""
+    x = at[:, None] + [-wide, wide, wide, -wide]
+    return np.stack([x, np.stack([low, low, high, high], axis=1)], axis=2)

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..numerics.arrays import Array
-from .scene import BREAK, Dots, Line, Mark, Panel, Role, Scene, Soft
+from .scene import Dots, Line, Mark, Panel, Role, Scene, blurred, broken
 from .subject import Subject
 
 HERE = (np.zeros(2),)
@@ -29,12 +29,14 @@ def mapped(
     ``place`` says where a point stands, ``region`` and ``error`` are the edges of both, drawn ``again`` at every shift.
     """
     at = place(s.about)
-    marks: list[Mark] = [*ground.marks, Line(_repeated(region, again), Role.REACH, "range of clipped records")]
+    marks: list[Mark] = [
+        *ground.marks,
+        Line(broken(region + shift for shift in again), Role.REACH, "range of clipped records"),
+    ]
     half = np.inf
     if error is not None:
         half = float(np.abs(error - at).max())
-        marks.append(Soft([error + shift for shift in again], [(at + shift)[None] for shift in again], s.error_label))
-        marks.append(Line(_repeated(error, again), Role.NOISE))
+        marks += blurred([error + shift for shift in again], [(at + shift)[None] for shift in again], s.error_label)
     marks.append(Dots(place(s.centre)[None], Role.CENTRE, "public centre"))
     if s.others is not None:
         marks.append(Dots(np.stack([place(other) for other in s.others]), s.role, size=4.0))
@@ -44,7 +46,3 @@ def mapped(
     if half >= close:
         return Scene([[whole]])
     return Scene([[whole, whole.closer(at, half, f"close up: {3.2 * half:.2g}{unit} across")]], columns=4)
-
-
-def _repeated(line: Array, shifts: Sequence[Array]) -> Array:
-    return np.concatenate([np.concatenate([line + shift, BREAK]) for shift in shifts])

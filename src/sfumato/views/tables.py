@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..spaces.product import Product
-from .base import MOST_ROWS, Rows, Table, numbered
+from .base import MOST_ROWS, Rows, View, numbered
 from .scene import Scene
 from .subject import Subject
 
@@ -13,7 +13,7 @@ Row = tuple[str, ...]
 HEADER: Row = ("Part", "Number", "Value", "Public centre")
 
 
-class Products(Table):
+class Products(View):
     """Each number by itself: the error is one for all parts together, so no part is drawn with one of its own."""
 
     def things(self, s: Subject) -> str:
@@ -53,12 +53,9 @@ def _parts(s: Subject) -> list[list[Row]] | None:
     return parts
 
 
-class Frames(Table):
+class Frames(View):
+    records = "frames of {m} vectors in {k} dimensions"
     origin = "the first axes"
-
-    def things(self, s: Subject) -> str:
-        n, p = s.about.shape
-        return f"frames of {p} vectors in {n} dimensions"
 
     def table(self, s: Subject) -> Rows:
         return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)

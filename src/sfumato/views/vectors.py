@@ -14,12 +14,10 @@ from .subject import Subject
 
 
 class Vectors(View):
+    records = "vectors of {k} numbers"
     entry = "Coordinate"
     exact_up_to = np.inf
     nameable = True
-
-    def things(self, s: Subject) -> str:
-        return f"vectors of {s.about.size} numbers"
 
     def scene(self, s: Subject) -> Scene:
         half = s.error if s.noise is None else s.noise.bars()
