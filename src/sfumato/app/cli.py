@@ -17,6 +17,7 @@ import typer
 
 from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
+from . import PLAIN
 from .options import Grouped, taking
 from .request import OUTPUT, Request, as_option, sentence
 
@@ -524,7 +525,7 @@ def command() -> None:
     except Stopped:
         typer.echo(f"\nsfumato: stopped: {ctrl_c.words}", err=True)
         raise SystemExit(STOPPED + ctrl_c.asked) from None
-    except (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError) as error:
+    except PLAIN as error:
         words = sentence(error, as_option)
         if isinstance(error, UnsavedError):
             keep(error.release)
