@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
 from typing import NamedTuple
@@ -9,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 
 from ..numerics.arrays import Array
-from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Words
+from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words
 
 COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
 STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
@@ -63,10 +65,20 @@ class Globe:
         shown = [Words(end[:2], text, move=(0.0, 8.0)) for text, end in ends if end[2] > -0.2]
         return [*marks, *shown] if self.whole else marks
 
-    def panel(self, marks: list[Mark], size: float, title: str = "") -> Panel:
-        """Return the panel of these marks, of a size in inches."""
-        edge = np.full(2, 1.12 if self.whole else self.reach)
-        return Panel(marks, -edge, edge, title, (size, size), boxed=not self.whole)
+
+def globes(
+    view: Array, angle: float, close: float, times: float, marks: Callable[[Globe], list[Mark]], columns: int = 2
+) -> Scene:
+    """Return a globe with these marks; and closer, where the angle that they take up is smaller than ``close``."""
+    edge = np.full(2, 1.12)
+    whole = Panel(marks(Globe(view)), -edge, edge)
+    if angle >= close:
+        return Scene([[whole]])
+    near = Globe(view, min(0.99, times * float(np.sin(angle))))
+    edge = np.full(2, near.reach)
+    title = f"close up: {np.degrees(2 * times * angle):.2g}° across"
+    panels = [replace(whole, size=(4.7, 4.7)), Panel(marks(near), -edge, edge, title, (4.7, 4.7), boxed=True)]
+    return Scene([panels], columns)
 
 
 def frame_of(view: Array) -> Array:

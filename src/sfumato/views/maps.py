@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ..numerics.arrays import Array
-from .scene import Dots, Line, Mark, Panel, Role, Scene, blurred, broken
+from .scene import Dots, Line, Mark, Panel, Role, Scene, blur, broken
 from .subject import Subject
 
 HERE = (np.zeros(2),)
@@ -36,7 +36,7 @@ def mapped(
     half = np.inf
     if error is not None:
         half = float(np.abs(error - at).max())
-        marks += blurred([error + shift for shift in again], [(at + shift)[None] for shift in again], s.error_label)
+        marks += blur([error + shift for shift in again], [(at + shift)[None] for shift in again], s.error_label)
     marks.append(Dots(place(s.centre)[None], Role.CENTRE, "public centre"))
     if s.others is not None:
         marks.append(Dots(np.stack([place(other) for other in s.others]), s.role, size=4.0))

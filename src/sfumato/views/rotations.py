@@ -7,7 +7,7 @@ import numpy as np
 from ..numerics.arrays import Array
 from .base import View
 from .globe import Globe
-from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words, blurred, marker
+from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words, blur, marker
 from .subject import Subject
 
 EYE = np.array([0.8, 0.45, 0.4])  # where the picture is seen from
@@ -73,4 +73,4 @@ def _cap(globe: Globe, axis: Array, angle: float, label: str) -> list[Mark]:
     """Return all directions within an angle of an axis; fainter where they are on the far side."""
     side = np.linalg.svd(axis[None])[2][1:]
     edge = (np.cos(angle) * axis + np.sin(angle) * (CIRCLE @ side)) @ globe.frame[:2].T
-    return blurred([edge], [(globe.frame[:2] @ axis)[None]], label, faint=bool(globe.frame[2] @ axis < 0))
+    return blur([edge], [(globe.frame[:2] @ axis)[None]], label, faint=bool(globe.frame[2] @ axis < 0))

@@ -165,7 +165,7 @@ def broken(lines: Iterable[Array]) -> Array:
     return np.concatenate([np.concatenate([line, BREAK]) for line in lines])
 
 
-def blurred(edges: Sequence[Array], cores: Sequence[Array], label: str = "", faint: bool = False) -> list[Mark]:
+def blur(edges: Sequence[Array], cores: Sequence[Array], label: str = "", faint: bool = False) -> list[Mark]:
     """Return areas within closed edges that are darker towards their cores, and the edges themselves."""
     return [Soft(edges, cores, label, faint), Line(broken(edges), Role.NOISE, faint=faint)]
 

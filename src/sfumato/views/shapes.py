@@ -8,28 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..landmarks.outlines import crosses_itself
 from ..numerics.arrays import Array
 from .base import View
 from .bending import bent_grid, can_bend, magnified
+from .curves import across, band, looks_like_an_outline, sides_of
 from .page import Block, Turning
-from .scene import (
-    CIRCLE,
-    Arrows,
-    Dots,
-    Line,
-    Mark,
-    Panel,
-    Role,
-    Scene,
-    Soft,
-    Words,
-    around,
-    blurred,
-    broken,
-    closed,
-    segments,
-)
+from .scene import CIRCLE, Arrows, Dots, Line, Mark, Panel, Role, Scene, Words, around, blur, broken, closed, segments
 from .subject import Links, Noise, Subject
 
 MOST_NUMBERS = 100  # beside landmarks
@@ -114,10 +98,8 @@ class Landmarks:
         marks += [Line(closed(other), self.s.role, variant=i) for i, other in enumerate(self.others)]
         marks.append(Line(closed(self.reference), Role.CENTRE, "public reference"))
         if self.released is not None:
-            marks += [
-                Line(closed(self.released), Role.VALUE, self.s.name),
-                Dots(self.released, Role.VALUE, size=2.5),
-            ]
+            marks.append(Line(closed(self.released), Role.VALUE, self.s.name))
+            marks.append(Dots(self.released, Role.VALUE, size=2.5))
         return marks
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
@@ -130,7 +112,7 @@ class Landmarks:
         away = 3.0
         if self.spread is not None:
             size = float(np.clip(0.7 * 72 * inches * np.median(_halves(self.spread, side)[:, -1]), 1.6, 5.0))
-            marks += blurred(_rings(at, self.spread, side), list(at[:, None]), self.label)
+            marks += blur(_rings(at, self.spread, side), list(at[:, None]), self.label)
         if self.region is not None:
             away += 0.75 * 72 * inches * float(np.median(_halves(self.region, side)[:, -1]))
             marks.append(Line(broken(_rings(at, self.region, side)), Role.REGION, s.region_label))
@@ -151,14 +133,13 @@ class Landmarks:
         """Return a square grid on the reference, bent to the release or to the first of the others, as seen from the front;
         None where no grid can bend so, or there is nothing that it bends to."""
         first = self.reference[:, :2]
+        s = self.s
         if not can_bend(first) or (self.released is None and (self.spread is None or not len(self.others))):
             return None
         if self.released is not None:
-            return bent(
-                first, self.released[:, :2], self.s.links, Role.VALUE, "the public reference", f"the {self.s.name}"
-            )
-        other = self.reference + (self.others[0] - self.reference) / self.times
-        return bent(first, other[:, :2], self.s.links, self.s.role, "the public centre", "one such release")
+            return bent(first, self.released[:, :2], s.links, Role.VALUE, "the public reference", f"the {s.name}")
+        other = first + (self.others[0, :, :2] - first) / self.times
+        return bent(first, other, s.links, s.role, "the public centre", "one such release")
 
     def numbers(self) -> list[list[float]]:
         """Return for each landmark, in hundredths of the largest distance from the middle: reference, release and matrix."""
@@ -315,48 +296,6 @@ def bent(first: Array, second: Array, links: Links | None, role: Role, one: str,
     larger = f"; differences drawn {times} times as large" if times > 1 else ""
     low, high = around([first, second, *lines], 0.02 * margin)
     return Panel(marks, low, high, f"a grid on {one}, bent to {two}{larger}")
-
-
-# -- outlines -----------------------------------------------------------------------------------------------------------------
-def looks_like_an_outline(landmarks: Array) -> bool:
-    """Return whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
-
-    >>> angle = 2 * np.pi * np.arange(30) / 30
-    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    >>> looks_like_an_outline(circle), looks_like_an_outline(np.random.default_rng(0).permutation(circle))
-    (True, False)
-    """
-    steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
-    size = np.linalg.norm(np.ptp(landmarks, axis=0))
-    return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
-
-
-def across(noise: Noise, curve: Array, ring: bool) -> Array:
-    """Return how far the noise leaves each point of a curve off, across the curve."""
-    moves = noise.moves(1).reshape(len(curve), 2, -1)
-    return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", _normals(curve, ring), moves), axis=1))
-
-
-def _normals(curve: Array, ring: bool) -> Array:
-    """Return unit vectors across a curve at its points."""
-    padded = np.pad(curve, ((1, 1), (0, 0)), mode="wrap" if ring else "edge")
-    normals = (padded[2:] - padded[:-2])[:, ::-1] * [-1.0, 1.0]
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300))
-
-
-def sides_of(curve: Array, widths: Array, ring: bool) -> list[Array]:
-    """Return the curves so far to both sides of a curve."""
-    away = widths[:, None] * _normals(curve, ring)
-    return [closed(side) if ring else side for side in (curve + away, curve - away)]
-
-
-def band(curve: Array, widths: Array, ring: bool, label: str) -> list[Mark]:
-    """Return all places within these widths of a curve, darker towards it."""
-    one, two = sides_of(curve, widths, ring)
-    line = closed(curve) if ring else curve
-    edges = np.stack([one[:-1], one[1:], two[1:], two[:-1]], axis=1)
-    cores = np.stack([line[:-1], line[1:], line[1:], line[:-1]], axis=1)
-    return [Soft(list(edges), list(cores), label), Line(broken([one, two]), Role.NOISE)]
 
 
 # -- lines between landmarks ------------------------------------------------------------------------------------------------
