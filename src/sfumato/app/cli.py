@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import sfumato as sf
+
 from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
 from . import PLAIN
@@ -22,11 +24,8 @@ from .options import Grouped, taking
 from .request import OUTPUT, Request, as_option, sentence
 
 if TYPE_CHECKING:
-    from ..findings import Comparison
-    from ..mechanisms import Forecast
     from ..records import Progress
     from ..regions import Region
-    from ..release import Release
     from .workflow import Workflow
 
 # exit codes; the last plus the number of the signal
@@ -53,9 +52,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 
 def show_version(asked: bool) -> None:
     if asked:
-        from .._version import __version__
-
-        typer.echo(f"sfumato {__version__}")
+        typer.echo(f"sfumato {sf.__version__}")
         raise typer.Exit
 
 
@@ -101,23 +98,21 @@ def compare(request: Request, as_json: JsonOption = False) -> None:
 
 def make(request: Request, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
-    from ..findings.session import Session
     from ..views.outputs import Outputs
     from .workflow import Workflow
 
     work = Workflow(request)
     work.check()
     record = Path(request.out)
-    session = Session(record, work.ledger(), request.force, ctrl_c)
+    session = sf.Session(record, work.ledger(), request.force, ctrl_c)
     session.afford(request.epsilon)  # before any record is read
     work.load()
     tell_source(work)
     work.settle()
     with shown_progress(work.parts and not as_json) as progress:
         done = work.run(session, progress)
-    Outputs(done, *work.looks).write_beside(
-        record, {what: path for what, path in work.outputs.items() if what != "out"}
-    )
+    beside = {what: path for what, path in work.outputs.items() if what != "out"}
+    Outputs(done, *work.looks).write_beside(record, beside)
     with shown_or_not(record):
         typer.echo(done.to_json() if as_json else in_words(done, work), nl=False)
         typer.echo("\n" + work.clipping(done), err=True)
@@ -133,13 +128,12 @@ def tell_source(work: Workflow) -> None:
         typer.echo(printable(f"{MARK}: {line}"), err=True)
 
 
-def in_words(done: Release | Comparison, work: Workflow) -> str:
+def in_words(done: sf.Release | sf.Comparison, work: Workflow) -> str:
     """Return what was released, for the screen."""
-    from ..release import Release
     from ..views.compared import pairs_in_words
     from ..views.words import value_in_words
 
-    value = value_in_words(done) if isinstance(done, Release) else pairs_in_words(done)
+    value = value_in_words(done) if isinstance(done, sf.Release) else pairs_in_words(done)
     return f"{done.describe()}\n\n{value}\n\nWritten: {', '.join(map(str, work.outputs.values()))}\n"
 
 
@@ -187,7 +181,6 @@ def plan(
 
     Example: sfumato plan --space shapes --landmarks 50 --radius 0.125 --n 409 --epsilon 1
     """
-    from ..laws.privacy import PureDP
     from ..mechanisms import forecast
     from ..mechanisms.planning import aim, instead
     from ..views.outputs import check_outputs
@@ -200,7 +193,7 @@ def plan(
     region, _ = public_region(request)
     n = request.n
     epsilon = request.epsilon
-    PureDP(epsilon).check(force=True)
+    sf.PureDP(epsilon).check(force=True)
     rows = forecast(region, n, epsilon, **request.how)
     usable = rows[0].refusal is None
     needs = aim(region, n, epsilon, rows[0], error, **request.how)
@@ -217,7 +210,7 @@ def plan(
         raise SystemExit(UNUSABLE)
 
 
-def tell_plan(request: Request, region: Region, rows: list[Forecast], needs: Any, ways: list[Any]) -> None:
+def tell_plan(request: Request, region: Region, rows: list[sf.Forecast], needs: Any, ways: list[Any]) -> None:
     """Say on the screen what each mechanism would do, what an error needs, and what else could be asked."""
     from ..mechanisms import forecast
     from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
@@ -235,10 +228,8 @@ def draw_plan(request: Request, region: Region, pictures: dict[str, Path]) -> No
     """Draw the error curves, and a release of synthetic records that fill half of the region."""
     import numpy as np
 
-    from .. import private_mean
     from ..mechanisms.planning import by_records
     from ..views.forecasts import plot_plan
-    from ..views.plots import plot_release
     from .workflow import asked
 
     if "plot" in pictures:
@@ -247,8 +238,8 @@ def draw_plan(request: Request, region: Region, pictures: dict[str, Path]) -> No
     if "simulate" in pictures:
         made_up = region.space.random_points(region.center, region.radius / 2, request.n, np.random.default_rng())
         how = asked(request, region) | {"allow_useless": True}
-        done = private_mean(region.space.present(made_up), epsilon=request.epsilon, **how)
-        plot_release(done, pictures["simulate"], title="Simulated: synthetic records")
+        done = sf.private_mean(region.space.present(made_up), epsilon=request.epsilon, **how)
+        sf.plot_release(done, pictures["simulate"], title="Simulated: synthetic records")
 
 
 def show_json(facts: Any, allow_nan: bool = False) -> None:
@@ -268,8 +259,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
 
     Example: sfumato inspect wings.tps --center reference.tps --radius 0.15
     """
-    from ..views.check import against
-    from ..views.curator import MARK, inspection, inspection_in_words
+    from ..views.curator import MARK, against, inspection, inspection_in_words
     from .workflow import Workflow
 
     work = Workflow(replace(request, missing=request.missing or "none"))
@@ -299,11 +289,9 @@ def spaces() -> None:
     from ..spaces import all_spaces
     from ..spaces.family import in_words
 
-    words = (
-        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
-    )
     typer.echo(
-        f"{words}says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
+        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
+        "says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
     )
     group = ""
     for kind in all_spaces():
@@ -327,9 +315,8 @@ def ledger_init(
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
     from ..laws.privacy import LARGE_EPSILON
-    from ..release.ledger import Ledger
 
-    ledger = Ledger.create(file, epsilon, dataset)
+    ledger = sf.Ledger.create(file, epsilon, dataset)
     typer.echo(ledger.describe())
     if ledger.left > LARGE_EPSILON:
         warnings.warn(
@@ -344,9 +331,7 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
 
     Example: sfumato ledger show study.ledger
     """
-    from ..release.ledger import Ledger
-
-    book = Ledger(file).verify()
+    book = sf.Ledger(file).verify()
     if as_json:
         show_json({name: {"budget": str(b), "left": str(book.left(name))} for name, b in book.budgets.items()})
     else:
@@ -359,9 +344,7 @@ def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
 
     Example: sfumato ledger log study.ledger
     """
-    from ..release.ledger import Ledger
-
-    entries = Ledger(file).verify().entries
+    entries = sf.Ledger(file).verify().entries
     if as_json:
         show_json([asdict(entry) for entry in entries])
     else:
@@ -379,9 +362,7 @@ def ledger_verify(
 
     Example: sfumato ledger verify study.ledger
     """
-    from ..release.ledger import Ledger
-
-    book = Ledger(file).verify(head)
+    book = sf.Ledger(file).verify(head)
     typer.echo(f"{file}: {len(book.entries)} lines, all intact. Head: {book.head}")
 
 
@@ -441,7 +422,6 @@ def reproduce(
 
     Example: sfumato reproduce all --quick --out reproduction
     """
-    from ..files import read
     from ..studies.reproduce import reproduce as run
     from .workflow import space_of_name
 
@@ -450,7 +430,7 @@ def reproduce(
     if data is not None:
         if what not in ("shapes", "all"):
             raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
-        outlines = read(data, space_of_name("shapes")).points
+        outlines = sf.read(data, space_of_name("shapes")).points
         source = data.name
     report = run(what, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
@@ -480,13 +460,12 @@ def audit(
 
     Example: sfumato audit --mechanism kng --space sphere --radius 0.4 --epsilon 1
     """
-    from .. import Ball
     from ..audit.trial import conduct, table
     from .workflow import named_space
 
     space = named_space(request)
     radius = request.radius or 0.0
-    ball = Ball(space, space.present(space.origin()), radius)  # audits are the same about any point
+    ball = sf.Ball(space, space.present(space.origin()), radius)  # audits are the same about any point
     if out.exists() and not out.is_dir():
         raise Refusal(Fix("out", str(out)), ": is not a folder; choose another name")
     how = "draws"
@@ -536,7 +515,7 @@ def command() -> None:
         raise SystemExit(REFUSED if isinstance(error, BudgetExceeded) else BAD_INPUT) from None
 
 
-def keep(release: Release) -> None:
+def keep(release: sf.Release) -> None:
     """Print a release that could not be written: it must not be lost."""
     try:
         typer.echo(release.to_json(), nl=False)

@@ -27,7 +27,6 @@ from ...laws.privacy import PureDP
 from ...regions import Region
 from ...release import Release
 from ...release.chain import canonical
-from ...release.ledger import Ledger
 from ...spaces.base import Space
 from ...views.curator import MARK, inspection
 from ...views.globe import is_place
@@ -189,7 +188,7 @@ class Studio:
             return of_found(region, request)
         if request.steps == 2:
             return of_steps(region, request)
-        return Foreseen(region, n, request.mechanism, request.share, request.inference or 0.0, {})
+        return Foreseen(region, n, (request.mechanism, request.share, request.inference or 0.0), {})
 
     def looks(self, request: Request) -> Looks:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
@@ -281,33 +280,30 @@ class Studio:
                 words = "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first"
                 raise ValueError(f"{words}. Nothing was spent here")
             _confirm(request, confirmed)
-            work, session = self._begun(request)
+            session = self._begun(request)
             self.jobs[id] = session.job
-            thread = Thread(target=self._make, args=(work, session), name=f"release {id}")
+            thread = Thread(target=self._make, args=(session,), name=f"release {id}")
             self.threads.append(thread)
         thread.start()
         return session.job.facts()
 
-    def _begun(self, request: Request) -> tuple[Workflow, Watched]:
-        """Return the work and its session, after all that can be refused before a record is read."""
+    def _begun(self, request: Request) -> Watched:
+        """Return the session of a release, after all that can be refused before a record is read."""
         _check_asked(request)
         if not (request.unit or request.unit_column):
             raise ValueError(
                 "say first whom to protect: what one record stands for, or the column that says whose it is"
             )
         _check_file(request)
-        work = Workflow(request, whole=True)
-        work.check()
-        _check_apart(request, "links", "channels")
-        session = Watched(Job(request), work.ledger())
+        session = Watched(Job(request))
         session.afford(request.epsilon)
-        return work, session
+        return session
 
-    def _make(self, work: Workflow, session: Watched) -> None:
+    def _make(self, session: Watched) -> None:
         """Read, charge, draw and write, as the command line does; whatever happens is told."""
         job = session.job
         try:
-            self._read_and_release(job, work, session)
+            session.run()
         except UnsavedError as error:
             job.release = error.release
             job.refusal = f"{error.say(in_page)}. It is kept here: save it below, now"
@@ -327,22 +323,6 @@ class Studio:
                     )
             job.stage = "done" if job.release is not None else "stopped"
             job.done = True
-
-    def _read_and_release(self, job: Job, work: Workflow, session: Watched) -> None:
-        """Make the release of a job."""
-        request = job.request
-        job.stage = "reading the records"
-        work.load()
-        if request.read_as and request.read_as != work.space.typed:
-            words = "has changed since you looked into it: look again, and at the blur. Nothing was spent"
-            raise ValueError(f"{request.files[0]}: {words}")
-        if not request.unit_column and not request.alone:
-            work.unit_of("")  # refuses a column that repeats, unless that was answered
-        work.settle()
-        job.stage = "planning the noise"
-        job.release = work.run(session)
-        job.space = work.space
-        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
 
     def job(self, id: str) -> Job | None:
         """Return a release that was asked for."""
@@ -387,9 +367,30 @@ class Studio:
 class Watched(Session):
     """A session that says how far it is, and charges for the number of records that was planned with alone."""
 
-    def __init__(self, job: Job, ledger: Ledger | None) -> None:
-        super().__init__(Path(job.request.out), ledger)
+    def __init__(self, job: Job) -> None:
         self.job = job
+        self.work = Workflow(job.request, whole=True)
+        self.work.check()
+        _check_apart(job.request, "links", "channels")
+        super().__init__(Path(job.request.out), self.work.ledger())
+
+    def run(self) -> None:
+        """Make the release of the job."""
+        job = self.job
+        work = self.work
+        request = job.request
+        job.stage = "reading the records"
+        work.load()
+        if request.read_as and request.read_as != work.space.typed:
+            words = "has changed since you looked into it: look again, and at the blur. Nothing was spent"
+            raise ValueError(f"{request.files[0]}: {words}")
+        if not request.unit_column and not request.alone:
+            work.unit_of("")  # refuses a column that repeats, unless that was answered
+        work.settle()
+        job.stage = "planning the noise"
+        job.release = work.run(self)
+        job.space = work.space
+        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
 
     def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
         n = self.job.request.n
