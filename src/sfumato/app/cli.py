@@ -98,7 +98,9 @@ def compare(request: Request, as_json: JsonOption = False) -> None:
 
 def make(request: Request, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
+    from ..views.compared import pairs_in_words
     from ..views.outputs import Outputs
+    from ..views.words import value_in_words
     from .workflow import Workflow
 
     work = Workflow(request)
@@ -113,8 +115,10 @@ def make(request: Request, as_json: bool) -> None:
         done = work.run(session, progress)
     beside = {what: path for what, path in work.outputs.items() if what != "out"}
     Outputs(done, *work.looks).write_beside(record, beside)
+    value = value_in_words(done) if isinstance(done, sf.Release) else pairs_in_words(done)
+    words = f"{done.describe()}\n\n{value}\n\nWritten: {', '.join(map(str, work.outputs.values()))}\n"
     with shown_or_not(record):
-        typer.echo(done.to_json() if as_json else in_words(done, work), nl=False)
+        typer.echo(done.to_json() if as_json else words, nl=False)
         typer.echo("\n" + work.clipping(done), err=True)
 
 
@@ -126,15 +130,6 @@ def tell_source(work: Workflow) -> None:
     odd = [] if work.parts else some(remarks(work.data, work.space, said=bool(work.request.missing)))
     for line in (f"the points are {work.data.source}.", *odd):
         typer.echo(printable(f"{MARK}: {line}"), err=True)
-
-
-def in_words(done: sf.Release | sf.Comparison, work: Workflow) -> str:
-    """Return what was released, for the screen."""
-    from ..views.compared import pairs_in_words
-    from ..views.words import value_in_words
-
-    value = value_in_words(done) if isinstance(done, sf.Release) else pairs_in_words(done)
-    return f"{done.describe()}\n\n{value}\n\nWritten: {', '.join(map(str, work.outputs.values()))}\n"
 
 
 @contextmanager
@@ -183,6 +178,7 @@ def plan(
     """
     from ..mechanisms import forecast
     from ..mechanisms.planning import aim, instead
+    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
     from ..views.outputs import check_outputs
     from .workflow import public_region
 
@@ -198,40 +194,30 @@ def plan(
     usable = rows[0].refusal is None
     needs = aim(region, n, epsilon, rows[0], error, **request.how)
     ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, request.share, as_option)
-    if usable:
-        draw_plan(request, region, pictures)
-    elif pictures:
-        typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
+    draw_plan(request, region, pictures, usable)
     if as_json:
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
-        tell_plan(request, region, rows, needs, ways)
+        halves = (max(1, n // 2), 2 * n)
+        others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in halves)  # if they are said
+        words = [plan_in_words(region, n, epsilon, rows, others), needs_in_words(n, epsilon, needs)]
+        words += [instead_in_words(n, epsilon, ways)] if ways else []
+        typer.echo("\n\n".join(words))
     if not usable or rows[0].useless:
         raise SystemExit(UNUSABLE)
 
 
-def tell_plan(request: Request, region: Region, rows: list[sf.Forecast], needs: Any, ways: list[Any]) -> None:
-    """Say on the screen what each mechanism would do, what an error needs, and what else could be asked."""
-    from ..mechanisms import forecast
-    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
-
-    n = request.n
-    epsilon = request.epsilon
-    others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in (max(1, n // 2), 2 * n))  # if they are said
-    typer.echo(plan_in_words(region, n, epsilon, rows, others))
-    typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")
-    if ways:
-        typer.echo(f"\n{instead_in_words(n, epsilon, ways)}")
-
-
-def draw_plan(request: Request, region: Region, pictures: dict[str, Path]) -> None:
-    """Draw the error curves, and a release of synthetic records that fill half of the region."""
+def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usable: bool) -> None:
+    """Draw the error curves, and a release of synthetic records that fill half of the region, if anything can be released."""
     import numpy as np
 
     from ..mechanisms.planning import by_records
     from ..views.forecasts import plot_plan
     from .workflow import asked
 
+    if pictures and not usable:
+        typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
+        return
     if "plot" in pictures:
         rows = by_records(region, request.n, request.epsilon, **request.how)
         plot_plan(region, request.n, request.epsilon, rows, pictures["plot"])

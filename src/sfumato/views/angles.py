@@ -10,7 +10,7 @@ import numpy as np
 from ..numerics.arrays import Array
 from .base import View
 from .directions import circle
-from .maps import mapped
+from .layouts import mapped
 from .scene import CIRCLE, Panel, Scales, Scene
 from .subject import Subject
 

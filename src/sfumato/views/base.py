@@ -23,7 +23,7 @@ class View:
 
     origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
-    records = "points of the space '{name}'"  # what they are: k rows of m numbers, landmarks in space or ``where``
+    records = "points of the space '{name}'"  # what they are: k rows of m numbers; ``where`` landmarks lie
     not_a_point = "the released value is not a point of this space"  # said of a value off the space
     entry = "Number"  # what a row of the value's table is called
     columns: Sequence[str] = ("Value",)  # of this table

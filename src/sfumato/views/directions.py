@@ -9,8 +9,8 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
-from .globe import Globe, globes, is_place
-from .intervals import Ranges, intervals
+from .globe import Globe, cap, globes, is_place
+from .layouts import intervals
 from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
 from .subject import Noise, Subject
 
@@ -71,13 +71,13 @@ class Directions(View):
     def _coordinates(self, s: Subject) -> Scene:
         """Return every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the
         sphere."""
-        centre = self._facing(s, s.centre)
+        s = replace(s, centre=self._facing(s, s.centre))
         bars = None
         if s.error is not None:
             caps = s.on_manifold and length(s.about) > 0
             bars = _cap_range(s.about, cap_angle(s, s.error)) if caps else (s.about - s.error, s.about + s.error)
-        ranges = Ranges(s.about, centre, _cap_range(centre, s.radius / length(centre)), bars, others=s.others)
-        return Scene([[intervals(s, ranges, "coordinate", "value")]])
+        reach = _cap_range(s.centre, s.radius / length(s.centre))
+        return Scene([[intervals(s, "coordinate", "value", reach, bars)]])
 
     def _circle(self, s: Subject) -> Scene:
         """Return the unit circle with both directions; of axes, with both ends of each."""
@@ -124,9 +124,7 @@ class Directions(View):
         """Return the public centre and the edge of the public region."""
         scale = 1 / length(s.centre)
         centre = scale * self._facing(s, s.centre)
-        reached = min(scale * s.radius, np.pi)
-        side = np.linalg.svd(centre[None])[2][1:]  # two directions across the centre
-        edge = np.cos(reached) * centre + np.sin(reached) * (CIRCLE @ side)
+        edge = cap(centre, min(scale * s.radius, np.pi))
         name = f"edge of the {s.region_name}"
         if s.chart is not None and s.given_by_axes:
             edge = scale * self._facing(s, s.chart.point(CIRCLE[:, : len(s.chart.axes)]))

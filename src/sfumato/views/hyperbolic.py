@@ -7,7 +7,7 @@ import numpy as np
 from ..numerics.arrays import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
 from .base import View
-from .maps import mapped
+from .layouts import mapped
 from .scene import CIRCLE, Line, Panel, Role, Scene
 from .subject import Subject
 

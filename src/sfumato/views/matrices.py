@@ -13,7 +13,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import Rows, View, numbered
-from .intervals import Range, Ranges, intervals
+from .layouts import Range, intervals
 from .scene import CIRCLE, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, broken
 from .subject import Subject
 
@@ -88,10 +88,9 @@ class Matrices(View):
         reach = self.left(replace(s, value=None, chart=None, geodesic=True), s.radius)
         bars = None if s.error is None else self.left(s, s.error)
         region = None if s.region is None else self.left(replace(s, value=s.raw), s.region_radius)
-        others = None if s.others is None else np.stack([_spectrum(other) for other in s.others])
-        numbers = Ranges(value, _spectrum(s.centre), reach, bars, region, others)
         log = bool((value if bars is None else bars[0]).min() > 0)
-        panel = intervals(replace(s, names=()), numbers, "eigenvalue, the largest first", "eigenvalue", log)
+        names = ("eigenvalue, the largest first", "eigenvalue")
+        panel = intervals(replace(s, names=()), *names, reach, bars, region, read=_spectrum, log=log)
         negative = np.flatnonzero(value <= 0)
         if not len(negative):
             return panel
@@ -194,8 +193,7 @@ class Variances(View):
         """Return the variances; coordinates are their logarithms, so an ellipsoid leaves a factor to each of them."""
         half = s.error if s.noise is None else s.noise.reach(len(s.noise.w)) * s.reach
         bars = None if half is None else _about(s.about, half)
-        numbers = Ranges(s.about, s.centre, _about(s.centre, s.reach), bars, others=s.others)
-        return Scene([[intervals(s, numbers, "channel", "variance", log=True)]])
+        return Scene([[intervals(s, "channel", "variance", _about(s.centre, s.reach), bars, log=True)]])
 
 
 def matrix_bounds(s: Subject, error: float) -> Range:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
-from .globe import Globe
+from .globe import Globe, cap
 from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words, blur, marker
 from .subject import Subject
 
@@ -41,7 +41,9 @@ class Rotations(View):
             size = marker(160 * angle, 5.0)
             label = f"{s.error_label}: {angle:.3g} rad, {np.degrees(angle):.3g}°"
             for axis in s.about.T:
-                marks += _cap(globe, axis, angle, label)
+                x, y, depth = globe.frame @ axis
+                edge = cap(axis, angle) @ globe.frame[:2].T
+                marks += blur([edge], [np.array([[x, y]])], label, faint=bool(depth < 0))
                 label = ""
         marks += _axes(globe, s.centre, Role.CENTRE, "public centre", 5.0)
         for other in () if s.others is None else s.others:
@@ -67,10 +69,3 @@ def _name(globe: Globe, name: str, axis: Array) -> Words:
     x, y, depth = globe.frame @ axis
     away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
     return Words(away * np.array([x, y]), name, Role.VALUE, faint=bool(depth < 0))
-
-
-def _cap(globe: Globe, axis: Array, angle: float, label: str) -> list[Mark]:
-    """Return all directions within an angle of an axis; fainter where they are on the far side."""
-    side = np.linalg.svd(axis[None])[2][1:]
-    edge = (np.cos(angle) * axis + np.sin(angle) * (CIRCLE @ side)) @ globe.frame[:2].T
-    return blur([edge], [(globe.frame[:2] @ axis)[None]], label, faint=bool(globe.frame[2] @ axis < 0))

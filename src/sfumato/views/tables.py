@@ -22,9 +22,7 @@ class Products(View):
 
     def table(self, s: Subject) -> Rows:
         parts = _parts(s)
-        if parts is None:
-            return super().table(s)
-        return HEADER, [row for rows in parts for row in rows]
+        return super().table(s) if parts is None else (HEADER, [row for rows in parts for row in rows])
 
     def scene(self, s: Subject) -> Scene:
         """Return the first numbers of every part, so that none is left out for the length of another."""
@@ -47,9 +45,9 @@ def _parts(s: Subject) -> list[list[Row]] | None:
     parts = list[list[Row]]()
     both = zip(space.parts, space.split(s.about), space.split(s.centre), strict=True)
     for i, (part, value, centre) in enumerate(both, start=1):
-        numbers = zip(np.ndindex(value.shape), value.ravel(), centre.ravel(), strict=True)
-        places = ((", ".join(str(k + 1) for k in place), f"{x:.6g}", f"{c:.6g}") for place, x, c in numbers)
-        parts.append([(f"{i}: {part.name}", *row) for row in places])
+        places = [", ".join(str(k + 1) for k in place) for place in np.ndindex(value.shape)]
+        rows = numbered(np.stack([value.ravel(), centre.ravel()], axis=1), places)
+        parts.append([(f"{i}: {part.name}", *row) for row in rows])
     return parts
 
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import sha256
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Lock, Thread
@@ -102,11 +103,9 @@ class Job:
 def _as_called(request: Request) -> tuple[Request, list[str]]:
     """Return a request with the files that were dropped on the page as they were called, and these names."""
     dropped = {name: Path(name).name for name in request.named_files if DROPPED in name}
-    changed: dict[str, Any] = {"files": tuple(dropped.get(name, name) for name in request.files)}
-    for part in fields(request):
-        value = getattr(request, part.name)
-        if isinstance(value, str) and value in dropped:
-            changed[part.name] = dropped[value]
+    given = {part.name: getattr(request, part.name) for part in fields(request)}
+    changed: dict[str, Any] = {name: dropped[value] for name, value in given.items() if value in dropped}
+    changed["files"] = tuple(dropped.get(name, name) for name in request.files)
     return replace(request, **changed), list(dropped.values())
 
 
@@ -414,11 +413,8 @@ def _saved(path: Path) -> Release | Comparison:
 def _free(name: str) -> str:
     """Return a name for a file that is not there yet."""
     path = Path(name)
-    number = 1
-    while path.exists():
-        number += 1
-        path = Path(name).with_stem(f"{Path(name).stem}-{number}")
-    return str(path)
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return str(next(free for free in chain([path], numbered) if not free.exists()))
 
 
 def _key(request: Request) -> object:
