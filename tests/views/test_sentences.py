@@ -8,9 +8,8 @@ import pytest
 import sfumato as sf
 from sfumato.app.cli import main
 from sfumato.files.lines import number
-from sfumato.views.check import against
 from sfumato.views.compared import write_comparison_report
-from sfumato.views.curator import of_clipping, region_used
+from sfumato.views.curator import against, of_clipping, region_used
 from sfumato.views.report import write_report
 
 PLANE = sf.Euclidean(dim=2)

@@ -1,1 +1,3 @@
 """The command line and the page."""
+
+PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # errors that are said in a sentence

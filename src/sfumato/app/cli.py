@@ -15,17 +15,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import sfumato as sf
+
 from ..errors import BudgetExceeded, Fix, Refusal, UnsavedError, printable
 from ..release.interruption import Interruption, Stopped
+from . import PLAIN
 from .options import Grouped, taking
 from .request import OUTPUT, Request, as_option, sentence
 
 if TYPE_CHECKING:
-    from ..findings import Comparison
-    from ..mechanisms import Forecast
     from ..records import Progress
     from ..regions import Region
-    from ..release import Release
     from .workflow import Workflow
 
 # exit codes; the last plus the number of the signal
@@ -52,9 +52,7 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 
 def show_version(asked: bool) -> None:
     if asked:
-        from .._version import __version__
-
-        typer.echo(f"sfumato {__version__}")
+        typer.echo(f"sfumato {sf.__version__}")
         raise typer.Exit
 
 
@@ -100,25 +98,27 @@ def compare(request: Request, as_json: JsonOption = False) -> None:
 
 def make(request: Request, as_json: bool) -> None:
     """Release what is asked for, write it and show it."""
-    from ..findings.session import Session
+    from ..views.compared import pairs_in_words
     from ..views.outputs import Outputs
+    from ..views.words import value_in_words
     from .workflow import Workflow
 
     work = Workflow(request)
     work.check()
     record = Path(request.out)
-    session = Session(record, work.ledger(), request.force, ctrl_c)
+    session = sf.Session(record, work.ledger(), request.force, ctrl_c)
     session.afford(request.epsilon)  # before any record is read
     work.load()
     tell_source(work)
     work.settle()
     with shown_progress(work.parts and not as_json) as progress:
         done = work.run(session, progress)
-    Outputs(done, *work.looks).write_beside(
-        record, {what: path for what, path in work.outputs.items() if what != "out"}
-    )
+    beside = {what: path for what, path in work.outputs.items() if what != "out"}
+    Outputs(done, *work.looks).write_beside(record, beside)
+    value = value_in_words(done) if isinstance(done, sf.Release) else pairs_in_words(done)
+    words = f"{done.describe()}\n\n{value}\n\nWritten: {', '.join(map(str, work.outputs.values()))}\n"
     with shown_or_not(record):
-        typer.echo(done.to_json() if as_json else in_words(done, work), nl=False)
+        typer.echo(done.to_json() if as_json else words, nl=False)
         typer.echo("\n" + work.clipping(done), err=True)
 
 
@@ -130,16 +130,6 @@ def tell_source(work: Workflow) -> None:
     odd = [] if work.parts else some(remarks(work.data, work.space, said=bool(work.request.missing)))
     for line in (f"the points are {work.data.source}.", *odd):
         typer.echo(printable(f"{MARK}: {line}"), err=True)
-
-
-def in_words(done: Release | Comparison, work: Workflow) -> str:
-    """Return what was released, for the screen."""
-    from ..release import Release
-    from ..views.compared import pairs_in_words
-    from ..views.words import value_in_words
-
-    value = value_in_words(done) if isinstance(done, Release) else pairs_in_words(done)
-    return f"{done.describe()}\n\n{value}\n\nWritten: {', '.join(map(str, work.outputs.values()))}\n"
 
 
 @contextmanager
@@ -186,9 +176,9 @@ def plan(
 
     Example: sfumato plan --space shapes --landmarks 50 --radius 0.125 --n 409 --epsilon 1
     """
-    from ..laws.privacy import PureDP
     from ..mechanisms import forecast
     from ..mechanisms.planning import aim, instead
+    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
     from ..views.outputs import check_outputs
     from .workflow import public_region
 
@@ -199,55 +189,43 @@ def plan(
     region, _ = public_region(request)
     n = request.n
     epsilon = request.epsilon
-    PureDP(epsilon).check(force=True)
+    sf.PureDP(epsilon).check(force=True)
     rows = forecast(region, n, epsilon, **request.how)
     usable = rows[0].refusal is None
     needs = aim(region, n, epsilon, rows[0], error, **request.how)
     ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, request.share, as_option)
-    if usable:
-        draw_plan(request, region, pictures)
-    elif pictures:
-        typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
+    draw_plan(request, region, pictures, usable)
     if as_json:
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
-        tell_plan(request, region, rows, needs, ways)
+        halves = (max(1, n // 2), 2 * n)
+        others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in halves)  # if they are said
+        words = [plan_in_words(region, n, epsilon, rows, others), needs_in_words(n, epsilon, needs)]
+        words += [instead_in_words(n, epsilon, ways)] if ways else []
+        typer.echo("\n\n".join(words))
     if not usable or rows[0].useless:
         raise SystemExit(UNUSABLE)
 
 
-def tell_plan(request: Request, region: Region, rows: list[Forecast], needs: Any, ways: list[Any]) -> None:
-    """Say on the screen what each mechanism would do, what an error needs, and what else could be asked."""
-    from ..mechanisms import forecast
-    from ..views.forecasts import instead_in_words, needs_in_words, plan_in_words
-
-    n = request.n
-    epsilon = request.epsilon
-    others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in (max(1, n // 2), 2 * n))  # if they are said
-    typer.echo(plan_in_words(region, n, epsilon, rows, others))
-    typer.echo(f"\n{needs_in_words(n, epsilon, needs)}")
-    if ways:
-        typer.echo(f"\n{instead_in_words(n, epsilon, ways)}")
-
-
-def draw_plan(request: Request, region: Region, pictures: dict[str, Path]) -> None:
-    """Draw the error curves, and a release of synthetic records that fill half of the region."""
+def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usable: bool) -> None:
+    """Draw the error curves, and a release of synthetic records that fill half of the region, if anything can be released."""
     import numpy as np
 
-    from .. import private_mean
     from ..mechanisms.planning import by_records
     from ..views.forecasts import plot_plan
-    from ..views.plots import plot_release
     from .workflow import asked
 
+    if pictures and not usable:
+        typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
+        return
     if "plot" in pictures:
         rows = by_records(region, request.n, request.epsilon, **request.how)
         plot_plan(region, request.n, request.epsilon, rows, pictures["plot"])
     if "simulate" in pictures:
         made_up = region.space.random_points(region.center, region.radius / 2, request.n, np.random.default_rng())
         how = asked(request, region) | {"allow_useless": True}
-        done = private_mean(region.space.present(made_up), epsilon=request.epsilon, **how)
-        plot_release(done, pictures["simulate"], title="Simulated: synthetic records")
+        done = sf.private_mean(region.space.present(made_up), epsilon=request.epsilon, **how)
+        sf.plot_release(done, pictures["simulate"], title="Simulated: synthetic records")
 
 
 def show_json(facts: Any, allow_nan: bool = False) -> None:
@@ -267,8 +245,7 @@ def inspect(request: Request, as_json: JsonOption = False) -> None:
 
     Example: sfumato inspect wings.tps --center reference.tps --radius 0.15
     """
-    from ..views.check import against
-    from ..views.curator import MARK, inspection, inspection_in_words
+    from ..views.curator import MARK, against, inspection, inspection_in_words
     from .workflow import Workflow
 
     work = Workflow(replace(request, missing=request.missing or "none"))
@@ -298,11 +275,9 @@ def spaces() -> None:
     from ..spaces import all_spaces
     from ..spaces.family import in_words
 
-    words = (
-        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
-    )
     typer.echo(
-        f"{words}says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
+        "Type these after --space; an argument may be left out if an option (--landmarks, --size, --dim) or the file\n"
+        "says it, as in: sfumato plan --space 'sphere(curvature=4)' --dim 2 --radius 0.2 --n 100 --epsilon 1"
     )
     group = ""
     for kind in all_spaces():
@@ -326,9 +301,8 @@ def ledger_init(
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
     from ..laws.privacy import LARGE_EPSILON
-    from ..release.ledger import Ledger
 
-    ledger = Ledger.create(file, epsilon, dataset)
+    ledger = sf.Ledger.create(file, epsilon, dataset)
     typer.echo(ledger.describe())
     if ledger.left > LARGE_EPSILON:
         warnings.warn(
@@ -343,9 +317,7 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
 
     Example: sfumato ledger show study.ledger
     """
-    from ..release.ledger import Ledger
-
-    book = Ledger(file).verify()
+    book = sf.Ledger(file).verify()
     if as_json:
         show_json({name: {"budget": str(b), "left": str(book.left(name))} for name, b in book.budgets.items()})
     else:
@@ -358,9 +330,7 @@ def ledger_log(file: LedgerArgument, as_json: JsonOption = False) -> None:
 
     Example: sfumato ledger log study.ledger
     """
-    from ..release.ledger import Ledger
-
-    entries = Ledger(file).verify().entries
+    entries = sf.Ledger(file).verify().entries
     if as_json:
         show_json([asdict(entry) for entry in entries])
     else:
@@ -378,9 +348,7 @@ def ledger_verify(
 
     Example: sfumato ledger verify study.ledger
     """
-    from ..release.ledger import Ledger
-
-    book = Ledger(file).verify(head)
+    book = sf.Ledger(file).verify(head)
     typer.echo(f"{file}: {len(book.entries)} lines, all intact. Head: {book.head}")
 
 
@@ -450,7 +418,6 @@ def reproduce(
 
     Example: sfumato reproduce all --quick --out reproduction
     """
-    from ..files import read
     from ..studies.reproduce import reproduce as run
     from .workflow import space_of_name
 
@@ -459,7 +426,7 @@ def reproduce(
     if data is not None:
         if what not in ("shapes", "all"):
             raise ValueError(f"--data is for 'shapes'; 'reproduce {what}' makes its own")
-        outlines = read(data, space_of_name("shapes")).points
+        outlines = sf.read(data, space_of_name("shapes")).points
         source = data.name
     report = run(what, out, replicates=replicates, quick=quick, seed=seed, outlines=outlines, source=source)
     typer.echo(f"Written: {report}, its figures and results.csv")
@@ -489,13 +456,12 @@ def audit(
 
     Example: sfumato audit --mechanism kng --space sphere --radius 0.4 --epsilon 1
     """
-    from .. import Ball
     from ..audit.trial import conduct, table
     from .workflow import named_space
 
     space = named_space(request)
     radius = request.radius or 0.0
-    ball = Ball(space, space.present(space.origin()), radius)  # audits are the same about any point
+    ball = sf.Ball(space, space.present(space.origin()), radius)  # audits are the same about any point
     if out.exists() and not out.is_dir():
         raise Refusal(Fix("out", str(out)), ": is not a folder; choose another name")
     how = "draws"
@@ -534,7 +500,7 @@ def command() -> None:
     except Stopped:
         typer.echo(f"\nsfumato: stopped: {ctrl_c.words}", err=True)
         raise SystemExit(STOPPED + ctrl_c.asked) from None
-    except (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError) as error:
+    except PLAIN as error:
         words = sentence(error, as_option)
         if isinstance(error, UnsavedError):
             keep(error.release)
@@ -545,7 +511,7 @@ def command() -> None:
         raise SystemExit(REFUSED if isinstance(error, BudgetExceeded) else BAD_INPUT) from None
 
 
-def keep(release: Release) -> None:
+def keep(release: sf.Release) -> None:
     """Print a release that could not be written: it must not be lost."""
     try:
         typer.echo(release.to_json(), nl=False)

@@ -53,14 +53,10 @@ def _option(kind: type[Request], name: str, usual: dict[str, Any]) -> inspect.Pa
     how: dict[str, Any] = {"help": one.help, "metavar": metavar, "rich_help_panel": one.group}
     if one.required and isinstance(part.default, tuple):
         made = typer.Argument(**how | {"metavar": f"{metavar}S..."})
-        return _parameter(name, inspect.Parameter.empty, Annotated[list[str], made])
-    shown = default not in (None, "", False, 0)
-    made = typer.Option(option_of(name, one), show_default=shown, **how)
-    return _parameter(name, default, Annotated[str if names_files(hint) else hint, made])
-
-
-def _parameter(name: str, default: Any, annotation: Any) -> inspect.Parameter:
-    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+        return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=Annotated[list[str], made])
+    made = typer.Option(option_of(name, one), show_default=default not in (None, "", False, 0), **how)
+    hint = Annotated[str if names_files(hint) else hint, made]
+    return inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=hint)
 
 
 class Grouped(TyperCommand):

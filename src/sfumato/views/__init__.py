@@ -8,15 +8,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .angles import Angles
-from .base import Table, View
+from .base import View
 from .compositions import Compositions
 from .curves import Curves
 from .directions import Directions, Undirected
 from .hyperbolic import Hyperbolic
-from .matrices import Matrices
-from .matrix_metrics import Correlations, LogCholeskyMatrices, LogEuclideanMatrices, TransportMatrices, Variances
+from .matrices import (
+    Correlations,
+    LogCholeskyMatrices,
+    LogEuclideanMatrices,
+    Matrices,
+    TransportMatrices,
+    Variances,
+)
 from .rotations import Rotations
-from .shapes import Shapes, Solids
+from .shapes import Shapes, SizesAndShapes, Solids
 from .tables import Frames, Products, Subspaces
 from .vectors import Vectors
 
@@ -28,8 +34,8 @@ VIEWS: dict[str, View] = {
     "sphere": Directions(),
     "spd": Matrices(),
     "shapes": Shapes(),
-    "shapes3d": Solids("shapes", "shapes of size one"),
-    "size-and-shape": Solids("sizes-and-shapes", "the unit of the records"),
+    "shapes3d": Solids(),
+    "size-and-shape": SizesAndShapes(),
     "elastic-curves": Curves(),
     "product": Products(),
     "log-euclidean": LogEuclideanMatrices(),
@@ -50,4 +56,4 @@ VIEWS: dict[str, View] = {
 
 def view_of(release: Release) -> View:
     """Return how releases of this space are shown."""
-    return VIEWS.get(release.space.name) or Table()
+    return VIEWS.get(release.space.name) or View()

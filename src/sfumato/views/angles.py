@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Table, View
-from .directions import circle_ground, on_circle
-from .maps import mapped
+from .base import View
+from .directions import circle
+from .layouts import mapped
 from .scene import CIRCLE, Panel, Scales, Scene
 from .subject import Subject
 
@@ -30,26 +31,19 @@ class Angles(View):
     def meaning(self, s: Subject, error: float) -> str:
         return f"every angle within {np.degrees(min(error, np.pi)):.3g}°"
 
-    def caption(self, s: Subject) -> str:
-        return Table().caption(s) if s.about.size > MOST else super().caption(s)
-
     def scene(self, s: Subject) -> Scene:
         count = s.about.size
         if count > MOST:
             return super().scene(s)
         if count != 2:
-            panels = [_circle(s, j, 6.0 if count == 1 else 2.5) for j in range(count)]
+            others = np.empty((0, count)) if s.others is None else s.others
+            each = zip(s.about, s.centre, s.reach, strict=True)
+            panels = [circle(s, *numbers, s.error, s.error_label, others[:, j]) for j, numbers in enumerate(each)]
+            if count > 1:
+                panels = [replace(panel, title=f"angle {j + 1}", size=(2.5, 2.5)) for j, panel in enumerate(panels)]
             rows = [panels[i : i + COLUMNS] for i in range(0, count, COLUMNS)]
             return Scene(rows, columns=COLUMNS if count > 1 else 2)
         return _square(s)
-
-
-def _circle(s: Subject, j: int, size: float) -> Panel:
-    others = np.empty(0) if s.others is None else s.others[:, j]
-    marks = circle_ground()
-    marks += on_circle(s, s.about[j], s.centre[j], s.reach[j], s.error, s.error_label, others)
-    title = "" if s.about.size == 1 else f"angle {j + 1}"
-    return Panel(marks, np.full(2, -1.25), np.full(2, 1.25), title, (size, size))
 
 
 def _square(s: Subject) -> Scene:

@@ -23,13 +23,17 @@ class View:
 
     origin = ""  # what the origin is, where no data can be expected to lie about it
     centers: tuple[str, ...] = ("origin",)  # words for the origin
-    entry = "Number"  # what one number of the value is called
+    records = "points of the space '{name}'"  # what they are: k rows of m numbers; ``where`` landmarks lie
+    not_a_point = "the released value is not a point of this space"  # said of a value off the space
+    entry = "Number"  # what a row of the value's table is called
+    columns: Sequence[str] = ("Value",)  # of this table
     nameable = False  # whether the rows of a value are channels, parts or coordinates, which have names
     exact_up_to = 0.0  # the size of a value up to which the errors of the Laplace are its quantiles, not bounds on them
 
     def things(self, s: Subject) -> str:
         """Return what the records are."""
-        return f"points of the space '{s.space_of.name}'"
+        k, m = s.about.reshape(len(s.about), -1).shape
+        return self.records.format(name=s.space_of.name, k=k, m=m, where="space" if m == 3 else "the plane")
 
     def check_names(self, names: Sequence[str], shape: tuple[int, ...]) -> None:
         """Raise a Refusal where values of this shape have another number of channels, parts or coordinates."""
@@ -76,6 +80,8 @@ class View:
 
     def caption(self, s: Subject) -> str:
         """Return what a picture shows, for the report."""
+        if self.scene(s).header:
+            return "What was released, in numbers."
         soft = "" if s.error is None else ", and how far off it may be (soft)"
         return f"What was released (dark), what was public before (grey){soft}."
 
@@ -85,18 +91,12 @@ class View:
 
     def table(self, s: Subject) -> Rows:
         """Return the value as header and rows."""
-        return (self.entry, "Value"), numbered(s.about.reshape(-1, 1), s.names)
+        count = min(len(self.columns), s.about.shape[-1])
+        return (self.entry, *self.columns[:count]), numbered(s.about.reshape(-1, count), s.names)
 
     def off_manifold(self, s: Subject) -> str:
         """Return what a value is that is not a point of the space."""
-        return "the released value is not a point of this space"
-
-
-class Table(View):
-    """A view whose picture is a table."""
-
-    def caption(self, s: Subject) -> str:
-        return "What was released, in numbers."
+        return self.not_a_point.format(length=np.linalg.norm(s.about))
 
 
 def numbered(rows: Any, names: Sequence[str] = ()) -> list[tuple[str, ...]]:

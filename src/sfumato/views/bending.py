@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy.interpolate import RBFInterpolator
+from scipy.spatial.distance import pdist
 
 from ..numerics.arrays import Array
 
@@ -22,7 +24,7 @@ def can_bend(first: Array) -> bool:
     """
     size = float(np.ptp(first, axis=0).max())
     centred = (first - first.mean(axis=0)) / max(size, 1e-300)
-    return len(first) > 2 and bool(np.linalg.svd(centred)[1][1] > 1e-3) and _nearest(first) > APART * size
+    return len(first) > 2 and bool(np.linalg.svd(centred)[1][1] > 1e-3) and bool(pdist(first).min() > APART * size)
 
 
 def magnified(first: Array, second: Array) -> int:
@@ -35,17 +37,13 @@ def magnified(first: Array, second: Array) -> int:
     moved = second - first
     size = float(np.ptp(first, axis=0).max())
     far = float(np.linalg.norm(moved, axis=1).max()) / size
-    i, j = np.triu_indices(len(first), 1)
-    apart = np.linalg.norm(first[i] - first[j], axis=1)
-    strain = float((np.linalg.norm(moved[i] - moved[j], axis=1) / np.maximum(apart, 1e-300)).max())
+    strain = float((pdist(moved) / np.maximum(pdist(first), 1e-300)).max())
     return next((times for times in TIMES if times * far <= MOST and times * strain <= NEVER), 1)
 
 
 def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Array]:
     """Return the lines of a square grid between two corners, bent by the spline that takes the first landmarks to the
     second."""
-    from scipy.interpolate import RBFInterpolator
-
     bend = RBFInterpolator(first, second, kernel="thin_plate_spline")
     step = float((high - low).max()) / LINES
     x, y = (np.arange(low[i] + step / 2, high[i], step) for i in (0, 1))
@@ -53,8 +51,3 @@ def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Arra
     lines = [np.stack([np.full(FINE, at), fine[1]], axis=1) for at in x]
     lines += [np.stack([fine[0], np.full(FINE, at)], axis=1) for at in y]
     return list(np.split(np.asarray(bend(np.concatenate(lines))), len(lines)))
-
-
-def _nearest(points: Array) -> float:
-    i, j = np.triu_indices(len(points), 1)
-    return float(np.linalg.norm(points[i] - points[j], axis=1).min())

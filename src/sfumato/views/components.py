@@ -44,19 +44,16 @@ def describe(components: Components) -> str:
         f"Directions of variation about the mean, in {many}: {components.release.n} records, "
         f"epsilon {guarantee.epsilon:g} ({printable(guarantee.unit)}), beside that of the mean."
     ]
-    rows = zip(
-        components.variances,
-        components.intervals(),
-        components.shares,
-        components.significant,
-        components.angles,
-        strict=True,
-    )
-    for j, (variance, (low, high), share, clear, angle) in enumerate(rows, start=1):
+    for j, (low, high) in enumerate(components.intervals()):
+        share = components.shares[j]
+        angle = components.angles[j]
         part = "" if np.isnan(share) else f", {share:.0%} of the total"
         known = f"its direction is known to within {angle:.0f} degrees" if angle < 90 else "its direction may be mixed"
-        verdict = f"stands above the noise; {known}" if clear else "not above the noise: read nothing from it"
-        lines.append(f"{j}. variance {variance:.3g} (95%: {low:.3g} to {high:.3g}){part}; {verdict}.")
+        verdict = f"{FAINT_WORDS}: read nothing from it"
+        if components.significant[j]:
+            verdict = f"stands above the noise; {known}"
+        variance = f"variance {components.variances[j]:.3g} (95%: {low:.3g} to {high:.3g})"
+        lines.append(f"{j + 1}. {variance}{part}; {verdict}.")
     lines.append(
         "Intervals count the noise: they hold for the records as clipped to the public region, not for the population."
     )
@@ -87,11 +84,13 @@ def _shapes(components: Components, links: Links | None) -> Scene:
     panels = []
     for j, (start, end) in enumerate(ends):
         faint = not components.significant[j]
-        marks: list[Mark] = [Line(segments(start, end), Role.NOISE, faint=faint)]
-        marks.append(Line(segments(components.center[pairs[:, 0]], components.center[pairs[:, 1]]), Role.TIE))
-        marks.append(Dots(components.center, Role.REACH, "mean", size=3.0))
-        marks.append(Dots(start, Role.FIRST, "−2 s.d.", faint, size=4.0))
-        marks.append(Dots(end, Role.SECOND, "+2 s.d.", faint, size=4.0))
+        marks: list[Mark] = [
+            Line(segments(start, end), Role.NOISE, faint=faint),
+            Line(segments(*components.center[pairs.T]), Role.TIE),
+            Dots(components.center, Role.REACH, "mean", size=3.0),
+            Dots(start, Role.FIRST, "−2 s.d.", faint, size=4.0),
+            Dots(end, Role.SECOND, "+2 s.d.", faint, size=4.0),
+        ]
         panels.append(Panel(marks, low, high, _title(components, j), size))
     return Scene([panels[i : i + columns] for i in range(0, count, columns)], columns=3)
 

@@ -8,9 +8,8 @@ from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 from ..spaces.simplex import Aitchison, Simplex
 from .base import View
-from .intervals import Range, Ranges, intervals
-from .maps import mapped
-from .scene import BREAK, CIRCLE, Line, Mark, Panel, Role, Scene, Words, closed
+from .layouts import Range, intervals, mapped
+from .scene import CIRCLE, Line, Mark, Panel, Role, Scene, Words, broken, closed
 from .subject import Subject
 
 CORNERS = np.array([[0.5, np.sqrt(0.75)], [0.0, 0.0], [1.0, 0.0]])  # where each of three parts is the whole
@@ -19,14 +18,12 @@ BEYOND = 700.0  # of an exponent
 
 
 class Compositions(View):
+    records = "compositions of {k} parts"
     entry = "Part"
     exact_up_to = np.inf
     nameable = True
     origin = "equal parts"
     centers = ("origin", "equal parts")
-
-    def things(self, s: Subject) -> str:
-        return f"compositions of {s.about.size} parts"
 
     def seen(self, s: Subject) -> str:
         high, low = (int(pick(s.about)) for pick in (np.argmax, np.argmin))
@@ -42,8 +39,7 @@ class Compositions(View):
             return _triangle(s)
         bars = None if s.error is None else shares_within(s.space, s.about, s.error)
         reach = shares_within(s.space, s.centre, s.radius)
-        numbers = Ranges(s.about, s.centre, reach, bars, others=s.others)
-        return Scene([[intervals(s, numbers, "part", "share", least=0.0)]])
+        return Scene([[intervals(s, "part", "share", reach, bars, least=0.0)]])
 
 
 def shares_within(space: Space, shares: Array, distance: float) -> Range:
@@ -63,26 +59,15 @@ def shares_within(space: Space, shares: Array, distance: float) -> Range:
 
 def _triangle(s: Subject) -> Scene:
     """Return every composition within the error, and the public ball, as far as they lie in the triangle."""
-    marks: list[Mark] = [Line(_grid(), Role.FRAME), Line(closed(CORNERS), Role.TIE)]
+    fifths = [(part, tick, 1 - tick) for tick in np.arange(0.2, 0.9, 0.2) for part in range(3)]
+    grid = [np.roll([[one, 0.0, rest], [one, rest, 0.0]], part, axis=1) @ CORNERS for part, one, rest in fifths]
+    marks: list[Mark] = [Line(broken(grid), Role.FRAME), Line(closed(CORNERS), Role.TIE)]
     for part, (corner, up) in enumerate(zip(CORNERS, (8.0, -8.0, -8.0), strict=True)):
         marks.append(Words(corner, s.called(part) if s.names else f"part {part + 1}", move=(0.0, up)))
     ground = Panel(marks, np.array([-0.1, -0.1]), np.array([1.1, 1.0]), size=(5.2, 4.9))
     error = None if s.error is None else _round(s.space, s.point, s.error)
     region = _round(s.space, s.base, s.radius)
     return mapped(s, ground, lambda shares: shares @ CORNERS, region, error, CLOSE, " of a side")
-
-
-def _grid() -> Array:
-    """Return the lines on which a part is a fifth, two fifths, … of the whole."""
-    lines = []
-    for tick in np.arange(0.2, 0.9, 0.2):
-        for part in range(3):
-            ends = np.zeros((2, 3))
-            ends[:, part] = tick
-            ends[0, part - 1] = 1 - tick
-            ends[1, part - 2] = 1 - tick
-            lines += [ends @ CORNERS, BREAK]
-    return np.concatenate(lines)
 
 
 def _round(space: Space, point: Points, distance: float) -> Array:

@@ -1,25 +1,23 @@
-"""Curves over the public reference, with a band as wide as the noise moves them across themselves."""
+"""Curves and outlines over the public reference, with a band as wide as the noise moves them across themselves."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ..landmarks.outlines import crosses_itself
+from ..numerics.arrays import Array
 from ..spaces import ElasticCurves
-from .base import Rows, View, numbered
-from .scene import Dots, Line, Mark, Panel, Role, Scene, around, closed
-from .shapes import across, band
-from .subject import Subject
+from .base import View
+from .scene import Dots, Line, Mark, Panel, Role, Scene, Soft, around, broken, closed
+from .subject import Noise, Subject
 
 
 class Curves(View):
+    records = "planar curves of {k} points"
+    entry = "Point"
+    columns = "xy"
     origin = "a straight line, or a regular polygon"
     exact_up_to = np.inf
-
-    def things(self, s: Subject) -> str:
-        return f"planar curves of {len(s.about)} points"
-
-    def table(self, s: Subject) -> Rows:
-        return ("Point", "x", "y"), numbered(s.about)
 
     def shown(self, s: Subject) -> str:
         if s.noise is not None:
@@ -37,8 +35,7 @@ class Curves(View):
         if s.noise is not None:
             widths = across(s.noise, curve, ring)
             widest = float(widths.max())
-            end = [*range(len(curve)), 0] if ring else slice(None)
-            marks += band(curve[end], widths[end], f"{s.error_label}, across the curve")
+            marks += band(curve, widths, ring, f"{s.error_label}, across the curve")
         others = [] if s.others is None else list(s.others)
         lines = [(other, s.role, "") for other in others]
         lines.append((reference, Role.CENTRE, "public reference"))
@@ -51,3 +48,44 @@ class Curves(View):
         low, high = around([reference, curve, *others], margin)
         tall = float(np.clip(9 * (high - low)[1] / (high - low)[0], 2.0, 8.0))
         return Scene([[Panel(marks, low, high, size=(9.0, tall))]], columns=3)
+
+
+def looks_like_an_outline(landmarks: Array) -> bool:
+    """Return whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
+
+    >>> angle = 2 * np.pi * np.arange(30) / 30
+    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
+    >>> looks_like_an_outline(circle), looks_like_an_outline(np.random.default_rng(0).permutation(circle))
+    (True, False)
+    """
+    steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
+    size = np.linalg.norm(np.ptp(landmarks, axis=0))
+    return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
+
+
+def across(noise: Noise, curve: Array, ring: bool) -> Array:
+    """Return how far the noise leaves each point of a curve off, across the curve."""
+    moves = noise.moves(1).reshape(len(curve), 2, -1)
+    return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", _normals(curve, ring), moves), axis=1))
+
+
+def _normals(curve: Array, ring: bool) -> Array:
+    """Return unit vectors across a curve at its points."""
+    padded = np.pad(curve, ((1, 1), (0, 0)), mode="wrap" if ring else "edge")
+    normals = (padded[2:] - padded[:-2])[:, ::-1] * [-1.0, 1.0]
+    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300))
+
+
+def sides_of(curve: Array, widths: Array, ring: bool) -> list[Array]:
+    """Return the curves so far to both sides of a curve."""
+    away = widths[:, None] * _normals(curve, ring)
+    return [closed(side) if ring else side for side in (curve + away, curve - away)]
+
+
+def band(curve: Array, widths: Array, ring: bool, label: str) -> list[Mark]:
+    """Return all places within these widths of a curve, darker towards it."""
+    one, two = sides_of(curve, widths, ring)
+    line = closed(curve) if ring else curve
+    edges = np.stack([one[:-1], one[1:], two[1:], two[:-1]], axis=1)
+    cores = np.stack([line[:-1], line[1:], line[1:], line[:-1]], axis=1)
+    return [Soft(list(edges), list(cores), label), Line(broken([one, two]), Role.NOISE)]

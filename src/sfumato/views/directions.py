@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
-from .globe import Globe, is_place
-from .intervals import Ranges, intervals
-from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, marker
+from .globe import Globe, cap, globes, is_place
+from .layouts import intervals
+from .scene import CIRCLE, TURN, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, blur, marker
 from .subject import Noise, Subject
 
 CLOSE = 0.25  # radians: an error that is smaller is shown a second time, larger
@@ -19,13 +19,12 @@ FAR = 0.5  # the same for two directions
 
 
 class Directions(View):
+    records = "directions in {k} dimensions"
+    not_a_point = "the released vector has length {length:.3g}: it is not a point of the sphere"
     origin = "an arbitrary pole"
     entry = "Coordinate"
     exact_up_to = np.inf
     undirected = False
-
-    def things(self, s: Subject) -> str:
-        return f"directions in {s.about.size} dimensions"
 
     def meaning(self, s: Subject, error: float) -> str:
         return f"an angle of {np.degrees(cap_angle(s, error)):.3g}°" if length(s.about) > 0 else ""
@@ -36,9 +35,6 @@ class Directions(View):
         if s.about.size > 3:
             return ""
         return f"Its coordinates are {', '.join(f'{x:.3g}' for x in s.about)}."
-
-    def off_manifold(self, s: Subject) -> str:
-        return f"the released vector has length {length(s.about):.3g}: it is not a point of the sphere"
 
     def scene(self, s: Subject) -> Scene:
         if length(s.about) == 0 or s.about.size > 3:
@@ -57,11 +53,7 @@ class Directions(View):
         view = ends[0] if length(middle) < 0.1 else unit(middle)
         edges = {name: self._edge(s, s.region) for name, s in both.items()}
         angle = max(_widest(view, points) for points in (np.stack(ends), *edges.values()) if points is not None)
-        if angle >= FAR:
-            return Scene([[_pair(Globe(view), both, edges, 6.0)]])
-        title = f"close up: {np.degrees(2.5 * angle):.2g}° across"
-        close = Globe(view, min(0.99, 1.25 * float(np.sin(angle))))
-        return Scene([[_pair(Globe(view), both, edges, 4.7), _pair(close, both, edges, 4.7, title)]])
+        return globes(view, angle, FAR, 1.25, lambda globe: _pair(globe, both, edges))
 
     def _facing(self, s: Subject, points: Array) -> Array:
         """Return points as they are; of axes the ends on the side of the released one."""
@@ -79,24 +71,22 @@ class Directions(View):
     def _coordinates(self, s: Subject) -> Scene:
         """Return every coordinate with the range that the error leaves it: that of a cap, or ± the error about a vector off the
         sphere."""
-        centre = self._facing(s, s.centre)
+        s = replace(s, centre=self._facing(s, s.centre))
         bars = None
         if s.error is not None:
             caps = s.on_manifold and length(s.about) > 0
             bars = _cap_range(s.about, cap_angle(s, s.error)) if caps else (s.about - s.error, s.about + s.error)
-        ranges = Ranges(s.about, centre, _cap_range(centre, s.radius / length(centre)), bars, others=s.others)
-        return Scene([[intervals(s, ranges, "coordinate", "value")]])
+        reach = _cap_range(s.centre, s.radius / length(s.centre))
+        return Scene([[intervals(s, "coordinate", "value", reach, bars)]])
 
     def _circle(self, s: Subject) -> Scene:
         """Return the unit circle with both directions; of axes, with both ends of each."""
         at, centre = (float(np.arctan2(v[1], v[0])) for v in (s.about, self._facing(s, s.centre)))
-        marks = circle_ground()
-        for end in (0.0, np.pi) if self.undirected else (0.0,):
-            angle = None if s.error is None else cap_angle(s, s.error)
-            others = () if s.others is None else np.arctan2(s.others[:, 1], s.others[:, 0]) + end
-            reach = min(s.radius / length(s.centre), np.pi)
-            marks += on_circle(s, at + end, centre + end, reach, angle, _angle_label(s), np.asarray(others), end == 0)
-        return Scene([[Panel(marks, np.full(2, -1.25), np.full(2, 1.25))]])
+        angle = None if s.error is None else cap_angle(s, s.error)
+        others = np.empty(0) if s.others is None else np.arctan2(s.others[:, 1], s.others[:, 0])
+        reach = min(s.radius / length(s.centre), np.pi)
+        ends = (0.0, np.pi) if self.undirected else (0.0,)
+        return Scene([[circle(s, at, centre, reach, angle, _angle_label(s), others, ends)]])
 
     def _globes(self, s: Subject) -> Scene:
         """Return a globe from above the direction; and closer, where what the error leaves open is small."""
@@ -107,13 +97,9 @@ class Directions(View):
         if s.others is not None:
             angles.append(_widest(s.about, s.others))
         angle = max(angles, default=np.pi)
-        if angle >= CLOSE:
-            return Scene([[self._globe(s, Globe(s.about), 6.0)]])
-        title = f"close up: {np.degrees(3.2 * angle):.2g}° across"
-        close = Globe(s.about, 1.6 * float(np.sin(angle)))
-        return Scene([[self._globe(s, Globe(s.about), 4.7), self._globe(s, close, 4.7, title)]], columns=3)
+        return globes(s.about, angle, CLOSE, 1.6, lambda globe: self._globe(s, globe), columns=3)
 
-    def _globe(self, s: Subject, globe: Globe, size: float, title: str = "") -> Panel:
+    def _globe(self, s: Subject, globe: Globe) -> list[Mark]:
         where = length(s.about)
         places = s.places or (s.degrees is not None and is_place(tuple(s.degrees)))
         marks = globe.ground(s.degrees is not None or s.value is None, places)
@@ -126,22 +112,19 @@ class Directions(View):
             if shape is not None:
                 edge = _seen(shape @ globe.frame[:2].T / where, globe.reach)
                 label = s.error_label
-            marks.append(Soft([edge], [np.zeros((1, 2))], label))
-            marks.append(Line(edge, Role.NOISE))
+            marks += blur([edge], [np.zeros((1, 2))], label)
         marks += self._public(s, globe)
         for other in () if s.others is None else self._facing(s, s.others) / where:
             marks += [globe.dot(other, s.role)] if globe.frame[2] @ other > 0 else []
         if s.value is not None:
             marks.append(Dots(np.zeros((1, 2)), Role.VALUE, s.name))
-        return globe.panel(marks, size, title)
+        return marks
 
     def _public(self, s: Subject, globe: Globe) -> list[Mark]:
         """Return the public centre and the edge of the public region."""
         scale = 1 / length(s.centre)
         centre = scale * self._facing(s, s.centre)
-        reached = min(scale * s.radius, np.pi)
-        side = np.linalg.svd(centre[None])[2][1:]  # two directions across the centre
-        edge = np.cos(reached) * centre + np.sin(reached) * (CIRCLE @ side)
+        edge = cap(centre, min(scale * s.radius, np.pi))
         name = f"edge of the {s.region_name}"
         if s.chart is not None and s.given_by_axes:
             edge = scale * self._facing(s, s.chart.point(CIRCLE[:, : len(s.chart.axes)]))
@@ -152,10 +135,8 @@ class Directions(View):
 class Undirected(Directions):
     """Axes: the half of the globe about the released one, on which every axis has one end; on a circle both ends."""
 
+    records = "axes in {k} dimensions"
     undirected = True
-
-    def things(self, s: Subject) -> str:
-        return f"axes in {s.about.size} dimensions"
 
     def shown(self, s: Subject) -> str:
         one = "An axis has no sense: the end that is nearer to the released one is shown"
@@ -187,16 +168,7 @@ def _seen(edge: Array, reach: float) -> Array:
     return edge + 0.008 * reach * CIRCLE[:, 1:] * across
 
 
-def circle_ground() -> list[Mark]:
-    """Return a circle with its degrees."""
-    marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
-    for degrees in range(0, 360, 45):
-        end = np.array([np.cos(np.radians(degrees)), np.sin(np.radians(degrees))])
-        marks += [Line(np.stack([0 * end, end]), Role.FRAME), Words(1.15 * end, f"{degrees}°")]
-    return marks
-
-
-def on_circle(
+def circle(
     s: Subject,
     at: float,
     centre: float,
@@ -204,23 +176,28 @@ def on_circle(
     error: float | None,
     label: str,
     others: Array,
-    named: bool = True,
-) -> list[Mark]:
-    """Return the marks of an angle, with what the error leaves open and how far records could lie, on a circle."""
-    names = [name if named else "" for name in (s.region_name, "public centre", s.name, label)]
-    marks: list[Mark] = [Line(0.9 * _arc(centre, reach), Role.REACH, names[0])]
-    size = 6.0
-    if error is not None:
-        size = marker(160 * error)
-        rim = np.concatenate([1.06 * _arc(at, error), 0.94 * _arc(at, error)[::-1]])
-        core = np.repeat([[1.06], [0.94]], len(TURN), axis=0) * _arc(at, 0.0)[:1]
-        marks.append(Soft([rim], [core], names[3]))
-    marks.append(Dots(0.9 * _arc(centre, 0.0)[:1], Role.CENTRE, names[1]))
-    marks += [Dots(_arc(float(other), 0.0)[:1], s.role, size=4.0) for other in others]
-    if s.value is not None:
-        end = _arc(at, 0.0)[:1]
-        marks += [Line(np.concatenate([0 * end, end]), Role.VALUE), Dots(end, Role.VALUE, names[2], size=size)]
-    return marks
+    ends: Sequence[float] = (0.0,),
+) -> Panel:
+    """Return an angle on a circle with what the error leaves open and how far records could lie; at each end of an axis."""
+    marks: list[Mark] = [Line(CIRCLE, Role.TIE)]
+    for degrees in range(0, 360, 45):
+        tip = _arc(np.radians(degrees), 0.0)[0]
+        marks += [Line(np.stack([0 * tip, tip]), Role.FRAME), Words(1.15 * tip, f"{degrees}°")]
+    names = [s.region_name, "public centre", s.name, label]
+    for end in ends:
+        tip = _arc(at + end, 0.0)[:1]
+        marks.append(Line(0.9 * _arc(centre + end, reach), Role.REACH, names[0]))
+        if error is not None:
+            arc = _arc(at + end, error)
+            core = np.repeat([[1.06], [0.94]], len(TURN), axis=0) * tip
+            marks.append(Soft([np.concatenate([1.06 * arc, 0.94 * arc[::-1]])], [core], names[3]))
+        marks.append(Dots(0.9 * _arc(centre + end, 0.0)[:1], Role.CENTRE, names[1]))
+        marks += [Dots(_arc(float(other) + end, 0.0)[:1], s.role, size=4.0) for other in others]
+        if s.value is not None:
+            marks.append(Line(np.concatenate([0 * tip, tip]), Role.VALUE))
+            marks.append(Dots(tip, Role.VALUE, names[2], size=6.0 if error is None else marker(160 * error)))
+        names = [""] * 4  # once in the legend
+    return Panel(marks, np.full(2, -1.25), np.full(2, 1.25))
 
 
 def _arc(at: float, half: float) -> Array:
@@ -228,9 +205,7 @@ def _arc(at: float, half: float) -> Array:
     return np.stack([np.cos(turn), np.sin(turn)], axis=1)
 
 
-def _pair(
-    globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Array | None], size: float, title: str = ""
-) -> Panel:
+def _pair(globe: Globe, subjects: Mapping[str, Subject], edges: Mapping[str, Array | None]) -> list[Mark]:
     """Return two directions, each with the region of its population's mean, and the shortest way from the first to the
     second."""
     degrees = all(s.degrees is not None for s in subjects.values())
@@ -244,7 +219,7 @@ def _pair(
         if edge is not None:
             marks += globe.line(edge / length(s.about), role, f"{s.p:.0%} region, population of {name}")
         marks.append(globe.dot(unit(s.about), role, f"released mean of {name}"))
-    return globe.panel(marks, size, title)
+    return marks
 
 
 def _cap_range(point: Array, angle: float) -> tuple[Array, Array]:

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from .figures import FAINT, INK, PAIR, QUIET, REGION, RIM, SHARP, SOFT, TEXT, balanced, figure, grid, ink, plain, shade
+from . import figures
+from .figures import FAINT, INK, PAIR, QUIET, REGION, RIM, SHARP, SOFT, TEXT, balanced, shade, shared_legend
 from .scene import Arrows, Cells, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, closed
 
 if TYPE_CHECKING:
@@ -50,18 +51,23 @@ STYLES = {
 def draw(scene: Scene) -> Figure:
     """Return a scene as a figure, with one legend for all its panels."""
     if scene.header:
-        return grid(scene.header, scene.table)
+        return figures.grid(scene.header, scene.table)
     heights = [max(panel.size[1] for panel in row) for row in scene.rows]
     width = max(sum(panel.size[0] for panel in row) for row in scene.rows)
-    drawn = figure(width, sum(heights) + ROOM)
+    drawn = figures.figure(width, sum(heights) + ROOM)
     rows = drawn.add_gridspec(len(heights), 1, height_ratios=heights)
     for i, row in enumerate(scene.rows):
         inner = rows[i].subgridspec(1, len(row), width_ratios=[panel.size[0] for panel in row])
-        shown = [drawn.add_subplot(inner[0, j]) for j in range(len(row))]
-        for axes, panel in zip(shown, row, strict=True):
+        bars: dict[tuple[float, str], list[Axes]] = {}
+        for j, panel in enumerate(row):
+            axes = drawn.add_subplot(inner[0, j])
             _panel(axes, panel)
-        _colour_bars(drawn, shown, row)
-    _legend(drawn, scene.columns)
+            for mark in panel.marks:
+                if isinstance(mark, Cells):
+                    bars.setdefault((mark.most, mark.unit), []).append(axes)
+        for (_, unit), several in bars.items():  # a bar for each scale of colours
+            drawn.colorbar(several[0].images[0], ax=several, shrink=0.85, label=unit)
+    shared_legend(drawn, scene.columns)
     return drawn
 
 
@@ -91,7 +97,14 @@ def _mark(axes: Axes, mark: Mark, order: int) -> None:
             look: dict[str, Any] = {"color": style.color, "lw": width, "ls": style.dash, "alpha": alpha}
             axes.plot(*mark.points.T, label=mark.label or None, zorder=order, **look)
         case Dots():
-            _dots(axes, mark, order)
+            style = STYLES[mark.role]
+            look = {
+                "mec": style.color,
+                "mfc": style.color if style.filled else "white",
+                "mew": min(1.0, 0.2 * mark.size),
+            }
+            look |= {"marker": style.marker, "ms": mark.size, "alpha": 0.4 if mark.faint else 1.0}
+            axes.plot(*mark.points.T, ls="", label=mark.label or None, zorder=order, **look)
         case Soft():
             _soft(axes, mark, order)
         case Words():
@@ -102,17 +115,6 @@ def _mark(axes: Axes, mark: Mark, order: int) -> None:
             axes.quiver(*mark.starts.T, *(mark.ends - mark.starts).T, zorder=order, **look)
         case Cells():
             _cells(axes, mark)
-
-
-def _dots(axes: Axes, mark: Dots, order: int) -> None:
-    style = STYLES[mark.role]
-    look: dict[str, Any] = {
-        "mec": style.color,
-        "mfc": style.color if style.filled else "white",
-        "mew": min(1.0, 0.2 * mark.size),
-    }
-    look |= {"marker": style.marker, "ms": mark.size, "alpha": 0.4 if mark.faint else 1.0}
-    axes.plot(*mark.points.T, ls="", label=mark.label or None, zorder=order, **look)
 
 
 def _soft(axes: Axes, mark: Soft, order: int) -> None:
@@ -155,19 +157,8 @@ def _cells(axes: Axes, mark: Cells) -> None:
     axes.spines[:].set_color(FAINT)
     for i, row in enumerate(mark.numbers):
         for j, text in enumerate(row):
-            color = ink(shade(float(mark.matrix[i, j]) / mark.most))
+            color = figures.ink(shade(float(mark.matrix[i, j]) / mark.most))
             axes.text(j, i, text, ha="center", va="center", fontsize=8, color=color)
-
-
-def _colour_bars(drawn: Figure, shown: list[Axes], row: Any) -> None:
-    """Give each scale of colours in a row its bar."""
-    scales: dict[tuple[float, str], list[Axes]] = {}
-    for axes, panel in zip(shown, row, strict=True):
-        for mark in panel.marks:
-            if isinstance(mark, Cells):
-                scales.setdefault((mark.most, mark.unit), []).append(axes)
-    for (_, unit), several in scales.items():
-        drawn.colorbar(several[0].images[0], ax=several, shrink=0.85, label=unit)
 
 
 def _numbers(axes: Axes, panel: Panel) -> None:
@@ -194,15 +185,4 @@ def _numbers(axes: Axes, panel: Panel) -> None:
         axes.yaxis.set_major_locator(MaxNLocator(6) if wide < 8 else few)
         axes.yaxis.set_minor_locator(NullLocator())
         axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
-    plain(axes)
-
-
-def _legend(drawn: Figure, columns: int) -> None:
-    """Draw one legend above all panels; what several of them show stands in it once."""
-    entries: dict[str, Any] = {}
-    for axes in drawn.axes:
-        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            entries.setdefault(label, handle)
-    if entries:
-        look: dict[str, Any] = {"loc": "outside upper center", "ncols": columns, "fontsize": 9, "frameon": False}
-        drawn.legend(list(entries.values()), list(entries), **look)
+    figures.plain(axes)

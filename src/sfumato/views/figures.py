@@ -64,9 +64,14 @@ def top_legend(axes: Axes, columns: int = 2) -> None:
 
 
 def shared_legend(drawn: Figure, columns: int) -> None:
-    """Draw one legend for all panels, which show the same things."""
-    handles, labels = drawn.axes[0].get_legend_handles_labels()
-    drawn.legend(handles, labels, loc="outside upper center", ncols=columns, fontsize=9, frameon=False)
+    """Draw one legend above all panels; what several of them show stands in it once."""
+    entries: dict[str, Any] = {}
+    for axes in drawn.axes:
+        for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
+            entries.setdefault(label, handle)
+    if entries:
+        look: dict[str, Any] = {"loc": "outside upper center", "ncols": columns, "fontsize": 9, "frameon": False}
+        drawn.legend(list(entries.values()), list(entries), **look)
 
 
 def shade(x: float) -> str:

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from functools import lru_cache
 from importlib.resources import files
-from typing import NamedTuple
 
 import numpy as np
 
 from ..numerics.arrays import Array
-from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Words
+from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words
 
 COARSE = 0.15  # how much of the globe must be in view for coasts that are right to a third of a degree
 STEPS = (0.0001, 0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30)
 LEAST_ROOM = 0.13  # between the words of two lines, in parts of what is shown
-
-
-class Meridian(NamedTuple):
-    """A parallel or a meridian: unit vectors along it, and where its degrees stand, on the globe as it is seen."""
-
-    points: Array
-    words: str
-    at: tuple[float, float] | None  # None: no room
 
 
 class Globe:
@@ -50,23 +43,42 @@ class Globe:
     def ground(self, degrees: bool, places: bool) -> list[Mark]:
         """Return the lines to read places by: parallels and meridians with their degrees, or the ends of the axes; coasts."""
         marks: list[Mark] = [Line(CIRCLE, Role.TIE)] if self.whole else []
-        lines = graticule(self.view, self.reach)
-        for each in lines:
-            marks += self.line(each.points, Role.FRAME)
+        words: list[Mark] = []
+        used: list[Array] = []
+        for points, text, upright in graticule(self.view, self.reach):
+            marks += self.line(points, Role.FRAME)
+            at = _place(self.frame, points, self.reach, used, upright)
+            words += [] if at is None else [Words(at, text)]
         for coast in coastlines() if places and self.reach > COARSE else ():
             seen = coast @ self.frame.T
             if (seen[:, 2] > 0).any():
                 marks.append(Line(np.where(seen[:, 2:] > 0, seen[:, :2], np.nan), Role.COAST))
         if degrees:
-            return [*marks, *(Words(np.array(each.at), each.words) for each in lines if each.at is not None)]
+            return marks + words
         ends = zip(("+x", "+y", "+z", "−x", "−y", "−z"), np.vstack([self.frame.T, -self.frame.T]), strict=True)
         shown = [Words(end[:2], text, move=(0.0, 8.0)) for text, end in ends if end[2] > -0.2]
         return [*marks, *shown] if self.whole else marks
 
-    def panel(self, marks: list[Mark], size: float, title: str = "") -> Panel:
-        """Return the panel of these marks, of a size in inches."""
-        edge = np.full(2, 1.12 if self.whole else self.reach)
-        return Panel(marks, -edge, edge, title, (size, size), boxed=not self.whole)
+
+def globes(
+    view: Array, angle: float, close: float, times: float, marks: Callable[[Globe], list[Mark]], columns: int = 2
+) -> Scene:
+    """Return a globe with these marks; and closer, where the angle that they take up is smaller than ``close``."""
+    edge = np.full(2, 1.12)
+    whole = Panel(marks(Globe(view)), -edge, edge)
+    if angle >= close:
+        return Scene([[whole]])
+    near = Globe(view, min(0.99, times * float(np.sin(angle))))
+    edge = np.full(2, near.reach)
+    title = f"close up: {np.degrees(2 * times * angle):.2g}° across"
+    panels = [replace(whole, size=(4.7, 4.7)), Panel(marks(near), -edge, edge, title, (4.7, 4.7), boxed=True)]
+    return Scene([panels], columns)
+
+
+def cap(axis: Array, angle: float) -> Array:
+    """Return unit vectors once round another, at an angle to it."""
+    across = np.linalg.svd(axis[None])[2][1:]
+    return np.asarray(np.cos(angle) * axis + np.sin(angle) * (CIRCLE @ across))
 
 
 def frame_of(view: Array) -> Array:
@@ -95,12 +107,14 @@ def coastlines() -> list[Array]:
     return [_at(latitude, longitude) for longitude, latitude in angles]
 
 
-def graticule(view: Array, reach: float) -> list[Meridian]:
-    """Return parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up."""
+def graticule(view: Array, reach: float) -> Iterator[tuple[Array, str, bool]]:
+    """Yield parallels and meridians: every 30° of a whole globe, a handful at round degrees in a close-up.
+
+    Each comes as unit vectors along it, its degrees, and whether it is a meridian.
+    """
     latitude = np.degrees(np.arcsin(view[2]))
     longitude = np.degrees(np.arctan2(view[1], view[0]))
     width = float(np.degrees(np.arcsin(min(reach, 1.0))))
-    frame = frame_of(view)
     step = next((s for s in STEPS if s >= width / 3), 30)
     whole = reach >= 1
     half = 180.0 if whole else 1.5 * width
@@ -112,15 +126,10 @@ def graticule(view: Array, reach: float) -> list[Meridian]:
     meridians = meridians[: round(360 / few)]
     turn = np.radians(longitude + across * np.linspace(-1, 1, 361))
     along = np.radians(np.linspace(max(latitude - half, -90.0), min(latitude + half, 90.0), 361))
-    lines = list[Meridian]()
-    used = list[tuple[float, float]]()
     for b in parallels:
-        points = _at(np.radians(b), turn)
-        lines.append(Meridian(points, _degrees(b, "NS", step), _place(frame, points, reach, used, upright=False)))
+        yield _at(np.radians(b), turn), _degrees(b, "NS", step), False
     for a in meridians:
-        points = _at(along, np.radians(a))
-        lines.append(Meridian(points, _degrees((a + 180) % 360 - 180, "EW", few), _place(frame, points, reach, used)))
-    return lines
+        yield _at(along, np.radians(a)), _degrees((a + 180) % 360 - 180, "EW", few), True
 
 
 def _at(latitude: Array | float, longitude: Array | float) -> Array:
@@ -138,9 +147,7 @@ def _degrees(x: float, ends: str, step: float) -> str:
     return f"{abs(x):.{digits}f}°{ends[int(x < 0)] if round(abs(x), 6) not in (0.0, 180.0) else ''}"
 
 
-def _place(
-    frame: Array, points: Array, reach: float, used: list[tuple[float, float]], upright: bool = True
-) -> tuple[float, float] | None:
+def _place(frame: Array, points: Array, reach: float, used: list[Array], upright: bool) -> Array | None:
     """Return where the words of a line stand: a parallel's at the left of what is shown, a meridian's at the bottom, both a
     little inside; None where other words stand."""
     limit = 0.9 * min(reach, 1.0)
@@ -149,9 +156,9 @@ def _place(
     seen = seen[np.linalg.norm(seen, axis=1) < limit] if reach >= 1 else seen
     if not len(seen):
         return None
-    left, low = seen[np.argmin(seen[:, int(upright)])].tolist()
+    place = np.asarray(seen[np.argmin(seen[:, int(upright)])])
     room = LEAST_ROOM * min(reach, 1.0)
-    if any(abs(left - a) < 1.5 * room and abs(low - b) < 0.7 * room for a, b in used):
+    if any((np.abs(place - other) < [1.5 * room, 0.7 * room]).all() for other in used):
         return None
-    used.append((left, low))
-    return used[-1]
+    used.append(place)
+    return place

@@ -7,7 +7,7 @@ import numpy as np
 from ..numerics.arrays import Array
 from ..spaces.hyperbolic import Hyperbolic as Plane
 from .base import View
-from .maps import mapped
+from .layouts import mapped
 from .scene import CIRCLE, Line, Panel, Role, Scene
 from .subject import Subject
 
@@ -17,16 +17,11 @@ FARTHEST = 15.0  # of a ball: beyond that it fills the disc as far as anybody se
 
 class Hyperbolic(View):
     entry = "Coordinate"
+    not_a_point = "the released value is not on the hyperboloid"
     exact_up_to = np.inf
 
     def things(self, s: Subject) -> str:
         return f"points of hyperbolic space of dimension {s.about.size - 1}"
-
-    def off_manifold(self, s: Subject) -> str:
-        return "the released value is not on the hyperboloid"
-
-    def caption(self, s: Subject) -> str:
-        return super().caption(s) if s.about.size == 3 else "What was released, in numbers."
 
     def shown(self, s: Subject) -> str:
         return "Drawn in the Poincaré disc, whose edge is infinitely far away" if s.about.size == 3 else ""

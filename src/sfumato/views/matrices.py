@@ -1,18 +1,20 @@
-"""Positive definite matrices: ellipses on planes of two channels; larger ones in colours, with their eigenvalues."""
+"""Positive definite matrices: ellipses on planes of two channels; larger ones in colours, with their eigenvalues.
+
+By other metrics, and of correlations and variances: what an error says for certain of each, and no more.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
-from typing import Any
 
 import numpy as np
 
 from ..numerics.arrays import Array
 from .base import Rows, View, numbered
-from .intervals import Range, Ranges, intervals
-from .scene import CIRCLE, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft
+from .layouts import Range, intervals
+from .scene import CIRCLE, Cells, Dots, Line, Mark, Panel, Role, Scales, Scene, Soft, broken
 from .subject import Subject
 
 WRITTEN = 8  # matrices up to this size have their numbers in the picture
@@ -20,15 +22,15 @@ WIDEST = 300.0  # of a radius in an exponent
 
 
 class Matrices(View):
+    records = "positive definite {k}×{k} matrices"
+    not_a_point = "the released matrix is not positive definite, so it is not a covariance matrix"
     centers = ("origin", "identity")
     nameable = True
     exact_up_to: float = 3
-    as_ellipses = True  # whether small ones are drawn so, with an error about them
-    banded = True  # whether a length in a chart bounds a matrix from below and above, as matrix_bounds says
+    banded = True  # whether an error bounds a matrix from below and above, as matrix_bounds says: then small ones are ellipses
     unit = "covariance"  # what the colours are
-
-    def things(self, s: Subject) -> str:
-        return f"positive definite {len(s.about)}×{len(s.about)} matrices"
+    digits = ".2g"  # of an entry
+    most = 0.0  # what the strongest colour stands for; 0: the largest entry
 
     def table(self, s: Subject) -> Rows:
         return ("", *(s.called(j) for j in range(len(s.about)))), numbered(s.about, s.names)
@@ -51,15 +53,12 @@ class Matrices(View):
         return f"every variance within a factor of {factor:.4g}" if s.geodesic else ""
 
     def caption(self, s: Subject) -> str:
-        if self.as_ellipses and _are_ellipses(s.about):
+        if self.banded and _are_ellipses(s.about):
             return super().caption(s)
         return "What was public before, and what was released, in the same colours: orange above zero, blue below."
 
-    def off_manifold(self, s: Subject) -> str:
-        return "the released matrix is not positive definite, so it is not a covariance matrix"
-
     def scene(self, s: Subject) -> Scene:
-        if self.as_ellipses and _are_ellipses(s.about):
+        if self.banded and _are_ellipses(s.about):
             return _ellipses(s)
         below = [] if (spectrum := self.spectrum(s)) is None else [[spectrum]]
         return Scene([self._heat(s), *below], columns=4)
@@ -73,29 +72,32 @@ class Matrices(View):
         names = next(iter(subjects.values())).names
         most = float(max(np.abs(first).max(), np.abs(second).max()))
         apart = max(float(np.abs(second - first).max()), 1e-300)
-        cells = [Cells(first, most, names, ""), Cells(second, most, names, "")]
-        cells.append(Cells(second - first, apart, names, "difference"))
-        titles = (one, two, f"{two} minus {one}")
-        return Scene([[_matrix(each, title, 4.2) for each, title in zip(cells, titles, strict=True)]])
+        panels = [_matrix(Cells(first, most, names, ""), one, 4.2), _matrix(Cells(second, most, names, ""), two, 4.2)]
+        panels.append(_matrix(Cells(second - first, apart, names, "difference"), f"{two} minus {one}", 4.2))
+        return Scene([panels])
+
+    def left(self, s: Subject, length: float) -> Range:
+        """Return the range of each eigenvalue within an error: the k-th rises with the matrix (Weyl), so it is certain."""
+        low, high = matrix_bounds(s, length)
+        return _spectrum(low), _spectrum(high)
 
     def spectrum(self, s: Subject) -> Panel | None:
-        """Return the eigenvalues with what the error, clipping and the region leave to each; None where nothing is certain.
-
-        The k-th eigenvalue rises with the matrix (Weyl), so what is left to each is certain.
-        """
-        factor = np.exp(min(s.radius, WIDEST))
-        centre = spectrum(s.centre)
-        bars = None if s.error is None else _spectra(matrix_bounds(s, s.error))
-        region = None if (bounds := region_bounds(s)) is None else _spectra(bounds)
-        return eigenvalues(s, (centre / factor, centre * factor), bars, region)
-
-    def number(self, x: float) -> str:
-        """Return an entry as text."""
-        return f"{x:.2g}"
-
-    def most(self, *matrices: Array) -> float:
-        """Return the number that the strongest colour stands for."""
-        return float(max(np.abs(matrix).max() for matrix in matrices))
+        """Return the eigenvalues, the largest first, with what the error, clipping and the region leave to each; None where
+        nothing is certain."""
+        value = _spectrum(s.about)
+        reach = self.left(replace(s, value=None, chart=None, geodesic=True), s.radius)
+        bars = None if s.error is None else self.left(s, s.error)
+        region = None if s.region is None else self.left(replace(s, value=s.raw), s.region_radius)
+        log = bool((value if bars is None else bars[0]).min() > 0)
+        names = ("eigenvalue, the largest first", "eigenvalue")
+        panel = intervals(replace(s, names=()), *names, reach, bars, region, read=_spectrum, log=log)
+        negative = np.flatnonzero(value <= 0)
+        if not len(negative):
+            return panel
+        at = np.stack([negative + 1, value[negative]], axis=1)
+        ends = np.array([[panel.low[0], 0.0], [panel.high[0], 0.0]])
+        marks = [*panel.marks, Line(ends, Role.TIE), Dots(at, Role.NOISE, "not positive", size=12.0)]
+        return replace(panel, marks=marks)
 
     def _heat(self, s: Subject) -> list[Panel]:
         """Return the public centre beside the release, or a made-up one, in the same colours."""
@@ -104,21 +106,94 @@ class Matrices(View):
         if other is not None:
             made_up = "a made-up release" if s.role is Role.DRAW else "a made-up record"
             matrices[s.name if s.others is None else made_up] = other
-        most = max(self.most(*matrices.values()), 1e-300)
+        most = self.most or max(float(np.abs([*matrices.values()]).max()), 1e-300)
         panels = []
         for title, matrix in matrices.items():
-            rows = [[self.number(float(x)) for x in row] for row in matrix] if len(matrix) <= WRITTEN else []
+            rows = [[format(x, self.digits) for x in row] for row in matrix.tolist()] if len(matrix) <= WRITTEN else []
             panels.append(_matrix(Cells(matrix, most, s.names, self.unit, rows), title, 4.8))
         return panels
 
 
-def _matrix(cells: Cells, title: str, size: float) -> Panel:
-    edge = len(cells.matrix) - 0.5
-    return Panel([cells], np.array([-0.5, edge]), np.array([edge, -0.5]), title, (size, size))
+class LogEuclideanMatrices(Matrices):
+    """An error e keeps the k-th eigenvalue within a factor of e^e, by Weyl's inequality for logarithms; variances may
+    leave it."""
+
+    exact_up_to = np.inf
+    banded = False
+
+    def meaning(self, s: Subject, error: float) -> str:
+        return f"every eigenvalue within a factor of {_factor(error):.4g}"
+
+    def left(self, s: Subject, length: float) -> Range:
+        return _about(_spectrum(s.about), length)
 
 
-def _are_ellipses(*matrices: Array) -> bool:
-    return len(matrices[0]) in (2, 3) and min(np.linalg.eigvalsh(matrices)[:, 0]) > 0
+class TransportMatrices(Matrices):
+    """An error e keeps the standard deviation in every direction, so also the root of every eigenvalue, within e: with S = FFᵀ
+    and T = GGᵀ it is at least ‖F − GU‖ for some orthogonal U, and |‖Fᵀx‖ − ‖Gᵀx‖| is at most that for a unit vector x."""
+
+    exact_up_to = 0
+    banded = False
+
+    def meaning(self, s: Subject, error: float) -> str:
+        return f"every standard deviation within {error:.4g}"
+
+    def left(self, s: Subject, length: float) -> Range:
+        root = np.sqrt(np.maximum(_spectrum(s.about), 0.0))
+        return np.maximum(root - length, 0.0) ** 2, (root + length) ** 2
+
+    def spectrum(self, s: Subject) -> Panel | None:
+        return super().spectrum(replace(s, region=None))
+
+
+class LogCholeskyMatrices(Matrices):
+    """An error e keeps each diagonal entry of the Cholesky factor within a factor of e^e.  No error is drawn: it says nothing
+    certain of one entry."""
+
+    exact_up_to = np.inf
+    banded = False
+
+    def shown(self, s: Subject) -> str:
+        return "The error is not drawn: it is a distance between whole matrices, and bounds no single entry."
+
+    def spectrum(self, s: Subject) -> None:
+        return None
+
+    def meaning(self, s: Subject, error: float) -> str:
+        factor = f"{_factor(error):.4g}"
+        return f"every channel's standard deviation, given the channels before it, within a factor of {factor}"
+
+
+class Correlations(LogCholeskyMatrices):
+    """Correlation matrices, whose error says nothing certain of one entry either."""
+
+    records = "{k}×{k} correlation matrices"
+    unit = "correlation"
+    digits = "z.2f"
+    most = 1.0
+
+    def meaning(self, s: Subject, error: float) -> str:
+        return ""
+
+
+class Variances(View):
+    """An error e keeps every variance within a factor of e^e."""
+
+    records = "variances of {k} channels"
+    centers = ("origin", "identity")
+    entry = "Channel"
+    columns = ("Variance",)
+    exact_up_to = np.inf
+    nameable = True
+
+    def meaning(self, s: Subject, error: float) -> str:
+        return f"every variance within a factor of {_factor(error):.4g}"
+
+    def scene(self, s: Subject) -> Scene:
+        """Return the variances; coordinates are their logarithms, so an ellipsoid leaves a factor to each of them."""
+        half = s.error if s.noise is None else s.noise.reach(len(s.noise.w)) * s.reach
+        bars = None if half is None else _about(s.about, half)
+        return Scene([[intervals(s, "channel", "variance", _about(s.centre, s.reach), bars, log=True)]])
 
 
 def matrix_bounds(s: Subject, error: float) -> Range:
@@ -129,15 +204,14 @@ def matrix_bounds(s: Subject, error: float) -> Range:
     """
     value = s.about
     if s.geodesic:
-        factor = float(np.exp(min(_distance(s, error), WIDEST)))
-        return value / factor, value * factor
+        return _about(value, _distance(s, error))
     shift = error if s.projected else np.sqrt(2) * error
     return value - shift * np.eye(len(value)), value + shift * np.eye(len(value))
 
 
-def region_bounds(s: Subject) -> Range | None:
-    """Return matrices below and above the population's mean, by the region for it; None where nothing was spent on that."""
-    return None if s.region is None else matrix_bounds(replace(s, value=s.raw), s.region_radius)
+def _region_bounds(s: Subject) -> list[Array]:
+    """Return matrices below and above the population's mean, by the region for it; none where nothing was spent on that."""
+    return [] if s.region is None else [*matrix_bounds(replace(s, value=s.raw), s.region_radius)]
 
 
 def _distance(s: Subject, error: float) -> float:
@@ -159,65 +233,66 @@ def _ellipses(s: Subject) -> Scene:
     Ellipses are nested as matrices are ordered, so the band is certain, and the shadow of an ellipsoid is the ellipse of the
     submatrix.
     """
-    factor = np.exp(min(s.radius, WIDEST))
-    reach = (s.centre / factor, s.centre * factor)
-    bounds = None if s.error is None else matrix_bounds(s, s.error)
-    region = region_bounds(s)
+    lines = [Line(np.stack(_about(s.centre, s.radius)), Role.REACH, "range of clipped records")]
+    soft = None
+    if s.error is not None:
+        low, high = matrix_bounds(s, s.error)
+        soft = Soft([high, low], [s.about], s.error_label)
+        lines.append(Line(np.stack([low, high]), Role.NOISE))
+    if region := _region_bounds(s):
+        lines.append(Line(np.stack(region), Role.REGION, s.region_label))
     others = () if s.others is None else [other for other in s.others if np.linalg.eigvalsh(other)[0] > 0]
-    outer = [reach[1], s.about, *others]
-    outer += [pair[1] for pair in (bounds, region) if pair is not None]
-
-    def marks(plane: list[int]) -> list[Mark]:
-        part = np.ix_(plane, plane)
-        rings: list[Mark] = [Line(_rings(part, *reach), Role.REACH, "range of clipped records")]
-        if bounds is not None:
-            low, high, about = (_ellipse(matrix[part]) for matrix in (*bounds, s.about))
-            rings.append(Soft([np.vstack([high, low[::-1]])], [np.vstack([about, about[::-1]])], s.error_label))
-            rings.append(Line(_rings(part, *bounds), Role.NOISE))
-        if region is not None:
-            rings.append(Line(_rings(part, *region), Role.REGION, s.region_label))
-        rings += [Line(_ellipse(other[part]), s.role, variant=i) for i, other in enumerate(others)]
-        rings.append(Line(_ellipse(s.centre[part]), Role.CENTRE, "public centre"))
-        if s.value is not None:
-            rings.append(Line(_ellipse(s.value[part]), Role.VALUE, s.name))
-        return rings
-
-    return _planes(outer, s, marks, 2 if len(s.about) == 2 else 3)
+    lines += [Line(other[None], s.role, variant=i) for i, other in enumerate(others)]
+    lines.append(Line(s.centre[None], Role.CENTRE, "public centre"))
+    if s.value is not None:
+        lines.append(Line(s.value[None], Role.VALUE, s.name))
+    return _planes(s, lines, soft, 2 if len(s.about) == 2 else 3)
 
 
 def _two_ellipses(subjects: Mapping[str, Subject], banded: bool) -> Scene:
     """Return two matrices on each plane of two axes, with the regions of their populations where these are known."""
-    bounds = {name: region_bounds(s) if banded else None for name, s in subjects.items()}
-    outer = [s.about for s in subjects.values()] + [pair[1] for pair in bounds.values() if pair is not None]
-
-    def marks(plane: list[int]) -> list[Mark]:
-        part = np.ix_(plane, plane)
-        rings: list[Mark] = []
-        for role, (name, s) in zip((Role.FIRST, Role.SECOND), subjects.items(), strict=True):
-            pair = bounds[name]
-            if pair is not None:
-                label = f"{s.p:.0%} region for its population's mean, by two ellipses"
-                rings.append(Line(_rings(part, *pair), role, label if role is Role.FIRST else "", faint=True))
-            rings.append(Line(_ellipse(s.about[part]), role, f"released mean of {name}"))
-        return rings
-
+    lines = []
+    label = "{:.0%} region for its population's mean, by two ellipses"
+    for role, (name, s) in zip((Role.FIRST, Role.SECOND), subjects.items(), strict=True):
+        if banded and (region := _region_bounds(s)):
+            lines.append(Line(np.stack(region), role, label.format(s.p), faint=True))
+            label = ""
+        lines.append(Line(s.about[None], role, f"released mean of {name}"))
     first = next(iter(subjects.values()))
-    return _planes(outer, first, marks, 1 if len(outer[0]) == 2 else 3)
+    return _planes(first, lines, None, 1 if len(first.about) == 2 else 3)
 
 
-def _planes(outer: list[Array], s: Subject, marks: Callable[[list[int]], list[Mark]], columns: int) -> Scene:
-    """Return a panel for each plane of two axes, on which the ellipses of all these matrices have room."""
-    extent = 1.05 * np.sqrt(np.max([np.diag(matrix) for matrix in outer], axis=0))
+def _planes(s: Subject, lines: Sequence[Line], soft: Soft | None, columns: int) -> Scene:
+    """Return a panel for each plane of two axes with the ellipses of matrices, which stand in place of points in the marks."""
+    every = np.concatenate([line.points for line in lines])
+    extent = 1.05 * np.sqrt(np.diagonal(every, axis1=1, axis2=2).max(axis=0))
     size = (6.4, float(np.clip(5.6 * extent[1] / extent[0], 2.5, 9.0)) + 0.8)
     if len(extent) == 3:  # one scale for all panels
         extent = np.full(3, extent.max())
         size = (3.4, 3.8)
     panels = []
     for plane in combinations(range(len(extent)), 2):
-        high = extent[list(plane)]
+        part = np.ix_(plane, plane)
+        marks: list[Mark] = []
+        for line in lines:
+            marks.append(replace(line, points=broken([_ellipse(matrix[part]) for matrix in line.points])))
+        if soft is not None:
+            high, low, about = (_ellipse(matrix[part]) for matrix in (*soft.edges, *soft.cores))
+            edge = np.vstack([high, low[::-1]])
+            marks.insert(1, replace(soft, edges=[edge], cores=[np.vstack([about, about[::-1]])]))
         x, y = (s.called(i) if s.names else f"channel {i + 1}" for i in plane)
-        panels.append(Panel(marks(list(plane)), -high, high, size=size, scales=Scales(x, y)))
+        high = extent[list(plane)]
+        panels.append(Panel(marks, -high, high, size=size, scales=Scales(x, y)))
     return Scene([panels], columns)
+
+
+def _matrix(cells: Cells, title: str, size: float) -> Panel:
+    edge = len(cells.matrix) - 0.5
+    return Panel([cells], np.array([-0.5, edge]), np.array([edge, -0.5]), title, (size, size))
+
+
+def _are_ellipses(*matrices: Array) -> bool:
+    return len(matrices[0]) in (2, 3) and min(np.linalg.eigvalsh(matrices)[:, 0]) > 0
 
 
 def _ellipse(matrix: Array) -> Array:
@@ -227,33 +302,15 @@ def _ellipse(matrix: Array) -> Array:
     return np.asarray(CIRCLE @ np.linalg.cholesky(matrix).T)
 
 
-def _rings(part: Any, *matrices: Array) -> Array:
-    """Return the ellipses of several matrices as one line."""
-    rings = [_ellipse(matrix[part]) for matrix in matrices]
-    return np.concatenate([np.concatenate([ring, np.full((1, 2), np.nan)]) for ring in rings])
-
-
-def eigenvalues(s: Subject, reach: Range, bars: Range | None, region: Range | None = None) -> Panel:
-    """Return the panel of the eigenvalues, the largest first, with what the error and clipping allow to each."""
-    value = spectrum(s.about)
-    others = None if s.others is None else np.stack([spectrum(other) for other in s.others])
-    numbers = Ranges(value, spectrum(s.centre), reach, bars, region, others)
-    log = bool((value if bars is None else bars[0]).min() > 0)
-    panel = intervals(replace(s, names=()), numbers, "eigenvalue, the largest first", "eigenvalue", log)
-    negative = np.flatnonzero(value <= 0)
-    if not len(negative):
-        return panel
-    at = np.stack([negative + 1, value[negative]], axis=1)
-    ends = np.array([[panel.low[0], 0.0], [panel.high[0], 0.0]])
-    marks = [*panel.marks, Line(ends, Role.TIE), Dots(at, Role.NOISE, "not positive", size=12.0)]
-    return replace(panel, marks=marks)
-
-
-def spectrum(matrix: Array) -> Array:
+def _spectrum(matrix: Array) -> Array:
     """Return the eigenvalues, the largest first."""
     return np.asarray(np.linalg.eigvalsh(matrix)[::-1], dtype=np.float64)
 
 
-def _spectra(bounds: Range) -> Range:
-    low, high = bounds
-    return spectrum(low), spectrum(high)
+def _factor(length: float | Array) -> Array:
+    return np.asarray(np.exp(np.minimum(length, WIDEST)))
+
+
+def _about(value: Array, length: float | Array) -> Range:
+    """Return what is smaller, and larger, by a factor of e^length."""
+    return value / _factor(length), value * _factor(length)

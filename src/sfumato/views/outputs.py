@@ -32,29 +32,24 @@ def check_outputs(outputs: Mapping[str, Path], inputs: list[Path], force: bool =
     Without ``force`` no output may exist.
     """
     taken: dict[Path, str | Fix] = {path.resolve(): str(path) for path in inputs}
-    for name, path in outputs.items():
-        endings = ENDINGS.get(name, ())
-        if endings and path.suffix.lower() not in endings:
-            raise Refusal(Fix(name, str(path)), f": the ending must be {' or '.join(endings)}")
-        written = [path]
-        if name == "report" and path.suffix.lower() == ".md":
-            written.append(path.with_suffix(".png"))  # its picture
-        for file in written:
-            _check_output(Fix(name, str(file)), file, taken, force)
-
-
-def _check_output(wish: Fix, path: Path, taken: dict[Path, str | Fix], force: bool) -> None:
-    """Raise an error unless one file can be written, and note that it is ``taken``."""
-    if not path.parent.is_dir():
-        raise Refusal(f"{path}: there is no folder {path.parent}; make it first")
-    if path.exists() and not path.is_file():
-        raise Refusal(wish, ": is not a regular file; choose another name")
-    if path.resolve() in taken:
-        raise Refusal(wish, ": would replace ", taken[path.resolve()], "; choose another name")
-    if path.exists() and not force:
-        raise Refusal(wish, ": exists already; choose another name, or give ", Fix("force", True), " to replace it")
-    check_writable(path, str(path))
-    taken[path.resolve()] = wish
+    for name, first in outputs.items():
+        endings = ENDINGS.get(name, (first.suffix.lower(),))
+        if first.suffix.lower() not in endings:
+            raise Refusal(Fix(name, str(first)), f": the ending must be {' or '.join(endings)}")
+        pictures = [first.with_suffix(".png")] if name == "report" and first.suffix.lower() == ".md" else []
+        for path in (first, *pictures):
+            wish = Fix(name, str(path))
+            if not path.parent.is_dir():
+                raise Refusal(f"{path}: there is no folder {path.parent}; make it first")
+            if path.exists() and not path.is_file():
+                raise Refusal(wish, ": is not a regular file; choose another name")
+            if path.resolve() in taken:
+                raise Refusal(wish, ": would replace ", taken[path.resolve()], "; choose another name")
+            if path.exists() and not force:
+                ways = (": exists already; choose another name, or give ", Fix("force", True), " to replace it")
+                raise Refusal(wish, *ways)
+            check_writable(path, str(path))
+            taken[path.resolve()] = wish
 
 
 def check_comparable(by: str, public: bool) -> None:

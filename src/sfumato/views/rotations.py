@@ -5,23 +5,21 @@ from __future__ import annotations
 import numpy as np
 
 from ..numerics.arrays import Array
-from .base import Rows, View, numbered
-from .globe import Globe
-from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, marker
+from .base import View
+from .globe import Globe, cap
+from .scene import CIRCLE, Dots, Line, Mark, Panel, Role, Scene, Words, blur, marker
 from .subject import Subject
 
 EYE = np.array([0.8, 0.45, 0.4])  # where the picture is seen from
 
 
 class Rotations(View):
+    records = "rotations of space"
+    not_a_point = "the released matrix is not a rotation"
+    entry = ""
+    columns = "123"
     centers = ("origin", "identity")
     exact_up_to = np.inf
-
-    def things(self, s: Subject) -> str:
-        return "rotations of space"
-
-    def table(self, s: Subject) -> Rows:
-        return ("", "1", "2", "3"), numbered(s.about)
 
     def meaning(self, s: Subject, error: float) -> str:
         return f"a rotation by {np.degrees(min(error, np.pi)):.3g}°"
@@ -29,9 +27,6 @@ class Rotations(View):
     def seen(self, s: Subject) -> str:
         angle = np.degrees(np.arccos(np.clip((np.trace(s.centre.T @ s.about) - 1) / 2, -1.0, 1.0)))
         return f"It is turned by {angle:.3g}° from the public centre."
-
-    def off_manifold(self, s: Subject) -> str:
-        return "the released matrix is not a rotation"
 
     def shown(self, s: Subject) -> str:
         return "A rotation by an angle moves no axis by more than that: each cap holds its axis, all three at once"
@@ -46,7 +41,9 @@ class Rotations(View):
             size = marker(160 * angle, 5.0)
             label = f"{s.error_label}: {angle:.3g} rad, {np.degrees(angle):.3g}°"
             for axis in s.about.T:
-                marks += _cap(globe, axis, angle, label)
+                x, y, depth = globe.frame @ axis
+                edge = cap(axis, angle) @ globe.frame[:2].T
+                marks += blur([edge], [np.array([[x, y]])], label, faint=bool(depth < 0))
                 label = ""
         marks += _axes(globe, s.centre, Role.CENTRE, "public centre", 5.0)
         for other in () if s.others is None else s.others:
@@ -72,11 +69,3 @@ def _name(globe: Globe, name: str, axis: Array) -> Words:
     x, y, depth = globe.frame @ axis
     away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
     return Words(away * np.array([x, y]), name, Role.VALUE, faint=bool(depth < 0))
-
-
-def _cap(globe: Globe, axis: Array, angle: float, label: str) -> list[Mark]:
-    """Return all directions within an angle of an axis; fainter where they are on the far side."""
-    side = np.linalg.svd(axis[None])[2][1:]
-    edge = (np.cos(angle) * axis + np.sin(angle) * (CIRCLE @ side)) @ globe.frame[:2].T
-    far = bool(globe.frame[2] @ axis < 0)
-    return [Soft([edge], [(globe.frame[:2] @ axis)[None]], label, faint=far), Line(edge, Role.NOISE, faint=far)]

@@ -6,7 +6,7 @@ colours belong to roles.  Marks are drawn in their order, the first behind all o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
@@ -158,6 +158,16 @@ def around(points: Sequence[Array], margin: float) -> tuple[Array, Array]:
 def segments(starts: Array, ends: Array) -> Array:
     """Return the points of a line that joins each start to its end, and nothing else."""
     return np.stack([starts, ends, np.full_like(ends, np.nan)], axis=1).reshape(-1, 2)
+
+
+def broken(lines: Iterable[Array]) -> Array:
+    """Return the points of several lines as those of one, in which each is a stretch."""
+    return np.concatenate([np.concatenate([line, BREAK]) for line in lines])
+
+
+def blur(edges: Sequence[Array], cores: Sequence[Array], label: str = "", faint: bool = False) -> list[Mark]:
+    """Return areas within closed edges that are darker towards their cores, and the edges themselves."""
+    return [Soft(edges, cores, label, faint), Line(broken(edges), Role.NOISE, faint=faint)]
 
 
 def closed(points: Array) -> Array:

@@ -8,12 +8,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from ..landmarks.outlines import crosses_itself
 from ..numerics.arrays import Array
-from .base import Rows, View, numbered
+from .base import View
 from .bending import bent_grid, can_bend, magnified
+from .curves import across, band, looks_like_an_outline, sides_of
 from .page import Block, Turning
-from .scene import BREAK, CIRCLE, Arrows, Dots, Line, Mark, Panel, Role, Scene, Soft, Words, around, closed, segments
+from .scene import CIRCLE, Arrows, Dots, Line, Mark, Panel, Role, Scene, Words, around, blur, broken, closed, segments
 from .subject import Links, Noise, Subject
 
 MOST_NUMBERS = 100  # beside landmarks
@@ -44,7 +44,7 @@ class Landmarks:
         k, m = reference.shape
         self.turn = _principal(reference) if turned else np.eye(m)
         self.reference = reference @ self.turn
-        self.released = None if s.value is None else self._seen(s, reference) @ self.turn
+        self.released = None if s.value is None else _turned(s, reference) @ self.turn
         self.about = self.reference if self.released is None else self.released
         self.others = np.empty((0, k, m)) if s.others is None else s.others @ self.turn
         self.spread = self.ellipsoids(s.noise)
@@ -53,27 +53,13 @@ class Landmarks:
         self.region = self.ellipsoids(s.region)
         self.times = 1
         if s.value is None and self.spread is not None:
-            self.times = self._times()
+            half = np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1])) / np.ptp(self.reference, axis=0).max()
+            self.times = next((f for f in LARGER if f * half > JUST_SEEN), LARGER[-1])
             self.spread = self.times**2 * self.spread
             self.others = self.reference + self.times * (self.others - self.reference)
         how = "shared evenly" if s.noise is None else "by landmark"
         self.label = f"{s.error_label}, {how}"
         self.outline = m == 2 and s.links is None and looks_like_an_outline(self.reference)
-
-    @staticmethod
-    def _seen(s: Subject, reference: Array) -> Array:
-        """Return the released landmarks turned to the reference, and of its size if shapes have none."""
-        if s.geodesic:
-            return s.space.present(s.space.align(s.base, s.point))
-        u, _, vt = np.linalg.svd(reference.T @ s.about)
-        u[:, -1] *= np.sign(np.linalg.det(u @ vt))
-        return np.asarray(s.about @ (u @ vt).T)
-
-    def _times(self) -> int:
-        assert self.spread is not None
-        half = np.sqrt(np.median(np.linalg.eigvalsh(self.spread)[:, -1]))
-        seen = float(half / np.ptp(self.reference, axis=0).max())
-        return next((f for f in LARGER if f * seen > JUST_SEEN), LARGER[-1])
 
     def ellipsoids(self, noise: Noise | None) -> Array | None:
         """Return (k, m, m): the matrix of the ellipsoid that the noise, or a region, leaves to each landmark."""
@@ -103,17 +89,17 @@ class Landmarks:
         return self._curves() if self.outline else self._dots(side, inches)
 
     def _curves(self) -> list[Mark]:
-        ring = closed(self.about)
         marks: list[Mark] = []
         if self.spread is not None:
-            marks += band(ring, _again(self.widths(self.s.noise)), self.label)
+            marks += band(self.about, self.widths(self.s.noise), True, self.label)
         if self.region is not None:
-            edges = sides_of(ring, _again(self.widths(self.s.region)))
-            marks.append(Line(np.concatenate([edges[0], BREAK, edges[1]]), Role.REGION, self.s.region_label))
+            edges = sides_of(self.about, self.widths(self.s.region), ring=True)
+            marks.append(Line(broken(edges), Role.REGION, self.s.region_label))
         marks += [Line(closed(other), self.s.role, variant=i) for i, other in enumerate(self.others)]
         marks.append(Line(closed(self.reference), Role.CENTRE, "public reference"))
         if self.released is not None:
-            marks += [Line(ring, Role.VALUE, self.s.name), Dots(self.released, Role.VALUE, size=2.5)]
+            marks.append(Line(closed(self.released), Role.VALUE, self.s.name))
+            marks.append(Dots(self.released, Role.VALUE, size=2.5))
         return marks
 
     def _dots(self, side: Array, inches: float) -> list[Mark]:
@@ -126,20 +112,17 @@ class Landmarks:
         away = 3.0
         if self.spread is not None:
             size = float(np.clip(0.7 * 72 * inches * np.median(_halves(self.spread, side)[:, -1]), 1.6, 5.0))
-            rings = _rings(at, self.spread, side)
-            marks += [Soft(rings, list(at[:, None]), self.label), Line(_apart(rings), Role.NOISE)]
+            marks += blur(_rings(at, self.spread, side), list(at[:, None]), self.label)
         if self.region is not None:
             away += 0.75 * 72 * inches * float(np.median(_halves(self.region, side)[:, -1]))
-            marks.append(Line(_apart(_rings(at, self.region, side)), Role.REGION, s.region_label))
+            marks.append(Line(broken(_rings(at, self.region, side)), Role.REGION, s.region_label))
         for i, other in enumerate(self.others @ side.T):
             marks.append(Line(segments(reference, other), Role.TIE))
-            marks += [Line(_links(other, pairs), s.role, variant=i), Dots(other, s.role, size=4.0)]
-        marks += [
-            Line(_links(reference, pairs), Role.CENTRE),
-            Dots(reference, Role.CENTRE, "public reference", size=size),
-        ]
+            marks += [Line(segments(*other[pairs.T]), s.role, variant=i), Dots(other, s.role, size=4.0)]
+        marks.append(Line(segments(*reference[pairs.T]), Role.CENTRE))
+        marks.append(Dots(reference, Role.CENTRE, "public reference", size=size))
         if self.released is not None:
-            marks += [Line(segments(reference, at), Role.TIE), Line(_links(at, pairs), Role.VALUE)]
+            marks += [Line(segments(reference, at), Role.TIE), Line(segments(*at[pairs.T]), Role.VALUE)]
             marks.append(Dots(at, Role.VALUE, s.name, size=size))
         role = Role.CENTRE if self.released is None else Role.VALUE
         for i in range(0, len(at), -(-len(at) // MOST_NUMBERS)):
@@ -150,14 +133,13 @@ class Landmarks:
         """Return a square grid on the reference, bent to the release or to the first of the others, as seen from the front;
         None where no grid can bend so, or there is nothing that it bends to."""
         first = self.reference[:, :2]
+        s = self.s
         if not can_bend(first) or (self.released is None and (self.spread is None or not len(self.others))):
             return None
         if self.released is not None:
-            return bent(
-                first, self.released[:, :2], self.s.links, Role.VALUE, "the public reference", f"the {self.s.name}"
-            )
-        other = self.reference + (self.others[0] - self.reference) / self.times
-        return bent(first, other[:, :2], self.s.links, self.s.role, "the public centre", "one such release")
+            return bent(first, self.released[:, :2], s.links, Role.VALUE, "the public reference", f"the {s.name}")
+        other = first + (self.others[0, :, :2] - first) / self.times
+        return bent(first, other, s.links, s.role, "the public centre", "one such release")
 
     def numbers(self) -> list[list[float]]:
         """Return for each landmark, in hundredths of the largest distance from the middle: reference, release and matrix."""
@@ -171,19 +153,12 @@ class Landmarks:
 class Solids(View):
     """Landmarks in space, or in the plane; in the axes of the reference, the longest first."""
 
+    records = "shapes of {k} landmarks in {where}"
+    unit = "shapes of size one"
     origin = "the rim of a saddle, or a regular polygon"
+    entry = "Landmark"
+    columns = "xyz"
     turned = True
-
-    def __init__(self, what: str, unit: str) -> None:
-        self.what = what
-        self.unit = unit
-
-    def things(self, s: Subject) -> str:
-        k, m = s.about.shape
-        return f"{self.what} of {k} landmarks in {'space' if m == 3 else 'the plane'}"
-
-    def table(self, s: Subject) -> Rows:
-        return ("Landmark", *"xyz"[: s.about.shape[1]]), numbered(s.about)
 
     def meaning(self, s: Subject, error: float) -> str:
         return f"{error / np.sqrt(len(s.about)):.3g} a landmark if all share it, in {self.unit}"
@@ -238,18 +213,18 @@ class Solids(View):
         return [Turning(words, form.numbers(), joined(s.links, len(s.about)).tolist())]
 
 
+class SizesAndShapes(Solids):
+    records = "sizes-and-shapes of {k} landmarks in {where}"
+    unit = "the unit of the records"
+
+
 class Shapes(Solids):
     """Planar shapes, as the space presents them."""
 
+    records = "planar shapes of {k} landmarks"
     origin = "a regular polygon"
     exact_up_to = np.inf
     turned = False
-
-    def __init__(self) -> None:
-        super().__init__("planar shapes", "shapes of size one")
-
-    def things(self, s: Subject) -> str:
-        return f"planar shapes of {len(s.about)} landmarks"
 
 
 def _arranged(
@@ -293,10 +268,10 @@ def _overlay(shapes: Mapping[str, Array], tips: Array | None, side: Array, links
     pairs = joined(links, len(first))
     marks: list[Mark] = []
     for role, (name, shape) in zip((Role.FIRST, Role.SECOND), shapes.items(), strict=True):
-        marks.append(Line(closed(shape) if ring else _links(shape, pairs), role))
+        marks.append(Line(closed(shape) if ring else segments(*shape[pairs.T]), role))
         marks.append(Dots(shape, role, name, size=1.5 if ring else 3.5))
     if tips is not None and not ring:
-        marks.append(Line(_apart(_rings(second, tips, side)), Role.REGION, "95% region for the difference"))
+        marks.append(Line(broken(_rings(second, tips, side)), Role.REGION, "95% region for the difference"))
     marks.append(Arrows(first, second))
     if ring or len(first) > MOST_NUMBERS:
         return marks
@@ -314,64 +289,14 @@ def bent(first: Array, second: Array, links: Links | None, role: Role, one: str,
     second = first + times * (second - first)
     margin = 0.08 * float(np.ptp([first, second], axis=(0, 1)).max())
     lines = bent_grid(first, second, *around([first, second], margin))
-    marks: list[Mark] = [Line(np.concatenate([np.concatenate([line, BREAK]) for line in lines]), Role.TIE)]
-    marks += [Line(segments(first, second), role), Line(_links(second, lines_between(links, first)), role)]
+    ring = links is None and looks_like_an_outline(first)
+    pairs = joined(range(len(first)) if ring else links, len(first))
+    marks: list[Mark] = [Line(broken(lines), Role.TIE)]
+    marks += [Line(segments(first, second), role), Line(segments(*second[pairs.T]), role)]
     marks += [Dots(first, Role.CENTRE, size=2.4), Dots(second, role, size=2.0 if len(second) > 30 else 3.5)]
     larger = f"; differences drawn {times} times as large" if times > 1 else ""
     low, high = around([first, second, *lines], 0.02 * margin)
     return Panel(marks, low, high, f"a grid on {one}, bent to {two}{larger}")
-
-
-# -- outlines -----------------------------------------------------------------------------------------------------------------
-def looks_like_an_outline(landmarks: Array) -> bool:
-    """Return whether landmarks follow a closed curve: 20 or more, no step longer than a quarter of the whole, no crossing.
-
-    >>> angle = 2 * np.pi * np.arange(30) / 30
-    >>> circle = np.stack([np.cos(angle), np.sin(angle)], axis=1)
-    >>> looks_like_an_outline(circle), looks_like_an_outline(np.random.default_rng(0).permutation(circle))
-    (True, False)
-    """
-    steps = np.linalg.norm(landmarks - np.roll(landmarks, 1, axis=0), axis=1)
-    size = np.linalg.norm(np.ptp(landmarks, axis=0))
-    return len(landmarks) >= 20 and bool(steps.max() <= size / 4) and not bool(crosses_itself(landmarks))
-
-
-def across(noise: Noise, curve: Array, ring: bool) -> Array:
-    """Return how far the noise leaves each point of a curve off, across the curve."""
-    moves = noise.moves(1).reshape(len(curve), 2, -1)
-    return np.asarray(np.linalg.norm(np.einsum("ki,kip->kp", _normals(curve, ring), moves), axis=1))
-
-
-def _normals(curve: Array, ring: bool) -> Array:
-    """Return unit vectors across a curve at its points."""
-    ahead = np.roll(curve, -1, axis=0)
-    behind = np.roll(curve, 1, axis=0)
-    if not ring:
-        ahead[-1] = curve[-1]
-        behind[0] = curve[0]
-    along = ahead - behind
-    normals = np.stack([-along[:, 1], along[:, 0]], axis=1)
-    return np.asarray(normals / np.maximum(np.linalg.norm(normals, axis=1, keepdims=True), 1e-300))
-
-
-def sides_of(curve: Array, widths: Array) -> tuple[Array, Array]:
-    """Return the curves so far to both sides of a curve, which is closed where its last point is its first."""
-    ring = np.array_equal(curve[0], curve[-1])
-    normals = _again(_normals(curve[:-1], ring=True)) if ring else _normals(curve, ring=False)
-    away = widths[:, None] * normals
-    return curve + away, curve - away
-
-
-def band(curve: Array, widths: Array, label: str) -> list[Mark]:
-    """Return all places within these widths of a curve, darker towards it."""
-    one, two = sides_of(curve, widths)
-    edges = [np.stack([one[i], one[i + 1], two[i + 1], two[i]]) for i in range(len(curve) - 1)]
-    cores = [curve[[i, i + 1, i + 1, i]] for i in range(len(curve) - 1)]
-    return [Soft(edges, cores, label), Line(np.concatenate([one, BREAK, two]), Role.NOISE)]
-
-
-def _again(rows: Array) -> Array:
-    return np.concatenate([rows, rows[:1]])
 
 
 # -- lines between landmarks ------------------------------------------------------------------------------------------------
@@ -387,16 +312,6 @@ def joined(links: Links | None, k: int) -> NDArray[np.intp]:
     if pairs.size and not (pairs.min() >= 0 and pairs.max() < k):
         raise ValueError(f"a line joins a landmark that is none of the {k}: {pairs.max() + 1}")
     return pairs
-
-
-def lines_between(links: Links | None, shape: Array) -> NDArray[np.intp]:
-    """Return pairs of landmarks to join: those that are given, or those of an outline."""
-    ring = links is None and looks_like_an_outline(shape)
-    return joined(range(len(shape)) if ring else links, len(shape))
-
-
-def _links(shape: Array, pairs: NDArray[np.intp]) -> Array:
-    return segments(shape[pairs[:, 0]], shape[pairs[:, 1]])
 
 
 # -- ellipses about landmarks -------------------------------------------------------------------------------------------------
@@ -415,8 +330,13 @@ def _rings(at: Array, spread: Array, side: Array) -> list[Array]:
     return list(at[:, None] + CIRCLE[::5] @ np.swapaxes(_roots(spread, side), 1, 2))
 
 
-def _apart(rings: Sequence[Array]) -> Array:
-    return np.concatenate([np.concatenate([closed(ring), BREAK]) for ring in rings])
+def _turned(s: Subject, reference: Array) -> Array:
+    """Return the released landmarks turned to the reference, and of its size if shapes have none."""
+    if s.geodesic:
+        return s.space.present(s.space.align(s.base, s.point))
+    u, _, vt = np.linalg.svd(reference.T @ s.about)
+    u[:, -1] *= np.sign(np.linalg.det(u @ vt))
+    return np.asarray(s.about @ (u @ vt).T)
 
 
 def _principal(center: Array) -> Array:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..spaces.product import Product
-from .base import MOST_ROWS, Rows, Table, numbered
+from .base import MOST_ROWS, Rows, View, numbered
 from .scene import Scene
 from .subject import Subject
 
@@ -13,7 +13,7 @@ Row = tuple[str, ...]
 HEADER: Row = ("Part", "Number", "Value", "Public centre")
 
 
-class Products(Table):
+class Products(View):
     """Each number by itself: the error is one for all parts together, so no part is drawn with one of its own."""
 
     def things(self, s: Subject) -> str:
@@ -22,9 +22,7 @@ class Products(Table):
 
     def table(self, s: Subject) -> Rows:
         parts = _parts(s)
-        if parts is None:
-            return super().table(s)
-        return HEADER, [row for rows in parts for row in rows]
+        return super().table(s) if parts is None else (HEADER, [row for rows in parts for row in rows])
 
     def scene(self, s: Subject) -> Scene:
         """Return the first numbers of every part, so that none is left out for the length of another."""
@@ -47,18 +45,15 @@ def _parts(s: Subject) -> list[list[Row]] | None:
     parts = list[list[Row]]()
     both = zip(space.parts, space.split(s.about), space.split(s.centre), strict=True)
     for i, (part, value, centre) in enumerate(both, start=1):
-        numbers = zip(np.ndindex(value.shape), value.ravel(), centre.ravel(), strict=True)
-        places = ((", ".join(str(k + 1) for k in place), f"{x:.6g}", f"{c:.6g}") for place, x, c in numbers)
-        parts.append([(f"{i}: {part.name}", *row) for row in places])
+        places = [", ".join(str(k + 1) for k in place) for place in np.ndindex(value.shape)]
+        rows = numbered(np.stack([value.ravel(), centre.ravel()], axis=1), places)
+        parts.append([(f"{i}: {part.name}", *row) for row in rows])
     return parts
 
 
-class Frames(Table):
+class Frames(View):
+    records = "frames of {m} vectors in {k} dimensions"
     origin = "the first axes"
-
-    def things(self, s: Subject) -> str:
-        n, p = s.about.shape
-        return f"frames of {p} vectors in {n} dimensions"
 
     def table(self, s: Subject) -> Rows:
         return ("Coordinate", *(f"Vector {j + 1}" for j in range(s.about.shape[1]))), numbered(s.about)

@@ -8,18 +8,16 @@ import numpy as np
 
 from ..numerics.arrays import Array
 from .base import View
-from .intervals import Ranges, intervals
+from .layouts import intervals
 from .scene import Dots, Line, Mark, Panel, Role, Scales, Scene, around, segments
 from .subject import Subject
 
 
 class Vectors(View):
+    records = "vectors of {k} numbers"
     entry = "Coordinate"
     exact_up_to = np.inf
     nameable = True
-
-    def things(self, s: Subject) -> str:
-        return f"vectors of {s.about.size} numbers"
 
     def scene(self, s: Subject) -> Scene:
         half = s.error if s.noise is None else s.noise.bars()
@@ -29,8 +27,7 @@ class Vectors(View):
             wide = s.region.bars()
             region = (s.raw - wide, s.raw + wide)
         reach = (s.centre - s.reach, s.centre + s.reach)
-        numbers = Ranges(s.about, s.centre, reach, bars, region, s.others)
-        return Scene([[intervals(s, numbers, "coordinate", "value")]])
+        return Scene([[intervals(s, "coordinate", "value", reach, bars, region)]])
 
     def pair(self, subjects: Mapping[str, Subject], radius: float) -> Scene:
         """Return each coordinate of both, with the region of its population's mean."""

@@ -170,7 +170,7 @@ def beside(file="", ledger=""):
         own.bind((server.HOST, 0))
         own.listen()
         studio = Studio(file, ledger)
-        guard = server.make_app(studio, lambda: None, own.getsockname()[1], print)
+        guard = server.make_app(lambda: studio, lambda: None, own.getsockname()[1], print)
         runs = server.uvicorn.Server(server.uvicorn.Config(guard, lifespan="off", ws="none", log_level="warning"))
         thread = threading.Thread(target=runs.run, kwargs={"sockets": [own]})
         thread.start()

@@ -58,7 +58,7 @@ class Page:
 
     def __init__(self, file="", ledger=""):
         self.studio, self.stopped, self.told = Studio(file, ledger), [], []
-        self.guard = server.make_app(self.studio, lambda: self.stopped.append(True), PORT, self.told.append)
+        self.guard = server.make_app(lambda: self.studio, lambda: self.stopped.append(True), PORT, self.told.append)
         self.client = Client(self.guard)
 
     def get(self, path="", **headers):
@@ -1156,7 +1156,7 @@ def test_what_the_page_has_no_field_for_it_cannot_send(studio_folder):
 def test_the_first_page_needs_no_numerical_library():
     """It comes at once: what is slow to load is loaded meanwhile."""
     code = (
-        "import sys, sfumato.app.studio.server as s; s.make_app(s.Studio(), print, 1, print); "
+        "import sys, sfumato.app.studio.server as s; s.make_app(print, print, 1, print); "
         "print([m for m in ('scipy', 'matplotlib', 'numba', 'sfumato.spaces') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=_env())

@@ -3,8 +3,7 @@ be found or moved.  From public numbers alone."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -25,20 +24,14 @@ TRIES = 40_000
 SPREAD = 0.5  # of the records, as a share of the region
 
 
-@dataclass(frozen=True)
-class Foreseen:
-    """A plain release with the same noise: its arguments, and what else there is to say of the true one."""
+class Foreseen(NamedTuple):
+    """A plain release with the same noise: where and of how many records, mechanism, check and inference; and what else there
+    is to say of the true one."""
 
     region: Region
     n: int
-    mechanism: str
-    check: float
-    inference: float
+    how: tuple[str, float, float]
     more: dict[str, Any]
-
-    @property
-    def how(self) -> tuple[str, float, float]:
-        return self.mechanism, self.check, self.inference
 
 
 def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -> Foreseen:
@@ -57,13 +50,13 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     wide = float(plan.width / n)
     apart = chart.radius * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
     words = (
-        f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart"
+        f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart, if "
+        "records fill about half of the region."
     )
-    words += ", if records fill about half of the region."
     if apart > 2 * chart.radius:
         words = f"Groups of {n} could not be told apart however far in the region they differ: a larger ε or more records help."
     more = {"first": "The mean of each group: ", "also": [words], "detectable": apart}
-    return Foreseen(region, n, "tangent", 0.0, share, more)
+    return Foreseen(region, n, ("tangent", 0.0, share), more)
 
 
 def detectable(p: int, sigma: float, n: int, bound: float) -> float:
@@ -92,7 +85,7 @@ def of_found(region: Region, request: Request) -> Foreseen:
     >>> from sfumato import Euclidean
     >>> request = Request(prior="20", center="origin", n=4000, epsilon=1.0)
     >>> seen = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), request)
-    >>> seen.region.radius, seen.mechanism, seen.more["first"]
+    >>> seen.region.radius, seen.how[0], seen.more["first"]
     (5.0, 'tangent', 'If your records lie within 5 of some point: ')
     """
     plan = _planned(region, request)
@@ -111,7 +104,7 @@ def of_found(region: Region, request: Request) -> Foreseen:
         "useless": plan.useless,
         "to_beat": None,
     }
-    return Foreseen(narrow, request.n, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE), more)
+    return Foreseen(narrow, request.n, ("tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more)
 
 
 def of_steps(region: Region, request: Request) -> Foreseen:
@@ -126,7 +119,7 @@ def of_steps(region: Region, request: Request) -> Foreseen:
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
     more = {"also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
-    return Foreseen(region, request.n, "tangent", 0.0, spent, more)
+    return Foreseen(region, request.n, ("tangent", 0.0, spent), more)
 
 
 def _planned(region: Region, request: Request) -> Plan:

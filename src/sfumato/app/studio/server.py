@@ -8,20 +8,26 @@ import socket
 import sys
 import webbrowser
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from importlib.resources import files
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from threading import Thread
-from time import sleep
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs
 
+from .. import PLAIN
 from ..request import Request, from_page, in_page, sentence
-from .studio import PLAIN, Studio
+
+if TYPE_CHECKING:
+    from .studio import Studio
 
 try:
     import uvicorn
     from starlette.applications import Starlette
     from starlette.concurrency import run_in_threadpool
+    from starlette.datastructures import Headers
+    from starlette.exceptions import HTTPException
     from starlette.requests import ClientDisconnect
     from starlette.requests import Request as Asked
     from starlette.responses import Response
@@ -40,13 +46,13 @@ ASKS = ("inspect", "known", "blur", "curve", "ledger", "plan", "release", "open"
 PAGE = {"": "page.html", "page.css": "page.css", "page.js": "page.js"}
 DOOR = {"/": "door.html", "/page.css": "page.css"}  # anyone may see these
 TYPES = {
-    ".html": "text/html",
     ".css": "text/css",
     ".js": "text/javascript",
-    ".json": "application/json",
-    ".png": "image/png",
+    ".svg": "image/svg+xml",
+    ".csv": "text/csv",
+    ".tps": "text/plain",
 }
-TYPES |= {".svg": "image/svg+xml", ".csv": "text/csv", ".tps": "text/plain"}
+TYPES |= {".html": "text/html", ".json": "application/json", ".png": "image/png"}
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; form-action 'self'; "
     "frame-ancestors 'none'; base-uri 'none'"
@@ -145,19 +151,13 @@ class Guard:
 
     def refused(self, scope: Scope) -> Response | None:
         """Return the answer to a request that does not come from the page or the address bar."""
-        headers: dict[bytes, list[str]] = {}
-        for name, value in scope["headers"]:
-            headers.setdefault(name.lower(), []).append(value.decode("latin-1"))
-        host = headers.get(b"host", [])
-        if host != [self.host]:
+        headers = Headers(scope=scope)
+        if headers.getlist("host") != [self.host]:
             return _no(f"the studio answers to {HOST} alone, not to another name", 421)
-        origin = headers.get(b"origin", [])
-        site = headers.get(b"sec-fetch-site", [])
+        origin = headers.getlist("origin")
         if (scope["method"], scope["path"], origin) == ("POST", "/", ["null"]):
             return None  # from a file, as the one that opens the browser: the code decides
-        theirs = any(each != f"http://{self.host}" for each in origin) or any(
-            each not in ("same-origin", "none") for each in site
-        )
+        theirs = {*origin} - {f"http://{self.host}"} or {*headers.getlist("sec-fetch-site")} - {"same-origin", "none"}
         if theirs or (scope["method"] not in ("GET", "HEAD") and not origin):
             return _no("another page asked for this: the studio answers to its own page alone", 403)
         return None
@@ -177,10 +177,17 @@ def _sorry(words: str) -> Response:
     return Response(f"{words}.", 403, media_type="text/plain")
 
 
-class Answers:
-    """What the page asks, and the files that it is made of."""
+async def _refuse(request: Asked, error: Exception) -> Response:
+    """Return the answer to a request that failed: a sentence."""
+    if isinstance(error, HTTPException):
+        return _no(error.detail, error.status_code)
+    return _no(sentence(error, in_page), 404 if request.method == "GET" else 422)
 
-    def __init__(self, studio: Studio, stop: Callable[[], None]) -> None:
+
+class Answers:
+    """What the page asks, and the files that it is made of; ``studio`` returns what answers, once it is loaded."""
+
+    def __init__(self, studio: Callable[[], Studio], stop: Callable[[], None]) -> None:
         self.studio = studio
         self.stop = stop
         self.held = 0  # bytes of what was dropped
@@ -198,51 +205,44 @@ class Answers:
             Route("/{name}", self.page),
         ]
 
+    async def _call(self, what: str, *arguments: Any) -> Any:
+        """Return what a method of the studio gives, in a thread of its own."""
+        return await run_in_threadpool(lambda: getattr(self.studio(), what)(*arguments))
+
     async def page(self, request: Asked) -> Response:
         name = PAGE.get(request.path_params.get("name", ""))
         if name is None:
-            return _no("there is no such page", 404)
+            raise HTTPException(404, "there is no such page")
         return _part(name)
 
     async def state(self, request: Asked) -> Response:
-        return _json(await run_in_threadpool(self.studio.state))
+        return _json(await self._call("state"))
 
     async def job(self, request: Asked) -> Response:
-        found = self.studio.job(request.path_params["id"])
-        return _no("there is no such release: load the page again", 404) if found is None else _json(found.facts())
+        job = await self._call("job", request.path_params["id"])
+        if job is None:
+            raise HTTPException(404, "there is no such release: load the page again")
+        return _json(job.facts())
 
     async def ask(self, request: Asked) -> Response:
         body = bytearray()
         async for chunk in request.stream():
             body += chunk
             if len(body) > MOST_JSON:
-                return _no("the page sent too much at once", 413)
+                raise HTTPException(413, "the page sent too much at once")
         what = request.path_params["what"]
         if what not in ASKS:
-            return _no("the page asked for what is not here: load it again", 404)
-        try:
-            asked = json.loads(bytes(body))
-            if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
-                raise ValueError("the page sent what is not understood: load it again")
-            wishes = from_page(asked["choices"], Request)
-            await run_in_threadpool(self.studio.check, wishes)
-            more = [str(asked.get("confirm")), asked.get("seen")] if what == "release" else []
-            return _json(await run_in_threadpool(getattr(self.studio, what), wishes, *more))
-        except PLAIN as error:
-            return _no(sentence(error, in_page), 422)
+            raise HTTPException(404, "the page asked for what is not here: load it again")
+        asked = json.loads(bytes(body))
+        if not isinstance(asked, dict) or not isinstance(asked.get("choices"), dict):
+            raise ValueError("the page sent what is not understood: load it again")
+        wishes = from_page(asked["choices"], Request)
+        await self._call("check", wishes)
+        more = [str(asked.get("confirm")), asked.get("seen")] if what == "release" else []
+        return _json(await self._call(what, wishes, *more))
 
     async def drop(self, request: Asked) -> Response:
-        try:
-            path = self.studio.drop(request.query_params.get("name", ""))
-            await self._keep(request, path)
-            return _json({"path": str(path)})
-        except PLAIN as error:
-            return _no(sentence(error, in_page), 422)
-        except ClientDisconnect:
-            return _no("the file did not arrive whole", 400)
-
-    async def _keep(self, request: Asked, path: Path) -> None:
-        """Write what is dropped to a file, whole or not at all."""
+        path = await self._call("drop", request.query_params.get("name", ""))
         size = 0
         fits = True
         try:
@@ -262,14 +262,11 @@ class Answers:
             path.unlink(missing_ok=True)  # half a file is none
             self.held -= size
             raise
+        return _json({"path": str(path)})
 
     async def take(self, request: Asked) -> Response:
         name = request.path_params["name"]
-        try:
-            content = await run_in_threadpool(self.studio.take, request.path_params["id"], name)
-        except PLAIN as error:
-            return _no(sentence(error, in_page), 404)
-        response = _typed(name, content)
+        response = _typed(name, await self._call("take", request.path_params["id"], name))
         if request.query_params.get("show") is None:
             response.headers["Content-Disposition"] = f'attachment; filename="{name}"'
         return response
@@ -279,9 +276,10 @@ class Answers:
         return _json({"stopped": True})
 
 
-def make_app(studio: Studio, stop: Callable[[], None], port: int, tell: Callable[[str], None]) -> Guard:
+def make_app(studio: Callable[[], Studio], stop: Callable[[], None], port: int, tell: Callable[[str], None]) -> Guard:
     """Return the page and what it asks, behind its guard."""
-    return Guard(Starlette(routes=Answers(studio, stop).routes), port, stop, tell)
+    handlers: dict[Any, Any] = dict.fromkeys((HTTPException, ClientDisconnect, *PLAIN), _refuse)
+    return Guard(Starlette(routes=Answers(studio, stop).routes, exception_handlers=handlers), port, stop, tell)
 
 
 def _part(name: str) -> Response:
@@ -296,7 +294,7 @@ def _typed(name: str, content: bytes) -> Response:
 
 def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str], None]) -> None:
     """Serve the page until it is told to stop; a release that is being made is finished first."""
-    with socket.socket() as own:
+    with socket.socket() as own, TemporaryDirectory(prefix="sfumato-studio-") as folder:
         if sys.platform != "win32":  # where it would let others listen on the same port
             own.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -304,8 +302,8 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             own.listen()  # from now on a browser waits for the first answer
         except (OSError, OverflowError):
             raise ValueError(f"--port {port}: is in use or not allowed; choose another, or leave it out") from None
-        studio = Studio(file, ledger)
-        guard = make_app(studio, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
+        loading = ThreadPoolExecutor(1).submit(_load, file, ledger)
+        guard = make_app(loading.result, lambda: setattr(server, "should_exit", True), own.getsockname()[1], tell)
         how: dict[str, Any] = {"lifespan": "off", "ws": "none", "log_level": "warning", "access_log": False}
         how |= {"server_header": False, "timeout_graceful_shutdown": GRACE}
         server = uvicorn.Server(uvicorn.Config(guard, **how))
@@ -314,23 +312,22 @@ def serve(file: str, ledger: str, port: int, browser: bool, tell: Callable[[str]
             f"If your browser does not show it, open that address and paste this code, which works once: {guard.code}\n"
             "It runs on this machine alone. Ctrl-C, or the button in the page, ends it."
         )
-        Thread(target=_warm, daemon=True).start()
         if browser:
-            guard.opener = studio.drop("open.html")
+            guard.opener = Path(folder, "open.html")
             guard.opener.touch(0o600)
             guard.opener.write_text(OPENER.format(door=guard.door, code=guard.code), encoding="utf-8")
             Thread(target=webbrowser.open, args=(guard.opener.as_uri(),), daemon=True).start()
         try:
             server.run(sockets=[own])
         finally:
-            studio.wait()
+            loading.result().wait()
             tell("The studio has stopped.")
         if guard.used > 1:
             sys.exit(1)
 
 
-def _warm() -> None:
-    """Load what the first answers need while the curator reads the page, which comes first."""
-    sleep(0.3)
-    from ... import mechanisms, views  # noqa: F401
-    from .. import cli  # noqa: F401
+def _load(file: str, ledger: str) -> Studio:
+    """Load what the answers need, while the curator reads the page, which comes first."""
+    from .studio import Studio
+
+    return Studio(file, ledger)

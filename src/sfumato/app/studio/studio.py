@@ -3,39 +3,49 @@ curator asks for, and by the release."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from functools import lru_cache
 from hashlib import sha256
+from itertools import chain, count
 from pathlib import Path
 from tempfile import TemporaryDirectory, mkdtemp
 from threading import Lock, Thread
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ...errors import Fix, Refusal, UnsavedError
+from ...files import read
+from ...files.labels import UNKNOWN, group_name, groups_of, people
+from ...files.people import named_labels, repeated_labels
+from ...findings import Comparison
+from ...findings.session import Session
+from ...laws.calibration.scale import check_records
+from ...laws.privacy import PureDP
+from ...regions import Region
+from ...release import Release
+from ...release.chain import canonical
+from ...spaces.base import Space
+from ...views.curator import MARK, inspection
+from ...views.globe import is_place
+from ...views.outputs import Outputs
+from ...views.plots import read_links, read_names
+from .. import PLAIN
 from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
+from ..workflow import Workflow, check_apart, public_region
+from .foreseen import Foreseen, of_found, of_groups, of_steps
+from .previews import Looks, of_errors, of_region, of_release
 
-if TYPE_CHECKING:
-    from ...findings import Comparison
-    from ...regions import Region
-    from ...release import Release
-    from ...release.ledger import Ledger
-    from ...spaces.base import Space
-    from ..workflow import Workflow
-    from .foreseen import Foreseen
-    from .previews import Looks
-
-PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # what the command line says in a sentence
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
 LEDGERS = re.compile(r".*\.(ledger|db|sqlite)", re.IGNORECASE)
 DROPPED = "sfumato-studio-"  # the folder of what is dropped on the page begins so
 MOST_FILES = 200
 SHOW = {"record.json": "out", "report.html": "report", "picture.png": "plot", "picture.svg": "plot"}
-VALUES = {"value.csv": "value", "value.tps": "value", "value.npy": "value"}
+VALUES = {"value.csv": "value", "value.npy": "value"}
 ASIDE: dict[str, Any] = {"read_as": "", "links": "", "channels": "", "smallest": None}  # make no other release
 MADE_UP = 12  # records shown in a region that is wide
 MOST_GROUPS = 20  # of a column that the page offers to compare by
@@ -43,8 +53,6 @@ MOST_GROUPS = 20  # of a column that the page offers to compare by
 
 def id_of(request: Request) -> str:
     """Return one name for each plan: the same wishes are the same release, however often they are sent."""
-    from ...release.chain import canonical
-
     return sha256(canonical(asdict(replace(request, **ASIDE))).encode()).hexdigest()[:20]
 
 
@@ -67,45 +75,37 @@ class Job:
 
     def facts(self) -> dict[str, Any]:
         """Return what the page shows of it."""
-        shown: dict[str, Any] = {"id": self.id, "stage": self.stage, "done": self.done, "charged": self.charged}
-        shown |= {"refusal": self.refusal, "curator": self.curator, "out": self.request.out}
-        if self.release is None:
+        told = ("id", "stage", "done", "charged", "refusal", "curator")
+        shown = {name: getattr(self, name) for name in told} | {"out": self.request.out}
+        done = self.release
+        if done is None:
             return shown
         request, dropped = _as_called(self.request)
-        shown |= {"words": self.release.describe(), "takes": sorted(self.takes), "epsilon": self.epsilon}
-        shown |= {"command": "", "python": "", "dropped": dropped}
-        if self.space is not None:
-            shown |= {"command": as_command(request), "python": as_python(request, self.space)}
-        return shown
+        return {
+            **shown,
+            "words": done.describe(),
+            "takes": sorted(self.takes),
+            "epsilon": done.guarantee.epsilon if isinstance(done, Release) else done.epsilon,
+            "command": "" if self.space is None else as_command(request),
+            "python": "" if self.space is None else as_python(request, self.space),
+            "dropped": dropped,
+        }
 
     @property
     def takes(self) -> dict[str, str]:
         """Return the names of the files that it can be taken home as, and what each shows."""
-        from ...release import Release
-
         if not isinstance(self.release, Release):
             return SHOW
-        every = SHOW | VALUES
-        if getattr(self.release.space.known, "kind", "") != "landmarks":
-            every.pop("value.tps")
-        return every
-
-    @property
-    def epsilon(self) -> float:
-        from ...release import Release
-
-        assert self.release is not None
-        return self.release.guarantee.epsilon if isinstance(self.release, Release) else self.release.epsilon
+        landmarks = getattr(self.release.space.known, "kind", "") == "landmarks"
+        return SHOW | VALUES | ({"value.tps": "value"} if landmarks else {})
 
 
 def _as_called(request: Request) -> tuple[Request, list[str]]:
     """Return a request with the files that were dropped on the page as they were called, and these names."""
     dropped = {name: Path(name).name for name in request.named_files if DROPPED in name}
-    changed: dict[str, Any] = {"files": tuple(dropped.get(name, name) for name in request.files)}
-    for part in fields(request):
-        value = getattr(request, part.name)
-        if isinstance(value, str) and value in dropped:
-            changed[part.name] = dropped[value]
+    given = {part.name: getattr(request, part.name) for part in fields(request)}
+    changed: dict[str, Any] = {name: dropped[value] for name, value in given.items() if value in dropped}
+    changed["files"] = tuple(dropped.get(name, name) for name in request.files)
     return replace(request, **changed), list(dropped.values())
 
 
@@ -137,8 +137,8 @@ class Studio:
     # -- what is public --------------------------------------------------------------------------------------------------
     def state(self) -> dict[str, Any]:
         """Return what the page shows first: names of files, none of them opened."""
-        names = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
-        names = [name for name in names if is_text(name)]
+        files = sorted(path.name for path in Path().iterdir() if path.is_file() and not path.name.startswith("."))
+        names = list(filter(is_text, files))
         return {
             **self.given,
             "folder": str(Path().absolute()),
@@ -150,8 +150,6 @@ class Studio:
 
     def region(self, request: Request) -> tuple[Region, Any]:
         """Return the public region, and the points of the public sample that it is made from, if it is."""
-        from ..workflow import public_region
-
         name = request.space
         if not name or request.read_as.startswith(f"{name}("):  # the inspection knows the size too
             request = replace(request, space=request.read_as)
@@ -169,8 +167,6 @@ class Studio:
 
     def known(self, request: Request) -> dict[str, Any]:
         """Return the public knowledge, drawn."""
-        from .previews import of_region
-
         region, sample = self.region(request)
         if request.find is None:
             return of_region(region, sample, self.looks(request))
@@ -182,25 +178,19 @@ class Studio:
 
     def _foreseen(self, request: Request) -> Foreseen:
         """Return what stands in the pictures for the release."""
-        from .foreseen import Foreseen, of_found, of_groups, of_steps
-
         _check_asked(request)
         region = self.region(request)[0]
         n = request.n
         if request.by:
-            _check_groups(request)
             return of_groups(region, request.smallest or max(1, n // 2), request.epsilon, request.inference)
         if request.find is not None:
             return of_found(region, request)
         if request.steps == 2:
             return of_steps(region, request)
-        return Foreseen(region, n, request.mechanism, request.share, request.inference or 0.0, {})
+        return Foreseen(region, n, (request.mechanism, request.share, request.inference or 0.0), {})
 
     def looks(self, request: Request) -> Looks:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
-        from ...views.plots import read_names
-        from .previews import Looks
-
         space = self.region(request)[0].space
         file = Path(request.public or request.center)
         places = file.is_file() and _are_places(str(file), file.stat().st_mtime_ns, space)
@@ -208,24 +198,16 @@ class Studio:
 
     def blur(self, request: Request) -> dict[str, Any]:
         """Return what releases would look like, on synthetic data about the public centre."""
-        from .previews import of_release
-
         made = self._foreseen(request)
         return of_release(made.region, made.n, request.epsilon, *made.how, self.looks(request)) | made.more
 
     def curve(self, request: Request) -> dict[str, Any]:
         """Return the error against ε."""
-        from .previews import of_errors
-
         made = self._foreseen(request)
         return of_errors(made.region, made.n, *made.how)
 
     def ledger(self, request: Request) -> dict[str, Any]:
         """Return what is left of a budget, and the charges for which no release is noted."""
-        import json
-
-        from ..workflow import Workflow
-
         budget = Workflow(request).ledger()
         if budget is None:
             return {"left": None}
@@ -253,10 +235,6 @@ class Studio:
 
     def inspect(self, request: Request) -> dict[str, Any]:
         """Return what the file of the records holds: for the curator's eyes."""
-        from ...files.people import named_labels, repeated_labels
-        from ...views.curator import inspection
-        from ..workflow import Workflow
-
         _check_file(request)
         work = Workflow(replace(request, missing=request.missing or "none", by="", labels=""), whole=True)
         work.parts = bool(Workflow(request, whole=True).parts)
@@ -266,7 +244,9 @@ class Studio:
         facts = inspection(data, space, said=bool(request.missing))
         rows = len(data)
         if work.parts:
-            rows = _rows_of(work.paths[0])
+            from pyarrow.parquet import read_metadata
+
+            rows = int(read_metadata(work.paths[0]).num_rows)
             words = f"the file is large, and only the first {len(data)} of its {rows} records were looked at"
             facts["remarks"] = [words, *facts["remarks"]]
         who = data.labels.get(request.unit_column)
@@ -299,37 +279,30 @@ class Studio:
                 words = "another release was begun meanwhile, perhaps in another tab: load this page again and look at it first"
                 raise ValueError(f"{words}. Nothing was spent here")
             _confirm(request, confirmed)
-            work, session = self._begun(request)
-            job: Job = session.job
-            self.jobs[id] = job
-            thread = Thread(target=self._make, args=(job, work, session), name=f"release {id}")
+            session = self._begun(request)
+            self.jobs[id] = session.job
+            thread = Thread(target=self._make, args=(session,), name=f"release {id}")
             self.threads.append(thread)
         thread.start()
-        return job.facts()
+        return session.job.facts()
 
-    def _begun(self, request: Request) -> tuple[Workflow, Any]:
-        """Return the work and its session, after all that can be refused before a record is read."""
-        from ..workflow import Workflow
-
+    def _begun(self, request: Request) -> Watched:
+        """Return the session of a release, after all that can be refused before a record is read."""
         _check_asked(request)
         if not (request.unit or request.unit_column):
             raise ValueError(
                 "say first whom to protect: what one record stands for, or the column that says whose it is"
             )
-        if request.by:
-            _check_groups(request)
         _check_file(request)
-        work = Workflow(request, whole=True)
-        work.check()
-        _check_apart(request, "links", "channels")
-        session = _watched(Job(request), work.ledger())
+        session = Watched(Job(request))
         session.afford(request.epsilon)
-        return work, session
+        return session
 
-    def _make(self, job: Job, work: Workflow, session: Any) -> None:
+    def _make(self, session: Watched) -> None:
         """Read, charge, draw and write, as the command line does; whatever happens is told."""
+        job = session.job
         try:
-            self._read_and_release(job, work, session)
+            session.run()
         except UnsavedError as error:
             job.release = error.release
             job.refusal = f"{error.say(in_page)}. It is kept here: save it below, now"
@@ -339,36 +312,16 @@ class Studio:
             job.refusal = "something failed inside the program; where the studio was started, the screen says what"
             raise
         finally:
-            self._finish(job, session)
-
-    def _read_and_release(self, job: Job, work: Workflow, session: Any) -> None:
-        """Make the release of a job."""
-        from ...views.curator import MARK
-
-        request = job.request
-        job.stage = "reading the records"
-        work.load()
-        if request.read_as and request.read_as != work.space.typed:
-            words = "has changed since you looked into it: look again, and at the blur. Nothing was spent"
-            raise ValueError(f"{request.files[0]}: {words}")
-        if not request.unit_column and not request.alone:
-            work.unit_of("")  # refuses a column that repeats, unless that was answered
-        work.settle()
-        job.stage = "planning the noise"
-        job.release = work.run(session)
-        job.space = work.space
-        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
-
-    def _finish(self, job: Job, session: Any) -> None:
-        """Note how a job ended, and let one that cost nothing be tried again."""
-        job.charged = session.entry is not None
-        with self.lock:
-            if job.release is None and not job.charged:
-                self.refused[job.id] = self.jobs.pop(job.id)
-            elif job.release is None:
-                job.refusal += f". ε {job.request.epsilon:g} is charged and stays charged, as the records were in use"
-        job.stage = "done" if job.release is not None else "stopped"
-        job.done = True
+            job.charged = session.entry is not None
+            with self.lock:
+                if job.release is None and not job.charged:  # it cost nothing, and may be tried again
+                    self.refused[job.id] = self.jobs.pop(job.id)
+                elif job.release is None:
+                    job.refusal += (
+                        f". ε {job.request.epsilon:g} is charged and stays charged, as the records were in use"
+                    )
+            job.stage = "done" if job.release is not None else "stopped"
+            job.done = True
 
     def job(self, id: str) -> Job | None:
         """Return a release that was asked for."""
@@ -398,31 +351,60 @@ class Studio:
         if job is None or job.release is None or name not in job.takes:
             raise ValueError("there is no such release, or it is not finished: load the page again")
         self.check(job.request)  # a link may lead elsewhere by now
-        with TemporaryDirectory(prefix="sfumato-studio-") as folder:
+        one = job.release if isinstance(job.release, Release) else next(iter(job.release.groups.values()))
+        lines = read_links(job.request.links, len(one.value)) if job.request.links else None
+        names = read_names(job.request.channels) if job.request.channels else ()
+        with TemporaryDirectory(prefix=DROPPED) as folder:
             path = Path(folder, name)
             if name == "record.json":
                 job.release.save(path)
             else:
-                _shown(job.release, job.request).write(job.takes[name], path)
+                Outputs(job.release, lines, names).write(job.takes[name], path)
             return path.read_bytes()
 
 
-def _shown(release: Release | Comparison, request: Request) -> Any:
-    """Return a release with the lines and names of its pictures."""
-    from ...release import Release
-    from ...views.outputs import Outputs
-    from ...views.plots import read_links, read_names
+class Watched(Session):
+    """A session that says how far it is, and charges for the number of records that was planned with alone."""
 
-    one = release if isinstance(release, Release) else next(iter(release.groups.values()))
-    lines = read_links(request.links, len(one.value)) if request.links else None
-    return Outputs(release, lines, read_names(request.channels) if request.channels else ())
+    def __init__(self, job: Job) -> None:
+        self.job = job
+        self.work = Workflow(job.request, whole=True)
+        self.work.check()
+        _check_apart(job.request, "links", "channels")
+        super().__init__(Path(job.request.out), self.work.ledger())
+
+    def run(self) -> None:
+        """Make the release of the job."""
+        job = self.job
+        work = self.work
+        request = job.request
+        job.stage = "reading the records"
+        work.load()
+        if request.read_as and request.read_as != work.space.typed:
+            words = "has changed since you looked into it: look again, and at the blur. Nothing was spent"
+            raise ValueError(f"{request.files[0]}: {words}")
+        if not request.unit_column and not request.alone:
+            work.unit_of("")  # refuses a column that repeats, unless that was answered
+        work.settle()
+        job.stage = "planning the noise"
+        job.release = work.run(self)
+        job.space = work.space
+        job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
+
+    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
+        n = self.job.request.n
+        if record["n"] != n:
+            raise Refusal(
+                f"the records give n = {record['n']}, but the plan was made for n = {n}: set n to {record['n']} in step 3, "
+                "look at the blur again, and release. Nothing was spent"
+            )
+        self.job.stage = "charging the ledger" if self.ledger is not None else "drawing"
+        super().charge(epsilon, record)
+        self.job.stage = "drawing, and writing the record"
 
 
 def _saved(path: Path) -> Release | Comparison:
     """Return a record, of a mean or of groups."""
-    from ...findings import Comparison
-    from ...release import Release
-
     with path.open(encoding="utf-8", errors="replace") as file:
         grouped = Comparison.format in file.read(200)
     return Comparison.load(path) if grouped else Release.load(path)
@@ -431,11 +413,8 @@ def _saved(path: Path) -> Release | Comparison:
 def _free(name: str) -> str:
     """Return a name for a file that is not there yet."""
     path = Path(name)
-    number = 1
-    while path.exists():
-        number += 1
-        path = Path(name).with_stem(f"{Path(name).stem}-{number}")
-    return str(path)
+    numbered = (path.with_stem(f"{path.stem}-{number}") for number in count(2))
+    return str(next(free for free in chain([path], numbered) if not free.exists()))
 
 
 def _key(request: Request) -> object:
@@ -450,31 +429,13 @@ def _key(request: Request) -> object:
 
 def _check_apart(request: Request, *wishes: str) -> None:
     """Raise an error if a public file is one of the records'."""
-    from ..workflow import check_apart
-
     for name in wishes:
         if getattr(request, name):
             check_apart(Fix(name, getattr(request, name)), request)
 
 
-def _rows_of(path: Path) -> int:
-    """Return how many records a Parquet file holds."""
-    from pyarrow.parquet import read_metadata
-
-    return int(read_metadata(path).num_rows)
-
-
-def _check_groups(request: Request) -> None:
-    """Raise an error for groups in a region that is yet to be found."""
-    if request.find is not None:
-        words = "give one public record and a distance, or public specimens, in step 2"
-        raise ValueError(f"groups are compared within one region that is publicly known: {words}")
-
-
 def _groups(data: Any, request: Request, who: Any) -> dict[str, dict[str, int]]:
     """Return how many persons are in each group, by the columns that may say groups and the one that was named."""
-    from ...files.labels import UNKNOWN, group_name, groups_of
-
     columns = {name: values for name, values in data.labels.items() if name != request.unit_column}
     if request.by:
         columns[request.by] = groups_of(data, request.by, request.labels or None)
@@ -491,21 +452,18 @@ def _groups(data: Any, request: Request, who: Any) -> dict[str, dict[str, int]]:
 @lru_cache(maxsize=8)
 def _are_places(file: str, changed: int, space: Space) -> bool:
     """Return whether a public file, as it was at a time, holds latitudes and longitudes."""
-    from ...files import read
-    from ...views.globe import is_place
-
     return space.point_shape == (3,) and is_place(read(Path(file), space).degrees or ())
 
 
 def _check_asked(request: Request) -> None:
-    """Raise an error unless n and ε are said and can be planned with."""
-    from ...laws.calibration.scale import check_records
-    from ...laws.privacy import PureDP
-
+    """Raise an error unless n and ε are said and can be planned with, and groups are compared in a region that is known."""
     if not request.n or not request.epsilon:
         raise ValueError("give the number of records n, and an epsilon above 0")
     check_records(request.n)
     PureDP(request.epsilon).check(force=False)
+    if request.by and request.find is not None:
+        words = "give one public record and a distance, or public specimens, in step 2"
+        raise ValueError(f"groups are compared within one region that is publicly known: {words}")
 
 
 def _confirm(request: Request, typed: str) -> None:
@@ -527,29 +485,4 @@ def _check_file(request: Request) -> None:
 
 def _persons(who: Any, rows: Any) -> int:
     """Return how many persons these rows are of: the rows themselves, where no column says whose they are."""
-    from ...files.labels import people
-
     return int(rows.sum()) if who is None else len(set(people(who[rows]).tolist()))
-
-
-def _watched(job: Job, ledger: Ledger | None) -> Any:
-    """Return a session that says how far it is, and charges for the number of records that was planned with alone."""
-    from ...findings.session import Session
-
-    class Watched(Session):
-        job: Job
-
-        def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
-            n = self.job.request.n
-            if record["n"] != n:
-                raise Refusal(
-                    f"the records give n = {record['n']}, but the plan was made for n = {n}: set n to {record['n']} in step 3, "
-                    "look at the blur again, and release. Nothing was spent"
-                )
-            self.job.stage = "charging the ledger" if self.ledger is not None else "drawing"
-            super().charge(epsilon, record)
-            self.job.stage = "drawing, and writing the record"
-
-    session = Watched(Path(job.request.out), ledger)
-    session.job = job
-    return session
