@@ -143,9 +143,10 @@ def draw_head(release: Release) -> Figure:
     Differences and error are drawn TIMES as large.  At each point the band is as wide as the ellipse that holds this point of
     the mean of the records with probability 95%, taken by itself.
     """
+    from ..views.curves import band, sides_of
     from ..views.drawing import draw
-    from ..views.scene import BREAK, Line, Mark, Panel, Role, Scene, Soft, around
-    from ..views.shapes import Landmarks, band, sides_of
+    from ..views.scene import Line, Mark, Panel, Role, Scene, Soft, around, broken
+    from ..views.shapes import Landmarks
     from ..views.subject import Subject
 
     form = Landmarks(Subject.of(release, 0.95, LINKS), turned=False)
@@ -161,11 +162,11 @@ def draw_head(release: Release) -> Figure:
     bands = []
     for line in lines:
         curve = both[1][line]
-        normals = sides_of(curve, np.ones(len(curve)))[0] - curve
-        bands += band(curve, np.sqrt(np.einsum("ki,kij,kj->k", normals, spread[line], normals)), "")
+        normals = sides_of(curve, np.ones(len(curve)), ring=False)[0] - curve
+        bands += band(curve, np.sqrt(np.einsum("ki,kij,kj->k", normals, spread[line], normals)), False, "")
     areas = [each for each in bands if isinstance(each, Soft)]
     edges = [edge for each in areas for edge in each.edges]
-    drawn = [np.concatenate([np.concatenate([x[line], BREAK]) for line in lines]) for x in both]
+    drawn = [broken([x[line] for line in lines]) for x in both]
     marks: list[Mark] = [
         Soft(edges, [core for each in areas for core in each.cores], "95% error of the release"),
         Line(drawn[0], Role.FIRST, f"mean of {PLATES} public heads"),
