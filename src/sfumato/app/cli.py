@@ -383,6 +383,7 @@ def demo(
 
     Example: sfumato demo --epsilon 2 --out heads
     """
+    from ..views.words import nearer
     from .demo import SOURCE, run, run_wings
 
     done = run_wings(out, request.epsilon) if wings else run(out, request.epsilon)
@@ -390,7 +391,7 @@ def demo(
     typer.echo(f"Released: the mean of {done.n} private {what}, ε = {request.epsilon:g}.")
     typer.echo(f"With probability 95% it lies within {done.error(0.95):.2g} of the mean of the records.")
     if done.gain is not None:
-        typer.echo(f"It is expected to be {done.gain:.2g} times nearer to that mean than the public mean is.")
+        typer.echo(f"It is expected to be {nearer(done.gain)} to that mean than the public mean is.")
     typer.echo(f"Written to {out}: mean.json (the record), mean.html (the report) and mean.png (the picture)")
     if wings:
         typer.echo("To try the command line on: wings.tps, public.tps and reference.tps, there too")

@@ -300,6 +300,8 @@ def _by_chart(problem: Problem, check: float, steps: int, share: float, find: st
         first = FirstStep.of(region, problem.n, epsilon)
     else:
         region, first = _looked(region, problem.n, epsilon, check, always=share > 0)
+    if share and first is None and region.related_as not in ("", "same"):  # no region would come of it
+        return _by_chart(problem, check, steps, 0.0, find)
     chart = TangentKNorm(region, epsilon).plan(problem.n) if first is None else first.chart
     if first is None and not share:
         return chart

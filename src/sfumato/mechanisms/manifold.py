@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..errors import Refusal
+from ..errors import Fix, Refusal
 from ..laws.bounds import bounds_of
 from ..laws.bounds.base import Bounds
 from ..laws.calibration.error import FAIL
@@ -53,7 +53,8 @@ class ManifoldMechanism(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        return shaped(self.region, self.n, self.privacy.epsilon)
+        by_chart: Remedy = ("each with ", Fix("mechanism", "auto"))
+        return [*shaped(self.region, self.n, self.privacy.epsilon), by_chart]
 
     @property
     @abstractmethod

@@ -177,6 +177,11 @@ class Plan(ABC):
         return False
 
     @property
+    def asked(self) -> Region:
+        """The region that was asked for, before it was settled for n and ε."""
+        return self.region
+
+    @property
     def to_beat(self) -> float:
         """The distance of the mean from the public centre that is known beforehand."""
         return self.region.radius
@@ -216,11 +221,11 @@ class Plan(ABC):
         steps = 1.2 ** np.arange(1, 40)
         ways: list[Remedy] = []
         for larger in (f"{epsilon * step:.2g}" for step in steps):
-            if error(self.region, n, float(larger)) < np.inf:
+            if error(self.asked, n, float(larger)) < np.inf:
                 ways.append((f"an epsilon of {larger}",))
                 break
         for more in (_two_digits(n * step) for step in steps):
-            if error(self.region, more, epsilon) < np.inf:
+            if error(self.asked, more, epsilon) < np.inf:
                 ways.append((f"{more} records",))
                 break
         for words, space, then in smaller_questions(self.region, lambda region: error(region, n, epsilon)):

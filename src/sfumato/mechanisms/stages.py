@@ -135,6 +135,10 @@ class Composition(Plan):
         return None if self.first is None else self.first.fallback_95
 
     @property
+    def asked(self) -> Region:
+        return self.chart.known if self.first is None and self.chart.known is not None else self.region
+
+    @property
     def to_beat(self) -> float:
         return self.chart.to_beat
 

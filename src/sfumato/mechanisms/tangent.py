@@ -122,21 +122,21 @@ class TangentKNorm(Mechanism):
         return None if self.known is None else self.known.whole_after(self.chart, self.n, self.privacy.epsilon)
 
     def whole_error(self, p: float) -> float:
-        """Return it by what is foreseen; else to the Fréchet mean, where that can be bounded; else to the chart's own mean."""
-        if self.foreseen is not None:
-            return self.foreseen.quantile(p)
-        bias = self.bias()
-        return self.release_error(p) if bias is None else self._stretch * (self.release_error(p) + bias)
+        """Return it by what is foreseen, or that of the noise if it is more; else the noise as a distance in the space."""
+        noise = self.release_error(p)
+        return noise * self._stretch if self.foreseen is None else max(noise, self.foreseen.quantile(p))
+
+    @property
+    def asked(self) -> Region:
+        return self.known or self.region
 
     @property
     def compared_by(self) -> float:
+        """The 95% error to the Fréchet mean, where that can be bounded, times what is left of the noise after the shrinking."""
         axes = self.chart.axes
         offsets = np.full(len(axes), OFFSET**2 / len(axes))  # of a mean that is half a radius from the centre
-        return (
-            self.error_95
-            * shrunk_noise(axes, offsets, self.scale.sigma)
-            / rms_noise(axes, self.n, self.privacy.epsilon)
-        )
+        error = self.error_95 + self._stretch * (self.bias() or 0.0)
+        return error * shrunk_noise(axes, offsets, self.scale.sigma) / rms_noise(axes, self.n, self.privacy.epsilon)
 
     @property
     def gain(self) -> float | None:
@@ -156,7 +156,7 @@ class TangentKNorm(Mechanism):
         after = self.known.whole_after(self.chart, self.n, self.privacy.epsilon, w)
         if after is None or after == self.foreseen:
             return None
-        drawn = {p: after.quantile(float(p)) for p in self.whole.quantiles}
+        drawn = {p: max(foreseen, after.quantile(float(p))) for p, foreseen in self.whole.quantiles.items()}
         return replace(self.whole, drawn=drawn, rms=after.rms, public=after.public)
 
     @property
@@ -167,6 +167,8 @@ class TangentKNorm(Mechanism):
     def _stretch(self) -> float:
         """How much exp stretches distances: sinh(s)/s in the region where the curvature is at least −κ, s = √κ·radius
         (proofs, Result 5).  Released values lie in it."""
+        if not has_bounds(self.space):
+            return 1.0
         root = np.sqrt(max(0.0, -bounds_of(self.space).curvature[0]))
         s = min(root * self.chart.radius, 300.0)
         return float(np.sinh(s) / s) if s > 0 else 1.0

@@ -215,19 +215,24 @@ class SampleSketch(_AboutBall):
         """
         sigma = _sigma(n, epsilon)
         p = len(chart.axes)
-        offsets = self._offsets(chart.axes, chart.basis, n)
-        shrunk = shrunk_noise(chart.axes, offsets, sigma)
         public = self._public(n)
         candidate = self._candidate(chart)
-        bias = self.bend * public if candidate is None else float(self._bias(n)[candidate, p - 1])
+        if candidate is None:
+            basis = np.eye(p)
+            clip = self._clipped_at(chart, None, np.zeros(p))
+            bias = float(np.hypot(self.bend * public, clip))
+        else:
+            basis = self._candidates.bases[candidate, :p]
+            clip = float(np.sqrt(self._candidates.clip[candidate, p - 1]))
+            bias = float(self._bias(n)[candidate, p - 1])
+        offsets = self._offsets(chart.axes, basis, n)
+        shrunk = shrunk_noise(chart.axes, offsets, sigma)
         foreseen = WholeError(*noise_moments(chart.axes, sigma), bias, self._degrees, shrunk, public)
         times = 1.0 if raw is None else _times(raw, offsets, sigma**2 * (p + 1))
         if raw is None or times == 1:
             return foreseen
-        clip = 0.0 if candidate is None else float(np.sqrt(self._candidates.clip[candidate, p - 1]))
         loss = np.sqrt(max(0.0, (bias - clip) * (bias + clip)))
-        if candidate is not None:
-            clip = max(clip, self._clipped_at(chart, candidate, james_stein(raw, chart.axes, sigma)))
+        clip = max(clip, self._clipped_at(chart, candidate, chart.nearest(james_stein(raw, chart.axes, sigma))))
         bias = max(bias, float(np.hypot(np.sqrt(times) * loss, clip)))
         shrunk = max(shrunk, shrunk_noise(chart.axes, times * offsets, sigma))
         return replace(foreseen, bias=bias, shrunk=shrunk, public=float(np.sqrt(times)) * public)
@@ -240,23 +245,38 @@ class SampleSketch(_AboutBall):
         alike = np.flatnonzero(np.all(np.isclose(axes, chart.axes, 1e-12, 0.0), axis=1))
         return int(alike[0]) if alike.size else None
 
-    def _clipped_at(self, chart: Ellipsoid, candidate: int, w: Array) -> float:
-        """Return the length of what the chart would clip, on average, of held-out points moved to a release w."""
+    def _clipped_at(self, chart: Ellipsoid, candidate: int | None, w: Array) -> float:
+        """Return the length of what the chart would clip, on average, of held-out points moved to a release w.
+
+        In the ball, which is used where the sample does not fit, they are as far out as those of another population.
+        """
         p = len(chart.axes)
-        prior, weight = self._candidates.sources[candidate]
-        size = self._candidates.sizes[candidate, p - 1]
+        m = len(self.tangents)
         where = chart.tangent(w)
         lost = np.zeros(self.space.dim)
-        folds = list(self._folds(weight, self._targets[prior]))
-        for _ in range(3):  # the mean lies farther out by what is clipped
+        if candidate is None:
+            times = _lift("other") * np.sqrt(np.mean(self._scales**2)) * m / (m - 1)
+            folds = [(np.eye(p), chart.axes, times * self.tangents)]
+        else:
+            prior, weight = self._candidates.sources[candidate]
+            size = self._candidates.sizes[candidate, p - 1]
+            folds = [
+                (basis[:p], size * np.sqrt(roots[:p] * np.sum(roots[:p])), points[:, :p])
+                for _, roots, basis, points in self._folds(weight, self._targets[prior])
+            ]
+        for _ in range(30 if candidate is None else 3):  # the mean lies farther out by what is clipped
             there = where + lost
             lost = np.zeros(self.space.dim)
-            for _, roots, basis, points in folds:
-                axes = size * np.sqrt(roots[:p] * np.sum(roots[:p]))
-                moved = (points[:, :p] + basis[:p] @ there) / axes
+            for basis, axes, points in folds:
+                moved = (points + basis @ there) / axes
                 cut = np.maximum(0.0, 1 - 1 / np.maximum(np.linalg.norm(moved, axis=1), 1e-300))
-                lost += (cut @ (moved * axes)) @ basis[:p] / len(self.tangents)
+                lost += (cut @ (moved * axes)) @ basis / m
         return float(np.linalg.norm(lost))
+
+    @cached_property
+    def _scales(self) -> Array:
+        """The unknown spread of the records over that of the sample, at several levels."""
+        return np.asarray(np.sqrt(self._degrees / chdtri(self._degrees, 1 - np.array(SCALES))))
 
     def _kappa(self, n: int) -> float:
         return 1 / len(self.tangents) + 1 / n + RELATIONS[self.relation].shift ** 2
@@ -335,22 +355,18 @@ class SampleSketch(_AboutBall):
             gauge[test] = np.sqrt(np.cumsum(points**2 / roots, axis=1) / np.cumsum(roots))
             square[test] = np.cumsum(points**2, axis=1)
         rest = m - np.ceil(m / FOLDS)  # points about the mean of so many others vary by 1 + 1/rest
-        scales = np.sqrt(
-            self._degrees / chdtri(self._degrees, 1 - np.array(SCALES))
-        )  # of the records over the sample's
+        scales = self._scales
         frozen = np.maximum(0.0, np.mean(square[:, -1:] - square, axis=0)) * np.mean(scales**2) / (1 + 1 / rest)
         roots, basis = _shrunk(self.tangents, weight, target)
         drift = np.maximum(0.0, 1 - np.cumsum(np.sum(basis @ self._targets[-1] * basis, axis=1)))
         along = self.tangents @ basis.T
         noise, variation = _unit_noise(roots)
-        relation = RELATIONS[self.relation]
-        lift = np.sqrt(1 + relation.shift**2 + relation.drift**2)  # records about a centre that is off
         for quantile, times in SIZES if self.coverage is None else ((self.coverage, 1.0),):
             size = np.maximum(LEAST, np.quantile(gauge, quantile, axis=0) * (1 + 1 / m) * times)
             clipped = np.zeros(d)
             mean = np.zeros(d)
             for scale in scales:
-                cut = np.maximum(0.0, 1 - size / np.maximum(lift * scale * gauge, 1e-300))
+                cut = np.maximum(0.0, 1 - size / np.maximum(_lift(self.relation) * scale * gauge, 1e-300))
                 clipped += scale**2 * np.mean(cut**2 * square, axis=0) / len(scales)
                 mean += scale**2 * np.sum(np.tril(cut.T @ along / m) ** 2, axis=1) / len(scales)
             yield (prior, weight), roots, basis, size, size * noise, variation, frozen + clipped, drift, mean
@@ -371,6 +387,12 @@ class SampleSketch(_AboutBall):
 @lru_cache(maxsize=64)
 def _settled(sketch: _AboutBall, n: int, epsilon: float) -> Ellipsoid:
     return sketch._settle(n, epsilon)
+
+
+def _lift(relation: Relation) -> float:
+    """Return how much farther out records lie about a centre that is off."""
+    shift, drift = RELATIONS[relation]
+    return float(np.sqrt(1 + shift**2 + drift**2))
 
 
 def _sigma(n: int, epsilon: float) -> float:

@@ -16,7 +16,7 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import BY_NAME, Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, shares_in, symbols_in
+from .terms import BY_NAME, After, Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, shares_in, symbols_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
@@ -195,6 +195,15 @@ class WholeOf:
     rms: float | None = None  # root mean square of the error of the value; None without a model
     public: float | None = None  # the same of the public centre alone
     relation: str = ""  # of a public sample to the records, as the curator said
+
+    def check(self) -> None:
+        """Raise a ValueError if these are not figures of one release."""
+        if "0.95" not in self.quantiles or (self.drawn and self.drawn.keys() != self.quantiles.keys()):
+            raise ValueError("the whole error is not stated for the same probabilities before and after the draw")
+        if not all(x is None or x > 0 for x in (self.rms, self.public)):
+            raise ValueError("the expected errors are not positive")
+        if self.relation not in ("", "same", "related", "other"):
+            raise ValueError(f"public specimens are the same, related or other, not {self.relation!r}")
 
     @property
     def gain(self) -> float | None:
@@ -441,6 +450,10 @@ class Release(Record, Document, Shown):
         stored += [] if whole is None else [whole.quantiles, whole.drawn]
         if any([*map(float, quantiles)] != sorted(map(float, quantiles)) for quantiles in stored):
             raise ValueError("the probabilities of the stored errors do not rise")
+        if whole is not None:
+            whole.check()
+        if chart and any(step not in [*After] for step in chart.after):
+            raise ValueError("something was done to the draw that is not known")
 
 
 def _stated(quantiles: Mapping[str, float], p: float) -> float:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..release.terms import Purpose
 from .page import Grid, Paragraph
-from .words import RELATED
+from .words import RELATED, nearer
 
 if TYPE_CHECKING:
     from ..mechanisms import Forecast
@@ -92,7 +92,7 @@ def _worth(region: Region, best: Forecast, error: float, to_beat: float) -> str:
         resting = f", if {RELATED[region.related_as]}" if region.related_as else ""
         if best.useless:
             return f"{known}: this release would be no nearer, and is refused as useless{resting}."
-        return f"{known}: this release is {best.gain:.2g} times nearer, with an error up to {error:.3g}{resting}."
+        return f"{known}: this release is {nearer(best.gain)}, with an error up to {error:.3g}{resting}."
     ball = to_beat == region.radius
     distance = f"within {to_beat:.3g} of" if ball else f"some {to_beat:.3g} from"
     known = f"The mean is known beforehand to be {distance} the public centre"

@@ -19,7 +19,7 @@ from .drawing import draw
 from .figures import balanced
 from .page import escape
 from .subject import Links, Subject
-from .words import frozen
+from .words import frozen, nearer
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -118,7 +118,7 @@ def draw_release(
     if release.gain is not None:
         known = (
             f"with probability {p:g} the mean of the records lies within {s.error:.3g} (noise alone {release.noise(p):.3g}), "
-            f"{release.gain:.2g} times nearer than the public centre"
+            f"{nearer(release.gain)} than the public centre"
         )
     sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
     sentences += list(filter(None, [view.shown(s), frozen(release)]))

@@ -22,7 +22,7 @@ from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
 from .plots import draw_release, in_words, render
 from .subject import Links, Subject
-from .words import first, notes, powers, promise, rounding, running_time, what, whole
+from .words import first, nearer, notes, powers, promise, rounding, running_time, what, whole
 
 PROBABILITIES = (0.5, 0.9, 0.95, 0.99)
 EXACT = ".10g"  # digits enough to repeat a calculation with
@@ -156,7 +156,7 @@ def _glance(release: Release, s: Subject, words: str, caption: str) -> list[Bloc
     if release.gain is not None:
         stated = (
             f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted; "
-            f"{release.gain:.2g} times nearer than the public centre. Noise alone: {stated}"
+            f"{nearer(release.gain)} than the public centre. Noise alone: {stated}"
         )
     promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")

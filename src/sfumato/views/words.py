@@ -112,8 +112,8 @@ def _accuracy(release: Release) -> Fact:
     )
     if release.gain is None:
         far = release.stated(error.probability)
-        frechet = f" To their Fréchet mean it is at most {far:.4g}." if far > 1.0001 * error.radius else ""
-        return Fact("Accuracy", f"{noise}{frechet} How far clipping moved that is not known to the public.")
+        curved = f" In the space that is at most {far:.4g}." if far > 1.0001 * error.radius else ""
+        return Fact("Accuracy", f"{noise}{curved} How far clipping moved that is not known to the public.")
     return Fact("Accuracy", f"{whole(release)} Of the noise alone: {noise}")
 
 
@@ -123,14 +123,23 @@ def whole(release: Release) -> str:
     if stated is None or stated.gain is None:
         return ""
     rests = RELATED.get(stated.relation, "records differ from the public centre as smoothness has it")
-    worth = f"{stated.gain:.2g} times nearer than the public centre"
-    if stated.gain <= 1:
-        worth = "no nearer than the public centre"
+    worth = f"{nearer(stated.gain)} than the public centre"
     return (
         f"with probability 0.95 the released value lies within {release.error(0.95):.4g} of the mean of the records, if "
         f"{rests}: that counts the noise, and by a model of what is public clipping, what is left out and curvature. On "
         f"average it is {worth} alone, which is expected to be {stated.public:.3g} from that mean."
     )
+
+
+def nearer(gain: float) -> str:
+    """Return a gain in words.
+
+    >>> nearer(1.94), nearer(1.01), nearer(0.9)
+    ('1.9 times nearer', 'hardly nearer', 'no nearer')
+    """
+    if gain <= 1:
+        return "no nearer"
+    return "hardly nearer" if gain < 1.05 else f"{gain:.2g} times nearer"
 
 
 def _how(release: Release) -> Fact:
@@ -183,7 +192,7 @@ def _look(release: Release) -> Fact | None:
     if chart.look is None:
         if release.whole is None or release.whole.relation in ("", "same"):
             return None
-        rests = "that they do rests on what the curator said"
+        rests = "that they do rests on what the curator said, and no region is given for the mean of the population"
         return Fact("Before", f"no look was made at whether the public specimens fit the records; {rests}.")
     answer = "it does, so the ellipsoid was used"
     if chart.look.get("fell_back"):

@@ -303,7 +303,7 @@ function means() {
     ...(b.also || []).map(line => el("p", {}, line)),
     b.to_beat === null ? b.useless && el("p", {}, "This would be useless: the noise is as large as whatever region is found. More records, a larger ε, or more public knowledge help.") :
     b.gain != null ? el("p", {}, `The public centre alone is expected to be some ${digits(b.to_beat)} from the mean: ` +
-      (b.useless ? "this release would be no nearer, and is useless. More records, a larger ε, or more public knowledge help." : `this release is ${b.gain.toPrecision(2)} times nearer.`)) :
+      (b.useless ? "this release would be no nearer, and is useless. More records, a larger ε, or more public knowledge help." : `this release is ${b.gain < 1.05 ? "hardly" : `${b.gain.toPrecision(2)} times`} nearer.`)) :
     el("p", {}, b.useless ? `This would be useless: the region is only ${digits(b.to_beat)} wide, and that is known already. More records, a larger ε, or more public knowledge help.`
       : `Known beforehand: the mean is typically ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
     el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
