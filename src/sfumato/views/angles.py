@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 
-from ..numerics.arrays import Array
 from .base import View
 from .directions import circle
 from .layouts import mapped
@@ -56,8 +55,4 @@ def _square(s: Subject) -> Scene:
     scales = Scales("angle 1, in degrees", "angle 2, in degrees", ticks=range(-180, 181, 60))
     ground = Panel([], np.full(2, -180.0), np.full(2, 180.0), size=(4.9, 4.9), scales=scales)
     again = [np.array(shift) for shift in product((0.0, -360.0, 360.0), repeat=2)]
-    return mapped(s, ground, _in_square, region, error, CLOSE, "°", again)
-
-
-def _in_square(angles: Array) -> Array:
-    return (np.degrees(angles) + 180) % 360 - 180
+    return mapped(s, ground, lambda angles: (np.degrees(angles) + 180) % 360 - 180, region, error, CLOSE, "°", again)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-from scipy.interpolate import RBFInterpolator
-from scipy.spatial.distance import pdist
 
 from ..numerics.arrays import Array
 
@@ -24,7 +22,7 @@ def can_bend(first: Array) -> bool:
     """
     size = float(np.ptp(first, axis=0).max())
     centred = (first - first.mean(axis=0)) / max(size, 1e-300)
-    return len(first) > 2 and bool(np.linalg.svd(centred)[1][1] > 1e-3) and bool(pdist(first).min() > APART * size)
+    return len(first) > 2 and bool(np.linalg.svd(centred)[1][1] > 1e-3) and bool(_apart(first).min() > APART * size)
 
 
 def magnified(first: Array, second: Array) -> int:
@@ -37,13 +35,15 @@ def magnified(first: Array, second: Array) -> int:
     moved = second - first
     size = float(np.ptp(first, axis=0).max())
     far = float(np.linalg.norm(moved, axis=1).max()) / size
-    strain = float((pdist(moved) / np.maximum(pdist(first), 1e-300)).max())
+    strain = float((_apart(moved) / np.maximum(_apart(first), 1e-300)).max())
     return next((times for times in TIMES if times * far <= MOST and times * strain <= NEVER), 1)
 
 
 def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Array]:
     """Return the lines of a square grid between two corners, bent by the spline that takes the first landmarks to the
     second."""
+    from scipy.interpolate import RBFInterpolator
+
     bend = RBFInterpolator(first, second, kernel="thin_plate_spline")
     step = float((high - low).max()) / LINES
     x, y = (np.arange(low[i] + step / 2, high[i], step) for i in (0, 1))
@@ -51,3 +51,9 @@ def bent_grid(first: Array, second: Array, low: Array, high: Array) -> list[Arra
     lines = [np.stack([np.full(FINE, at), fine[1]], axis=1) for at in x]
     lines += [np.stack([fine[0], np.full(FINE, at)], axis=1) for at in y]
     return list(np.split(np.asarray(bend(np.concatenate(lines))), len(lines)))
+
+
+def _apart(points: Array) -> Array:
+    """Return the distances of all pairs of points."""
+    i, j = np.triu_indices(len(points), 1)
+    return np.asarray(np.linalg.norm(points[i] - points[j], axis=1))

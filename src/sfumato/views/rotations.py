@@ -50,7 +50,9 @@ class Rotations(View):
             marks += [globe.dot(axis, s.role) for axis in other.T]
         if s.value is not None:
             marks += _axes(globe, s.value, Role.VALUE, s.name, size)
-        marks += [_name(globe, name, axis) for name, axis in zip("xyz", s.about.T, strict=True)]
+        for name, (x, y, depth) in zip("xyz", (globe.frame @ s.about).T, strict=True):
+            away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
+            marks.append(Words(away * np.array([x, y]), name, Role.VALUE, faint=bool(depth < 0)))
         return Scene([[Panel(marks, np.full(2, -1.2), np.full(2, 1.2))]])
 
 
@@ -63,9 +65,3 @@ def _axes(globe: Globe, matrix: Array, role: Role, label: str, size: float) -> l
         marks.append(Dots(end, role, faint=bool(depth < 0), size=size))
         label = ""
     return marks
-
-
-def _name(globe: Globe, name: str, axis: Array) -> Words:
-    x, y, depth = globe.frame @ axis
-    away = 1.0 + 0.09 / max(float(np.hypot(x, y)), 0.3)
-    return Words(away * np.array([x, y]), name, Role.VALUE, faint=bool(depth < 0))
