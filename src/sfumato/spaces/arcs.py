@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..numerics.arrays import CACHE, Array, Points, blocks, in_pairs, in_runs, uniform_weights
+from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
 from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
 from .base import Moments, Space
 
@@ -33,10 +32,13 @@ class Arcs(Space):
 
     def _dot(self, x: Points, y: Points) -> Points:
         """Return ⟨x, y⟩, to be multiplied with points."""
-        return np.asarray(np.sum(np.conj(x) * y, axis=tuple(range(-len(self.point_shape), 0)), keepdims=True))
+        if len(self.point_shape) == 1:
+            return np.asarray(np.vecdot(x, y))[..., None]
+        return np.asarray(np.sum(x * y, axis=(-2, -1), keepdims=True))
 
     def _length(self, vectors: Points) -> Array:
-        return np.expand_dims(self.norm(vectors, vectors), tuple(range(-len(self.point_shape), 0)))
+        lengths = self.norm(vectors, vectors)
+        return lengths.reshape(lengths.shape + (1,) * len(self.point_shape))
 
     def exp(self, base: Points, vectors: Points) -> Points:
         """cos(t)·x + sin(t)·v/t at unit curvature, t = ‖v‖ (do Carmo 1992)."""
@@ -67,10 +69,10 @@ class Arcs(Space):
         return np.asarray(2 * np.arctan2(self.norm(x, x - y), self.norm(x, x + y)) / self.q)
 
     def norm(self, base: Points, vectors: Points) -> Array:
-        real = np.ascontiguousarray(vectors).view(np.float64)
-        lead = real.shape[: real.ndim - len(self.point_shape)]
-        flat = real.reshape(*lead, math.prod(real.shape[len(lead) :]))
-        return np.asarray(np.sqrt(np.vecdot(flat, flat)))
+        real = np.ascontiguousarray(vectors).view(np.float64) if np.iscomplexobj(vectors) else np.asarray(vectors)
+        if len(self.point_shape) > 1:
+            real = real.reshape(*real.shape[:-2], math.prod(real.shape[-2:]))
+        return np.asarray(np.sqrt(np.vecdot(real, real)))
 
 
 class Rows(Arcs):
@@ -86,15 +88,7 @@ class Rows(Arcs):
         """Return what aligns points to x, times a factor."""
         return factor
 
-    def _compiles(self, points: Points) -> bool:
-        """Return whether there are compiled loops for the moments of so many points."""
-        return False
-
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and self._compiles(points):  # blocks stay in the processor's cache for all bases
-            parts = blocks(len(points), 2 * self.point_shape[0], CACHE)
-            sums = (np.stack([self.moments(x, points[part]).logs for x in bases]) for part in parts)
-            return np.asarray(in_pairs(operator.add, sums) / len(points))
         x = self._unit(bases)
         w = uniform_weights(len(points), weights)
 

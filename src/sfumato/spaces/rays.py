@@ -104,8 +104,12 @@ class Rays(Rows):
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
         return self._point(mirror)
 
-    def _compiles(self, points: Points) -> bool:
-        return self._kernels(points) is not None
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is not None or (kernels := self._kernels(points)) is None:
+            return super().mean_log(bases, points, weights)
+        x = np.ascontiguousarray(bases)
+        sums = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR).view(np.complex128)
+        return np.asarray((sums - self._dot(x, sums) * x) / len(points))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power

@@ -57,7 +57,7 @@ class Sphere(Rows):
         return math.sqrt(self.curvature)
 
     def _unit(self, points: ArrayLike) -> Points:
-        return np.asarray(points) * self.q
+        return np.asarray(points) if self.curvature == 1 else np.asarray(points) * self.q
 
     def _point(self, vectors: Points) -> Points:
         return np.asarray(vectors / (self._length(vectors) * self.q))
@@ -156,6 +156,11 @@ class Sphere(Rows):
 
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
+
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and self.dim == 2 and self._compiles(points):
+            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
+        return super().mean_log(bases, points, weights)
 
     def _compiles(self, points: Points) -> bool:
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
