@@ -6,7 +6,7 @@ import math
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
 from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
@@ -84,6 +84,10 @@ class Rows(Arcs):
         """Return cos θ of the aligned points from products ⟨x, y⟩."""
         return products.real
 
+    def _facing(self, base: Points, points: Points) -> Points:
+        """Return points as they are compared with ``base``, up to what :meth:`align` finds in closed form."""
+        return points
+
     def _turn(self, products: Points, factor: Array) -> Points:
         """Return what aligns points to x, times a factor."""
         return factor
@@ -128,6 +132,15 @@ class Rows(Arcs):
         logs = toward - along * x
         trace = np.asarray(weight + (self.dim - 1) * along - turning)
         return Moments(weight, (logs - self._dot(x, logs) * x) / self.q, trace, max(0.0, square) / self.q**2)
+
+    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
+        """By cosines first; the distance decides for those that may be outside."""
+        if self.q * radius >= 3.0:
+            return super().outside(base, points, radius)
+        products = self._unit(self._facing(base, points)) @ np.conj(self._unit(base))
+        found = np.asarray(self._cosine(products) < np.cos(self.q * radius) + 1e-12)
+        found[found] = super().outside(base, points[found], radius)
+        return found
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return 1 + (self.dim - 1) * t_cot_t(self.q * self.distance(base, points))

@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..numerics.arrays import MANY, Array, Points, add_each, as_numbers, compiled, in_pairs, runs
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
@@ -38,10 +38,6 @@ class Rays(Rows):
         if flat:
             return array.astype(np.complex128, copy=False)
         return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
-
-    def _facing(self, base: Points, points: Points) -> Points:
-        """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
-        return points
 
     def align(self, base: Points, points: Points) -> Points:
         """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
@@ -134,13 +130,6 @@ class Rays(Rows):
     def _kernels(points: Points) -> ModuleType | None:
         """Compiled loops, for points that are many."""
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
-
-    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
-        facing = self._facing(base, points)
-        found = np.abs(facing @ np.conj(base)) < least
-        found[found] = super().outside(base, points[found], radius)
-        return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""

@@ -186,15 +186,6 @@ class Sphere(Rows):
         toward, along, square = kernels.direction_moments(points, base, angle_series(), NEAR)
         return self._gathered(base, toward, n, along, square)
 
-    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        """By cosines first; the distance decides for those that may be outside."""
-        if radius * self.q >= 3.0:
-            return super().outside(base, points, radius)
-        least = (np.cos(radius * self.q) + 1e-12) / self.curvature
-        found = points @ base < least
-        found[found] = super().outside(base, points[found], radius)
-        return np.asarray(found)
-
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ φ + (1 − φ)·nnᵀ, φ = θ·cot θ."""
         if self.dim == 2 and self._compiles(points) and (moments := self.moments(base, points)).hessian.ndim == 2:
