@@ -84,6 +84,10 @@ class Rows(Arcs):
         """Return cos θ of the aligned points from products ⟨x, y⟩."""
         return products.real
 
+    def _canonical_unit(self, points: Points) -> Points:
+        """Return canonical points as vectors of length one."""
+        return self._unit(points)
+
     def _facing(self, base: Points, points: Points) -> Points:
         """Return points as they are compared with ``base``, up to what :meth:`align` finds in closed form."""
         return points
@@ -93,11 +97,11 @@ class Rows(Arcs):
         return factor
 
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        x = self._unit(bases)
+        x = self._canonical_unit(bases)
         w = uniform_weights(len(points), weights)
 
         def of_run(part: slice) -> tuple[Points, Array]:
-            y = self._unit(points[part])
+            y = self._canonical_unit(points[part])
             products = np.conj(x) @ y.T
             cosine = self._cosine(products)
             factor = angle_over_sine(cosine) * w[part]
@@ -108,10 +112,10 @@ class Rows(Arcs):
         return np.asarray((mean - self._dot(x, mean) * x) / self.q)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        x = self._unit(base)
+        x = self._canonical_unit(base)
 
         def of_run(part: slice) -> tuple[Points, float, float, float, float]:
-            y = self._unit(points[part])
+            y = self._canonical_unit(points[part])
             w = np.ones(len(y)) if weights is None else weights[part]
             products = y @ np.conj(x)
             cosine = self._cosine(products)
@@ -137,7 +141,7 @@ class Rows(Arcs):
         """By cosines first; the distance decides for those that may be outside."""
         if self.q * radius >= 3.0:
             return super().outside(base, points, radius)
-        products = self._unit(self._facing(base, points)) @ np.conj(self._unit(base))
+        products = self._canonical_unit(self._facing(base, points)) @ np.conj(self._canonical_unit(base))
         found = np.asarray(self._cosine(products) < np.cos(self.q * radius) + 1e-12)
         found[found] = super().outside(base, points[found], radius)
         return found

@@ -23,10 +23,11 @@ class Rays(Rows):
     turning: ClassVar[bool] = True
 
     def _unit(self, points: ArrayLike) -> Points:
-        """Return canonical points; real numbers are points as users write them."""
+        """Return canonical points, of complex vectors of any size too; real numbers are points as users write them."""
         array = np.asarray(points)
         if np.iscomplexobj(array):
-            return array
+            middle = np.add.reduce(array, axis=-1, keepdims=True) / array.shape[-1] if self.centred else 0.0
+            return self._point(array - middle)
         return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
 
     def _complex(self, points: ArrayLike, count: int) -> Points:
@@ -38,6 +39,9 @@ class Rays(Rows):
         if flat:
             return array.astype(np.complex128, copy=False)
         return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
+
+    def _canonical_unit(self, points: Points) -> Points:
+        return points
 
     def align(self, base: Points, points: Points) -> Points:
         """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
@@ -96,7 +100,7 @@ class Rays(Rows):
 
     def _mirror(self, base: Points) -> Points:
         """Return the reflection that takes a point to a multiple of e₀ of size one."""
-        mirror = np.array(self._inside(base))
+        mirror = np.array(self._inside(self._unit(base)))
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
         return self._point(mirror)
 
