@@ -306,3 +306,11 @@ def test_a_space_is_found_by_its_size_and_by_the_shape_of_its_points(space):
         kind.sized(colour=3)
     with pytest.raises(ValueError, match=f"the space {space.name} has no points of shape"):
         kind.shaped((7, 5, 3))
+
+
+def test_complex_landmarks_that_were_not_validated_are_the_same_shapes():
+    space = sf.PlanarShapes(landmarks=3)
+    triangle = np.array([0, 1, 1j])
+    other = np.array([0, 2, 1j])
+    assert space.distance(triangle, 5j * triangle + 2) < 1e-15
+    assert space.distance(triangle, 5j * other + 2) == pytest.approx(space.distance(*space.validate([triangle, other])))

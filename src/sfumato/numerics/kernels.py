@@ -450,6 +450,21 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 
 @_compile
+def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
+    """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
+    total = np.zeros_like(bases)
+    part = np.empty_like(bases)
+    for run in range(0, len(points), 32 * RUN):
+        part[:] = 0.0
+        for start in range(run, min(run + 32 * RUN, len(points)), 256):
+            for m in range(len(bases)):
+                toward, along, _, _ = shape_moments(points[start : start + 256], bases[m], series, least)
+                part[m] += toward - along * bases[m]
+        total += part
+    return total
+
+
+@_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
     """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
     n = len(points)
@@ -481,7 +496,6 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
     whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
     both = _with_turned(x)
-    turned = np.empty(p)
     lanes = np.empty((4, FEW))
     re = lanes[0]
     im = lanes[1]
@@ -494,12 +508,14 @@ def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, s
         for i in range(count):
             along += f[i] * c[i]
             size = max(c[i], TINY)
-            _turn_row(points[start + i], re[i] / size, im[i] / size, turned)
+            y = points[start + i]
+            cosine = re[i] / size
+            sine = im[i] / size
             one = math.sqrt(max(1.0 - f[i] * size, 0.0) / max((1.0 - c[i]) * (1.0 + size), TINY))
             two = f[i] / math.sqrt(f[i] * size)
             for j in range(0, p, 2):
-                a = turned[j] - size * x[j]
-                b = turned[j + 1] - size * x[j + 1]
+                a = cosine * y[j] + sine * y[j + 1] - size * x[j]
+                b = cosine * y[j + 1] - sine * y[j] - size * x[j + 1]
                 first[start + i, j] = one * a
                 first[start + i, j + 1] = one * b
                 second[start + i, j] = -two * b

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import operator
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, Array, Points, blocks, in_pairs, in_runs, uniform_weights
+from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
 from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
 from .base import Moments, Space
 
@@ -33,10 +32,13 @@ class Arcs(Space):
 
     def _dot(self, x: Points, y: Points) -> Points:
         """Return ⟨x, y⟩, to be multiplied with points."""
-        return np.asarray(np.sum(np.conj(x) * y, axis=tuple(range(-len(self.point_shape), 0)), keepdims=True))
+        if len(self.point_shape) == 1:
+            return np.asarray(np.vecdot(x, y))[..., None]
+        return np.asarray(np.sum(x * y, axis=(-2, -1), keepdims=True))
 
     def _length(self, vectors: Points) -> Array:
-        return np.expand_dims(self.norm(vectors, vectors), tuple(range(-len(self.point_shape), 0)))
+        lengths = self.norm(vectors, vectors)
+        return lengths.reshape(lengths.shape + (1,) * len(self.point_shape))
 
     def exp(self, base: Points, vectors: Points) -> Points:
         """cos(t)·x + sin(t)·v/t at unit curvature, t = ‖v‖ (do Carmo 1992)."""
@@ -67,10 +69,10 @@ class Arcs(Space):
         return np.asarray(2 * np.arctan2(self.norm(x, x - y), self.norm(x, x + y)) / self.q)
 
     def norm(self, base: Points, vectors: Points) -> Array:
-        real = np.ascontiguousarray(vectors).view(np.float64)
-        lead = real.shape[: real.ndim - len(self.point_shape)]
-        flat = real.reshape(*lead, math.prod(real.shape[len(lead) :]))
-        return np.asarray(np.sqrt(np.vecdot(flat, flat)))
+        real = np.ascontiguousarray(vectors).view(np.float64) if np.iscomplexobj(vectors) else np.asarray(vectors)
+        if len(self.point_shape) > 1:
+            real = real.reshape(*real.shape[:-2], math.prod(real.shape[-2:]))
+        return np.asarray(np.sqrt(np.vecdot(real, real)))
 
 
 class Rows(Arcs):
@@ -82,24 +84,24 @@ class Rows(Arcs):
         """Return cos θ of the aligned points from products ⟨x, y⟩."""
         return products.real
 
+    def _canonical_unit(self, points: Points) -> Points:
+        """Return canonical points as vectors of length one."""
+        return self._unit(points)
+
+    def _facing(self, base: Points, points: Points) -> Points:
+        """Return points as they are compared with ``base``, up to what :meth:`align` finds in closed form."""
+        return points
+
     def _turn(self, products: Points, factor: Array) -> Points:
         """Return what aligns points to x, times a factor."""
         return factor
 
-    def _compiles(self, points: Points) -> bool:
-        """Return whether there are compiled loops for the moments of so many points."""
-        return False
-
     def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
-        if weights is None and self._compiles(points):  # blocks stay in the processor's cache for all bases
-            parts = blocks(len(points), 2 * self.point_shape[0], CACHE)
-            sums = (np.stack([self.moments(x, points[part]).logs for x in bases]) for part in parts)
-            return np.asarray(in_pairs(operator.add, sums) / len(points))
-        x = self._unit(bases)
+        x = self._canonical_unit(bases)
         w = uniform_weights(len(points), weights)
 
         def of_run(part: slice) -> tuple[Points, Array]:
-            y = self._unit(points[part])
+            y = self._canonical_unit(points[part])
             products = np.conj(x) @ y.T
             cosine = self._cosine(products)
             factor = angle_over_sine(cosine) * w[part]
@@ -110,10 +112,10 @@ class Rows(Arcs):
         return np.asarray((mean - self._dot(x, mean) * x) / self.q)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        x = self._unit(base)
+        x = self._canonical_unit(base)
 
         def of_run(part: slice) -> tuple[Points, float, float, float, float]:
-            y = self._unit(points[part])
+            y = self._canonical_unit(points[part])
             w = np.ones(len(y)) if weights is None else weights[part]
             products = y @ np.conj(x)
             cosine = self._cosine(products)
@@ -134,6 +136,15 @@ class Rows(Arcs):
         logs = toward - along * x
         trace = np.asarray(weight + (self.dim - 1) * along - turning)
         return Moments(weight, (logs - self._dot(x, logs) * x) / self.q, trace, max(0.0, square) / self.q**2)
+
+    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
+        """By cosines first; the distance decides for those that may be outside."""
+        if self.q * radius >= 3.0:
+            return super().outside(base, points, radius)
+        products = self._canonical_unit(self._facing(base, points)) @ np.conj(self._canonical_unit(base))
+        found = np.asarray(self._cosine(products) < np.cos(self.q * radius) + 1e-12)
+        found[found] = super().outside(base, points[found], radius)
+        return found
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
         return 1 + (self.dim - 1) * t_cot_t(self.q * self.distance(base, points))

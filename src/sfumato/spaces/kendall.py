@@ -69,7 +69,7 @@ class Landmarks(Space):
         blame(reasons, size <= COINCIDENT, lambda _: f"has no {what}: all its {self.landmarks} landmarks coincide")
         if self.unit:
             made = about_mean(made / np.where(size > 0, size, 1.0)[:, None, None])  # again: it may have been far from 0
-            made /= np.where(size > 0, _length(made), 1.0)[:, None, None]
+            made /= np.where(size > 0, np.linalg.norm(made, axis=(-2, -1)), 1.0)[:, None, None]
         else:
             far = ~((largest < LARGEST) & (np.minimum(largest, LARGEST) * size > SMALLEST))
             words = f"only sizes between {SMALLEST:g} and {LARGEST:g} can be computed with; measure in another unit"
@@ -85,7 +85,9 @@ class Landmarks(Space):
             middle = np.abs(np.add.reduce(array, axis=1) / self.landmarks).max(axis=1)
             known = np.asarray(middle <= EXACT * largest)
             if self.unit:
-                known &= np.abs(_length(array) ** 2 - 1) <= norm_error(self.landmarks * array.shape[2])
+                known &= np.abs(np.linalg.norm(array, axis=(-2, -1)) ** 2 - 1) <= norm_error(
+                    self.landmarks * array.shape[2]
+                )
         return known
 
     def align(self, base: Points, points: Points) -> Points:
@@ -171,11 +173,11 @@ class SizeAndShape(Landmarks):
         return self.align(base, points) - base
 
     def distance(self, a: Points, b: Points) -> Array:
-        return _length(self.align(a, b) - a)
+        return np.asarray(np.linalg.norm(self.align(a, b) - a, axis=(-2, -1)))
 
     def rounding_error(self, center: Points, reach: float) -> float:
         """Return the bound in parts of the size, as it has a unit."""
-        return 256 * 2.0**-53 * math.sqrt(self.dim) * (float(_length(center)) + reach)
+        return 256 * 2.0**-53 * math.sqrt(self.dim) * (float(np.linalg.norm(center, axis=(-2, -1))) + reach)
 
 
 def Shapes(landmarks: int, dim: int) -> PlanarShapes | Shapes3D:
@@ -187,12 +189,6 @@ def Shapes(landmarks: int, dim: int) -> PlanarShapes | Shapes3D:
     if dim not in (2, 3):
         raise ValueError(f"Shapes: dim is 2 or 3, the number of coordinates of a landmark, not {dim!r}")
     return PlanarShapes(landmarks) if dim == 2 else Shapes3D(landmarks)
-
-
-def _length(x: Array) -> Array:
-    """Return ‖x‖ of matrices."""
-    flat = x.reshape(*x.shape[:-2], -1)
-    return np.asarray(np.sqrt(np.vecdot(flat, flat)))
 
 
 @lru_cache(maxsize=64)

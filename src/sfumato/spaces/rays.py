@@ -7,7 +7,7 @@ from types import ModuleType
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from ..numerics.arrays import MANY, Array, Points, add_each, as_numbers, compiled, in_pairs, runs
 from ..numerics.curvature import NEAR, angle_condition, angle_over_sine, angle_series, t_cot_t
@@ -23,10 +23,11 @@ class Rays(Rows):
     turning: ClassVar[bool] = True
 
     def _unit(self, points: ArrayLike) -> Points:
-        """Return canonical points; real numbers are points as users write them."""
+        """Return canonical points, of complex vectors of any size too; real numbers are points as users write them."""
         array = np.asarray(points)
         if np.iscomplexobj(array):
-            return array
+            middle = np.add.reduce(array, axis=-1, keepdims=True) / array.shape[-1] if self.centred else 0.0
+            return self._point(array - middle)
         return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)
 
     def _complex(self, points: ArrayLike, count: int) -> Points:
@@ -39,8 +40,7 @@ class Rays(Rows):
             return array.astype(np.complex128, copy=False)
         return np.ascontiguousarray(array, dtype=np.float64).view(np.complex128)[..., 0]
 
-    def _facing(self, base: Points, points: Points) -> Points:
-        """Return points as they are compared with ``base``, up to their rotation, which is then found in closed form."""
+    def _canonical_unit(self, points: Points) -> Points:
         return points
 
     def align(self, base: Points, points: Points) -> Points:
@@ -100,12 +100,16 @@ class Rays(Rows):
 
     def _mirror(self, base: Points) -> Points:
         """Return the reflection that takes a point to a multiple of e₀ of size one."""
-        mirror = np.array(self._inside(base))
+        mirror = np.array(self._inside(self._unit(base)))
         mirror[0] += mirror[0] / abs(mirror[0]) if mirror[0] != 0 else 1.0
         return self._point(mirror)
 
-    def _compiles(self, points: Points) -> bool:
-        return self._kernels(points) is not None
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is not None or (kernels := self._kernels(points)) is None:
+            return super().mean_log(bases, points, weights)
+        x = np.ascontiguousarray(bases)
+        sums = kernels.shape_logs(points.view(np.float64), x.view(np.float64), angle_series(), NEAR).view(np.complex128)
+        return np.asarray((sums - self._dot(x, sums) * x) / len(points))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
         """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power
@@ -130,13 +134,6 @@ class Rays(Rows):
     def _kernels(points: Points) -> ModuleType | None:
         """Compiled loops, for points that are many."""
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
-
-    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        least = float(np.cos(min(radius, np.pi / 2))) + 1e-12
-        facing = self._facing(base, points)
-        found = np.abs(facing @ np.conj(base)) < least
-        found[found] = super().outside(base, points[found], radius)
-        return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""

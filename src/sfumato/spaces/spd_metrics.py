@@ -11,18 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from ..numerics.arrays import Array, Points
 from .base import Kind, Space, blame, not_finite
 from .euclidean import Flat
-from .spd import (
-    METRICS,
-    SPD,
-    Matrices,
-    _inverse,
-    _matrix_log,
-    _positive,
-    _rebuild,
-    _symmetric,
-    from_triangle,
-    triangle,
-)
+from .spd import METRICS, SPD, Matrices, _inverse, _matrix_log, _positive, _rebuild, _symmetric, from_triangle, triangle
 
 MOST = 700.0  # size of a logarithm whose exponential is an ordinary number
 LARGEST = 300.0  # logarithm of the largest eigenvalue that noise can lead to; no double overflows

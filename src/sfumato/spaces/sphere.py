@@ -57,7 +57,7 @@ class Sphere(Rows):
         return math.sqrt(self.curvature)
 
     def _unit(self, points: ArrayLike) -> Points:
-        return np.asarray(points) * self.q
+        return np.asarray(points) if self.curvature == 1 else np.asarray(points) * self.q
 
     def _point(self, vectors: Points) -> Points:
         return np.asarray(vectors / (self._length(vectors) * self.q))
@@ -157,6 +157,11 @@ class Sphere(Rows):
     def embedding(self) -> Embedding | None:
         return RoundEmbedding(self.dim + 1, self.curvature)
 
+    def mean_log(self, bases: Points, points: Points, weights: Array | None = None) -> Points:
+        if weights is None and self.dim == 2 and self._compiles(points):
+            return np.stack([self.moments(x, points).logs for x in bases]) / len(points)
+        return super().mean_log(bases, points, weights)
+
     def _compiles(self, points: Points) -> bool:
         return self.curvature == 1 and points.size >= MANY and compiled() is not None
 
@@ -180,15 +185,6 @@ class Sphere(Rows):
             return Moments(n, logs, hessian, max(0.0, square))
         toward, along, square = kernels.direction_moments(points, base, angle_series(), NEAR)
         return self._gathered(base, toward, n, along, square)
-
-    def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        """By cosines first; the distance decides for those that may be outside."""
-        if radius * self.q >= 3.0:
-            return super().outside(base, points, radius)
-        least = (np.cos(radius * self.q) + 1e-12) / self.curvature
-        found = points @ base < least
-        found[found] = super().outside(base, points[found], radius)
-        return np.asarray(found)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
         """Σ φ + (1 − φ)·nnᵀ, φ = θ·cot θ."""
