@@ -48,3 +48,16 @@ def test_a_look_that_says_yes_is_enough(released):
     whole = replace(released.whole, relation="related")
     looked = replace(released, whole=whole, chart=replace(released.chart, look={"share": 0.1, "fell_back": False}))
     assert looked.region(0.95).radius == released.region(0.95).radius
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"quantiles": {"0.5": 1.0}}, {"drawn": {"0.5": 1.0}}, {"rms": -1.0}, {"public": 0.0}, {"relation": "evil"}],
+)
+def test_figures_that_are_not_of_one_release_are_refused(released, changed):
+    document = released.to_dict()
+    document.pop("sha256", None)
+    sf.Release.from_dict(document)
+    document["whole"] = {**document["whole"], **changed}
+    with pytest.raises(ValueError, match=r"whole error|not positive|same, related or other"):
+        sf.Release.from_dict(document)
