@@ -23,6 +23,10 @@ class Arcs(Space):
         """Return points as vectors of length one."""
         return np.asarray(points)
 
+    def _canonical_unit(self, points: Points) -> Points:
+        """Return canonical points as vectors of length one."""
+        return self._unit(points)
+
     def _point(self, vectors: Points) -> Points:
         """Return the points in the directions of vectors."""
         return np.asarray(vectors / self._length(vectors))
@@ -37,8 +41,8 @@ class Arcs(Space):
         return np.asarray(np.sum(x * y, axis=(-2, -1), keepdims=True))
 
     def _length(self, vectors: Points) -> Array:
-        lengths = self.norm(vectors, vectors)
-        return lengths.reshape(lengths.shape + (1,) * len(self.point_shape))
+        lengths = self.norm(vectors, vectors)[..., None]
+        return lengths if len(self.point_shape) == 1 else lengths[..., None]
 
     def exp(self, base: Points, vectors: Points) -> Points:
         """cos(t)·x + sin(t)·v/t at unit curvature, t = ‖v‖ (do Carmo 1992)."""
@@ -47,7 +51,7 @@ class Arcs(Space):
         return self._point(np.cos(t) * self._unit(base) + np.sinc(t / np.pi) * v)
 
     def retract(self, base: Points, vectors: Points) -> Points:
-        return self._point(self._unit(base) + self.q * vectors)
+        return self._point(self._canonical_unit(base) + self.q * vectors)
 
     def log(self, base: Points, points: Points) -> Points:
         """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩) for the aligned y; u is from y ∓ x, which is exact near ±x."""
@@ -69,7 +73,9 @@ class Arcs(Space):
         return np.asarray(2 * np.arctan2(self.norm(x, x - y), self.norm(x, x + y)) / self.q)
 
     def norm(self, base: Points, vectors: Points) -> Array:
-        real = np.ascontiguousarray(vectors).view(np.float64) if np.iscomplexobj(vectors) else np.asarray(vectors)
+        real = np.asarray(vectors)
+        if real.dtype.kind == "c":
+            real = np.ascontiguousarray(real).view(np.float64)
         if len(self.point_shape) > 1:
             real = real.reshape(*real.shape[:-2], math.prod(real.shape[-2:]))
         return np.asarray(np.sqrt(np.vecdot(real, real)))
@@ -83,10 +89,6 @@ class Rows(Arcs):
     def _cosine(self, products: Points) -> Array:
         """Return cos θ of the aligned points from products ⟨x, y⟩."""
         return products.real
-
-    def _canonical_unit(self, points: Points) -> Points:
-        """Return canonical points as vectors of length one."""
-        return self._unit(points)
 
     def _facing(self, base: Points, points: Points) -> Points:
         """Return points as they are compared with ``base``, up to what :meth:`align` finds in closed form."""

@@ -164,7 +164,7 @@ class Space(ABC):
         array = as_numbers(points)
         if np.iscomplexobj(array):
             raise ValueError(f"{self}: complex numbers where real ones are due")
-        if not array.ndim or array.shape[1:] not in self.layouts.values():
+        if not array.ndim or (array.shape[1:] != self.point_shape and array.shape[1:] not in self.layouts.values()):
             ways = {name: f"(n, {', '.join(map(str, shape))})" for name, shape in self.layouts.items()}
             known = " or ".join(f"{name} {shape}" if len(ways) > 1 else shape for name, shape in ways.items())
             raise ValueError(f"{self}: points have shape {array.shape}, expected {known}")

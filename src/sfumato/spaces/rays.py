@@ -25,7 +25,7 @@ class Rays(Rows):
     def _unit(self, points: ArrayLike) -> Points:
         """Return canonical points, of complex vectors of any size too; real numbers are points as users write them."""
         array = np.asarray(points)
-        if np.iscomplexobj(array):
+        if array.dtype.kind == "c":
             middle = np.add.reduce(array, axis=-1, keepdims=True) / array.shape[-1] if self.centred else 0.0
             return self._point(array - middle)
         return self.validate(array.reshape(-1, *array.shape[-2:])).reshape(*array.shape[:-2], -1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from numbers import Real
 from typing import ClassVar
 
@@ -52,7 +53,7 @@ class Sphere(Rows):
             raise ValueError(f"Sphere: curvature must be a positive number, not {self.curvature!r}")
         object.__setattr__(self, "curvature", float(self.curvature))
 
-    @property
+    @cached_property
     def q(self) -> float:  # type: ignore[override]
         return math.sqrt(self.curvature)
 
