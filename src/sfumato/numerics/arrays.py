@@ -46,13 +46,14 @@ def as_numbers(points: ArrayLike) -> NDArray[Any]:
 
 
 def blocks(count: int, numbers_each: int, most: int | None = None) -> list[slice]:
-    """Slices of range(count) such that each holds about ``most`` numbers (BLOCK unless told)."""
+    """Return slices of range(count) such that each holds about ``most`` numbers (BLOCK unless told)."""
     step = max(1, (BLOCK if most is None else most) // max(1, numbers_each))
     return [slice(i, min(i + step, count)) for i in range(0, count, step)]
 
 
 def in_pairs(combine: Callable[[T, T], T], values: Iterable[T]) -> T:
-    """All values combined in their order, by pairs of pairs: rounding of a sum then grows with the logarithm of their number.
+    """Return all values combined in their order, by pairs of pairs: rounding of a sum then grows with the logarithm of their
+    number.
 
     >>> in_pairs(lambda a, b: f"({a}{b})", "abcde")
     '(((ab)(cd))e)'
@@ -90,7 +91,7 @@ def in_runs(
 
 
 def uniform_weights(n: int, weights: Array | None) -> Array:
-    """Weights that sum to one."""
+    """Return weights that sum to one."""
     if weights is None:
         return np.full(n, 1.0 / n)
     weights = np.asarray(weights, dtype=np.float64)

@@ -26,13 +26,13 @@ def _near_zero(t: Array, series: Array, formula: Array) -> Array:
 
 
 def t_cot_t(t: Array) -> Array:
-    """t·cot t, 1 at zero."""
+    """Return t·cot t, 1 at zero."""
     safe = np.where(t == 0, 1.0, t)
     return np.where(t == 0, 1.0, safe / np.tan(safe))
 
 
 def coth_excess(t: ArrayLike) -> Array:
-    """t·coth t − 1, concave as a function of t²."""
+    """Return t·coth t − 1, concave as a function of t²."""
     t = np.asarray(t, dtype=np.float64)
     q = t * t
     series = q * (DEFECT[0] - q * (DEFECT[1] - q * (DEFECT[2] - q * (DEFECT[3] - q * DEFECT[4]))))
@@ -41,7 +41,7 @@ def coth_excess(t: ArrayLike) -> Array:
 
 
 def coth_slope(t: ArrayLike) -> Array:
-    """(t·coth t − 1)·coth t / t, which rises from 1/3 at zero to 1."""
+    """Return (t·coth t − 1)·coth t / t, which rises from 1/3 at zero to 1."""
     t = np.asarray(t, dtype=np.float64)
     excess = coth_excess(t)
     q = t * t
@@ -51,12 +51,12 @@ def coth_slope(t: ArrayLike) -> Array:
 
 
 def log_sinc(t: ArrayLike) -> Array:
-    """log(sin t / t) on (−π, π)."""
+    """Return log(sin t / t) on (−π, π)."""
     return np.asarray(np.log(np.sinc(np.asarray(t, dtype=np.float64) / np.pi)))
 
 
 def log_sinhc(t: ArrayLike) -> Array:
-    """log(sinh t / t) for t ≥ 0, without overflow."""
+    """Return log(sinh t / t) for t ≥ 0, without overflow."""
     t = np.asarray(t, dtype=np.float64)
     safe = np.where(t < SMALL, 1.0, t)
     q = t * t
@@ -85,7 +85,7 @@ def _fit(powers: Callable[[int], Fraction], end: float) -> tuple[float, ...]:
 
 @lru_cache(maxsize=1)
 def angle_series() -> tuple[float, ...]:
-    """Coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR."""
+    """Return coefficients in z = 1 − cos θ of θ/sin θ = Σ k!/(2k+1)!!·zᵏ, good to rounding for cos θ ≥ NEAR."""
     coefficients = [Fraction(1)]
     for k in range(41):
         coefficients.append(coefficients[-1] * Fraction(k + 1, 2 * k + 3))
@@ -96,7 +96,7 @@ HALF_WIDTHS = 0.25 * 1.12 ** np.arange(29)  # of log-eigenvalues, up to 6.0: con
 
 
 def log_rule(half: float, accuracy: float) -> tuple[Array, Array]:
-    """Nodes x and weights w such that log z is within ``accuracy`` of Σ w·(z − 1)/(x·z + 1 − x) for |log z| ≤ half.
+    """Return nodes x and weights w such that log z is within ``accuracy`` of Σ w·(z − 1)/(x·z + 1 − x) for |log z| ≤ half.
 
     As log z/(z − 1) = ∫₀¹dx/(xz + 1 − x), Gauss's nodes for dx/Π(x·sᵢ + 1 − x) give the rational function that meets it in 2N
     points sᵢ.  Those of Zolotarev on [e^−half, e^half] make the error fall by e^(2πK'/K) with each node, as fast as any can:
@@ -132,7 +132,7 @@ def log_rule(half: float, accuracy: float) -> tuple[Array, Array]:
 
 @lru_cache(maxsize=32)
 def log_rules(accuracy: float) -> tuple[Array, NDArray[np.int64], Array]:
-    """For each of HALF_WIDTHS: the largest eigenvalue, how many nodes it takes, and nodes and weights over nodes."""
+    """Return for each of HALF_WIDTHS: the largest eigenvalue, how many nodes it takes, and nodes and weights over nodes."""
     made = [log_rule(half, accuracy) for half in HALF_WIDTHS]
     counts = np.array([len(nodes) for nodes, _ in made])
     rules = np.zeros((len(made), 2, counts.max()))
@@ -142,7 +142,7 @@ def log_rules(accuracy: float) -> tuple[Array, NDArray[np.int64], Array]:
 
 
 def angle_over_sine(cosine: Array) -> Array:
-    """θ/sin θ from cos θ: by the series near 1, else from arccos c and (1−c)(1+c), which are accurate for a given c.
+    """Return θ/sin θ from cos θ: by the series near 1, else from arccos c and (1−c)(1+c), which are accurate for a given c.
 
     The series is summed for all, so that few that are far cost little more than none.
     """
@@ -162,8 +162,8 @@ def angle_over_sine(cosine: Array) -> Array:
 
 @lru_cache(maxsize=256)
 def angle_condition(angle: float) -> float:
-    """(θ + 1 − θ·cot θ)/sin θ: how much f·y⊥, f = θ/sin θ, is off for a unit of error in y and in cos θ.  It rises from 1;
-    logarithms are not asked for beyond 2.99.
+    """Return (θ + 1 − θ·cot θ)/sin θ: how much f·y⊥, f = θ/sin θ, is off for a unit of error in y and in cos θ.  It rises from
+    1; logarithms are not asked for beyond 2.99.
 
     >>> round(angle_condition(0.0), 6), round(angle_condition(np.pi / 2), 6), round(angle_condition(2.9), 1)
     (1.0, 2.570796, 65.5)

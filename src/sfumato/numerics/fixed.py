@@ -21,7 +21,7 @@ _over = np.frompyfunc(lambda number: number / ONE, 1, 1)
 
 
 def fixed(values: Array | float) -> Fixed:
-    """Doubles in fixed point: exact down to 2^−BITS.
+    """Return doubles in fixed point: exact down to 2^−BITS.
 
     >>> int(fixed(0.75)) == 3 * ONE // 4
     True
@@ -50,7 +50,7 @@ def unit(a: Fixed) -> Fixed:
 
 
 def cos_sin(t: int, sign: int = -1) -> tuple[int, int]:
-    """cos t and sin t; with the sign 1 cosh t and sinh t.  Taylor's series at t/2^h below 2^−8, then h doublings."""
+    """Return cos t and sin t; with the sign 1 cosh t and sinh t.  Taylor's series at t/2^h below 2^−8, then h doublings."""
     halvings = max(0, t.bit_length() - BITS + 8)
     t >>= halvings
     sums = [ONE, 0]
@@ -69,7 +69,7 @@ def cos_sin(t: int, sign: int = -1) -> tuple[int, int]:
 
 
 def angle_of(sine: int, cosine: int, sign: int = -1) -> int:
-    """The angle of a sine and cosine; with the sign 1, the number of a sinh and cosh.  In doubles, then corrected:
+    """Return the angle of a sine and cosine; with the sign 1, the number of a sinh and cosh.  In doubles, then corrected:
     z = sin(θ − θ₀) is below 1e-13, so θ = θ₀ + z + z³/6, or z − z³/6 of a sinh, is exact to more than BITS."""
     start = int(fixed(atan2(sine / ONE, cosine / ONE) if sign < 0 else asinh(sine / ONE)).item())
     c, s = cos_sin(start, sign)
@@ -79,7 +79,7 @@ def angle_of(sine: int, cosine: int, sign: int = -1) -> int:
 
 # -- great circles of the unit sphere ------------------------------------------------------------------------------------
 def arc_end(x: Fixed, v: Fixed) -> Fixed:
-    """cos(t)·x + sin(t)·v/t, t = ‖v‖."""
+    """Return cos(t)·x + sin(t)·v/t, t = ‖v‖."""
     t = norm(v)
     cosine, sine = cos_sin(t)
     return np.asarray((cosine * x + (sine << BITS) // max(t, 1) * v) >> BITS)
@@ -123,7 +123,7 @@ def pad(v: Fixed) -> Fixed:
 
 
 def complex_dot(m: Fixed, v: Fixed) -> Fixed:
-    """Σ conj(m)·v."""
+    """Return Σ conj(m)·v."""
     return np.array([dot(m, v), dot(m[0], v[1]) - dot(m[1], v[0])], dtype=object)
 
 
@@ -145,7 +145,7 @@ def cholesky(a: Fixed) -> Fixed:
 
 
 def solve(low: Fixed, b: Fixed) -> Fixed:
-    """low⁻¹·b."""
+    """Return low⁻¹·b."""
     x = np.zeros(b.shape, dtype=object)
     for i in range(len(b)):
         x[i] = ((b[i] << BITS) - low[i, :i] @ x[:i]) // low[i, i]
@@ -153,7 +153,7 @@ def solve(low: Fixed, b: Fixed) -> Fixed:
 
 
 def matrix_exp(m: Fixed) -> Fixed:
-    """Taylor's series at m/2^h, of norm below 2^−8, then h squarings."""
+    """Return the exponential, by Taylor's series at m/2^h, of norm below 2^−8, then h squarings."""
     halvings = max(0, norm(m).bit_length() - BITS + 8)
     small = m >> halvings
     term = np.diag([ONE] * len(m)).astype(object)
@@ -169,9 +169,9 @@ def matrix_exp(m: Fixed) -> Fixed:
 
 
 def matrix_log(w: Fixed) -> Fixed:
-    """Newton's method for e^x = w: the residual in fixed point, the correction in doubles, by divided differences in the
-    eigenbasis of x (Daleckii and Krein).  Each step gains sixteen digits, less those of the condition number; after the last
-    one the error is below 1e-25."""
+    """Return the logarithm, by Newton's method for e^x = w: the residual in fixed point, the correction in doubles, by divided
+    differences in the eigenbasis of x (Daleckii and Krein).  Each step gains sixteen digits, less those of the condition
+    number; after the last one the error is below 1e-25."""
     values, vectors = np.linalg.eigh(to_float(w))
     x = fixed(_symmetric((vectors * np.log(np.maximum(values, values[-1] * 1e-20))) @ vectors.T))
     for _ in range(50):

@@ -51,7 +51,8 @@ def _sum(series: Any, z: float) -> Any:
 
 @_compile
 def _angle_over_sine(series: Any, c: float) -> Any:
-    """θ/sin θ at cos θ = c, where the series does not hold, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos θ/2."""
+    """Return θ/sin θ at cos θ = c, where the series does not hold, from the series at θ/4: sin θ = 4·sin θ/4·cos θ/4·cos
+    θ/2."""
     half = math.sqrt(max(0.5 + 0.5 * c, 0.0))
     quarter = math.sqrt(0.5 + 0.5 * half)
     return _sum(series, 1.0 - quarter) / (half * quarter) if half > 0.0 else 1.0
@@ -59,7 +60,8 @@ def _angle_over_sine(series: Any, c: float) -> Any:
 
 @_compile
 def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> None:
-    """f = θ/sin θ for a few cosines: by the series for all, then again for those below ``least``; the rest of f is zero."""
+    """Return f = θ/sin θ for a few cosines: by the series for all, then again for those below ``least``; the rest of f is
+    zero."""
     f[:] = 0.0
     far = 0.0
     for i in range(count):
@@ -73,8 +75,8 @@ def _stretches(series: Any, least: float, c: Array, f: Array, count: int) -> Non
 
 @_instructions
 def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
-    """Rows first to first + 7 of R³ to columns i to i + 7 of y, by shuffles, which LLVM does not find by itself; and the memory
-    is asked for rows ``AHEAD`` of them, of which there may be none: asking for too much does no harm."""
+    """Copy rows first to first + 7 of R³ to columns i to i + 7 of y, by shuffles, which LLVM does not find by itself; and the
+    memory is asked for rows ``AHEAD`` of them, of which there may be none: asking for too much does no harm."""
 
     def code(context: Any, builder: Any, signature: Any, values: Any) -> Any:
         whole = ir.IntType(32)
@@ -106,7 +108,7 @@ def _eight(_: Any, points: Any, first: Any, y: Any, i: Any) -> Any:
 
 @_compile
 def _apart(points: Array, first: int, y: Array) -> Any:
-    """Up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
+    """Copy up to as many rows of R³ as y has columns, each coordinate to a row of y; how many there were."""
     count = min(y.shape[1], len(points) - first)
     if count == y.shape[1] and points.flags.c_contiguous and points.dtype == y.dtype:  # of others less memory is theirs
         for i in range(0, count, 8):
@@ -121,7 +123,7 @@ def _apart(points: Array, first: int, y: Array) -> Any:
 
 @_compile
 def sphere_sum(points: Array, norm2: float, exact: float) -> Any:
-    """The sum of rows of R³, and whether :func:`direction_faults` finds none of them."""
+    """Return the sum of rows of R³, and whether :func:`direction_faults` finds none of them."""
     total = np.zeros(3)
     y = np.empty((3, MORE))
     faults = 0.0
@@ -153,9 +155,9 @@ def direction_faults(points: Array, norm2: float, exact: float) -> Any:
 
 @_compile
 def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of the
-    logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of e₀
-    to ∓x takes from e₁, e₂."""
+    """Return sums over directions y in R³ at x, c = ⟨x, y⟩ and f = θ/sin θ, a series where c is at least ``least``: those of
+    the logarithm, of θ², and of the Hessian f·c + (1 − f·c)·nnᵀ, whose trace is 1 + f·c, in the basis that the reflection of
+    e₀ to ∓x takes from e₁, e₂."""
     x0 = x[0]
     x1 = x[1]
     x2 = x[2]
@@ -199,7 +201,7 @@ def sphere_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 @_compile
 def _add_rows(points: Array, first: int, count: int, weights: Array, total: Array) -> None:
-    """A few rows times their weights, added to ``total``: four at a time, the last one again without a weight past the end."""
+    """Add a few rows times their weights to ``total``: four at a time, the last one again without a weight past the end."""
     last = len(points) - 1
     for i in range(0, count, 4):
         w0 = weights[i]
@@ -216,8 +218,8 @@ def _add_rows(points: Array, first: int, count: int, weights: Array, total: Arra
 
 @_compile
 def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any:
-    """Sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c and θ²; f is a series where c is at least ``least``.
-    Sums of sums, as records that coincide are all rounded the same way."""
+    """Return sums over directions y in any R^p, c = ⟨x, y⟩: those of f·y, f·c and θ²; f is a series where c is at least
+    ``least``. Sums of sums, as records that coincide are all rounded the same way."""
     n, p = points.shape
     toward = np.zeros(p)
     block = np.empty(p)
@@ -247,7 +249,7 @@ def direction_moments(points: Array, x: Array, series: Any, least: float) -> Any
 
 @_compile
 def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
-    """θ/sin θ at cos θ = c from sin θ = q·‖y − c·x‖, which is accurate near the antipode too; 0 there."""
+    """Return θ/sin θ at cos θ = c from sin θ = q·‖y − c·x‖, which is accurate near the antipode too; 0 there."""
     square = 0.0
     for j in range(len(y)):
         u = y[j] - c * x[j]
@@ -258,8 +260,8 @@ def _far_stretch(y: Array, c: float, x: Array, q: float) -> Any:
 
 @_compile
 def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any, least: float) -> Any:
-    """θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.  Where c = cos θ is
-    below ``least`` the series in 1 − c is put right afterwards, record by record."""
+    """Return θ/sin θ·yᵀ·columns for rows y of R³ of norm 1/q, and two columns: the coordinates of logarithms at x.  Where c =
+    cos θ is below ``least`` the series in 1 − c is put right afterwards, record by record."""
     x0 = q * q * x[0]
     x1 = q * q * x[1]
     x2 = q * q * x[2]
@@ -289,7 +291,8 @@ def sphere_chart(points: Array, x: Array, q: float, columns: Array, series: Any,
 
 @_compile
 def stretch(rows: Array, points: Array, x: Array, q: float, series: Any, least: float) -> None:
-    """Each row times θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series where cos θ is at least ``least``."""
+    """Multiply each row by θ/sin θ of its point y of any R^p, of norm 1/q, in place; a series where cos θ is at least
+    ``least``."""
     for i in range(len(points)):
         c = 0.0
         for j in range(points.shape[1]):
@@ -302,7 +305,7 @@ def stretch(rows: Array, points: Array, x: Array, q: float, series: Any, least: 
 
 @_compile
 def shorten(rows: Array, longest: float) -> None:
-    """Rows made no longer than ``longest``, in place; 0 in place of those that have no finite length."""
+    """Make rows no longer than ``longest``, in place; 0 in place of those that have no finite length."""
     p = rows.shape[1]
     for i in range(len(rows)):
         square = 0.0
@@ -319,8 +322,8 @@ def shorten(rows: Array, longest: float) -> None:
 
 @_compile
 def whole_sums(rows: Array, unit: float) -> Any:
-    """Sums of rows, each number rounded towards zero to a multiple of 1/unit, in these: exact, as sums of RUN such numbers are
-    whole numbers below 2^53.  Short rows are added several at a time."""
+    """Return sums of rows, each number rounded towards zero to a multiple of 1/unit, in these: exact, as sums of RUN such
+    numbers are whole numbers below 2^53.  Short rows are added several at a time."""
     n, p = rows.shape
     flat = rows.reshape(-1)
     wide = p * max(1, SOME // p)
@@ -339,7 +342,8 @@ def whole_sums(rows: Array, unit: float) -> Any:
 
 @_compile
 def shape_faults(points: Array, norm2: float, mean2: float) -> Any:
-    """Which shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above mean2."""
+    """Return which shapes, rows of coordinates in turn, have a squared norm that is not 1 ± norm2 or a squared sum above
+    mean2."""
     bad = np.empty(len(points), dtype=np.bool_)
     alternate = np.ones(points.shape[1])
     alternate[1::2] = -1.0
@@ -385,7 +389,7 @@ def shape_canonical(points: Array, some: Array, made: Array) -> Any:
 
 @_compile
 def _with_turned(z: Array) -> Any:
-    """z and i·z, for real and imaginary parts in turn."""
+    """Return z and i·z, for real and imaginary parts in turn."""
     both = np.empty((2, len(z)))
     both[0] = z
     both[1, ::2] = -z[1::2]
@@ -395,8 +399,8 @@ def _with_turned(z: Array) -> Any:
 
 @_compile
 def _facing(points: Array, first: int, count: int, x: Array, series: Any, least: float, lanes: Array) -> None:
-    """Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in turn; x
-    and i·x are two rows."""
+    """Return Re⟨x, z⟩, Im⟨x, z⟩ = Re⟨i·x, z⟩, c = |⟨x, z⟩| and θ/sin θ of a few shapes z, rows of real and imaginary parts in
+    turn; x and i·x are two rows."""
     re = lanes[0]
     im = lanes[1]
     c = lanes[2]
@@ -451,7 +455,8 @@ def shape_moments(points: Array, x: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
-    """The sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all bases."""
+    """Return the sums of logarithms at several bases; a few records at a time, which stay in the processor's cache for all
+    bases."""
     total = np.zeros_like(bases)
     part = np.empty_like(bases)
     for run in range(0, len(points), 32 * RUN):
@@ -466,7 +471,8 @@ def shape_logs(points: Array, bases: Array, series: Any, least: float) -> Any:
 
 @_compile
 def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array) -> None:
-    """θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩ is."""
+    """Write θ/sin θ·z·c̄/|c| into ``made``: shapes z turned to x, and the logarithm up to a multiple of x; 0 if c = ⟨x, z⟩
+    is."""
     n = len(points)
     both = _with_turned(x)
     lanes = np.empty((4, FEW))
@@ -484,7 +490,7 @@ def shape_turned(points: Array, x: Array, series: Any, least: float, made: Array
 
 @_compile
 def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
-    """z·(re − i·im) into ``made``."""
+    """Write z·(re − i·im) into ``made``."""
     for j in range(len(z) // 2):
         made[2 * j] = re * z[2 * j] + im * z[2 * j + 1]
         made[2 * j + 1] = re * z[2 * j + 1] - im * z[2 * j]
@@ -492,8 +498,8 @@ def _turn_row(z: Array, re: float, im: float, made: Array) -> None:
 
 @_compile
 def shape_rows(points: Array, x: Array, series: Any, least: float, first: Any, second: Any) -> Any:
-    """The part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and i·√(θ·tan θ/sin²θ) into ``second``,
-    whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
+    """Write the part across x of shapes z turned to x, times √((1 − φ₁)/sin²θ) into ``first`` and i·√(θ·tan θ/sin²θ) into
+    ``second``, whose rounding is then relative to the distance θ; and the sum of φ₁ = θ·cot θ."""
     n, p = points.shape
     both = _with_turned(x)
     lanes = np.empty((4, FEW))

@@ -51,7 +51,7 @@ PLACE = Place("place")
 
 
 def _lowered(result: Any, *kinds: Any, of: Any = None) -> Callable[[Any], Any]:
-    """Makes code of the builder and values a function in compiled code, or an operator there and on what is made."""
+    """Make code of the builder and values a function in compiled code, or an operator there and on what is made."""
 
     def generic(self: Any, args: Any, _: Any) -> Any:
         ours = len(args) == len(kinds) and (not of or EIGHT in args or PLACE in args)
@@ -106,7 +106,7 @@ _lowered(types.none, PLACE, types.intp, EIGHT, of=operator.setitem)(
 
 @_instructions
 def place_of(_: Any, array: Any) -> Any:
-    """Where an array begins."""
+    """Return where an array begins."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
         return builder.bitcast(context.make_array(array)(context, builder, args[0]).data, VECTOR.as_pointer())
@@ -116,7 +116,7 @@ def place_of(_: Any, array: Any) -> Any:
 
 @_lowered(EIGHT, EIGHT)
 def root(builder: Any, value: Any) -> Any:
-    """Square roots."""
+    """Return square roots."""
     kind = ir.FunctionType(VECTOR, [VECTOR])
     return builder.call(builder.module.declare_intrinsic("llvm.sqrt.v8f64", (), kind), [value])
 
@@ -136,14 +136,14 @@ def half_exponent(builder: Any, value: Any) -> Any:
 
 @_lowered(EIGHT, EIGHT)
 def power_of_two(builder: Any, exponent: Any) -> Any:
-    """2ᵉ of whole numbers e from −1022 to 1023."""
+    """Return 2ᵉ of whole numbers e from −1022 to 1023."""
     bits = builder.add(builder.fptosi(exponent, WHOLE), WHOLE([1023] * LANES))
     return builder.bitcast(builder.shl(bits, WHOLE([52] * LANES)), VECTOR)
 
 
 def room(k: int) -> tuple[Array, Any]:
-    """Room for two vectors, eight matrices, four triangles and two rows, which begins where the processor likes it to; and k
-    numbers, a tuple if k is small."""
+    """Return room for two vectors, eight matrices, four triangles and two rows, which begins where the processor likes it to;
+    and k numbers, a tuple if k is small."""
     rows = 2 + k * k + 2 * (k + 1) * (k + 2) + 2 * (k + 1)
     numbers = np.zeros(LANES * (rows + 1))
     begin = -numbers.ctypes.data // 8 % LANES
@@ -152,13 +152,13 @@ def room(k: int) -> tuple[Array, Any]:
 
 @register_jitable(forceinline=True)
 def _at(i: int, j: int) -> int:
-    """Where entry (i, j) of a symmetric matrix is in its triangle."""
+    """Return where entry (i, j) of a symmetric matrix is in its triangle."""
     return max(i, j) * (max(i, j) + 1) // 2 + min(i, j)
 
 
 @_inside
 def _whiten(y: Any, inverse: Array, k: int, half: Any, w: Any) -> Any:
-    """L⁻¹yL⁻ᵀ, from the inverse of L; 1 where y is symmetric, or holds no numbers, 0 elsewhere."""
+    """Write L⁻¹yL⁻ᵀ, from the inverse of L; 1 where y is symmetric, or holds no numbers, 0 elsewhere."""
     skew = all_of(0.0)
     for i in range(k):
         for j in range(i):
@@ -201,8 +201,8 @@ def _cofactors(w: Any, x: Any, m: Any) -> Any:
 
 @register_jitable
 def _sweep(w: Any, x: Any, k: int, m: Any, u: Any) -> Any:
-    """−(x·w + 1 − x)⁻¹ into m, by sweeping out two rows and columns after the other (Gauss and Jordan), the last with one of
-    the identity if k is odd; 1 where that is positive definite, 0 elsewhere."""
+    """Write −(x·w + 1 − x)⁻¹ into m, by sweeping out two rows and columns after the other (Gauss and Jordan), the last with
+    one of the identity if k is odd; 1 where that is positive definite, 0 elsewhere."""
     fine = 1.0
     for i in range(k):
         for j in range(i):
@@ -246,7 +246,7 @@ def _inverted(numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: A
 
 @_instructions
 def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m: Any, u: Any) -> Any:
-    """−factor·(x·w + 1 − x)⁻¹, added to ``sums``; 1 where that is positive definite, 0 elsewhere.  If there is a tuple of k
+    """Add −factor·(x·w + 1 − x)⁻¹ to ``sums``; 1 where that is positive definite, 0 elsewhere.  If there is a tuple of k
     numbers, Python runs through the loops and makes code that keeps m and u in registers."""
 
     def code(context: Any, builder: Any, signature: Any, args: Any) -> Any:
@@ -266,8 +266,8 @@ def _add_inverse(_: Any, numbers: Any, w: Any, x: Any, factor: Any, sums: Any, m
 
 @_inside
 def _largest(sign: float, a: Any, k: int) -> Any:
-    """A bound on the largest |eigenvalue| of matrices of one sign: the mean of all, and √(k − 1) times their root mean square
-    distance from it (Samuelson 1968); a millionth more for rounding."""
+    """Return a bound on the largest |eigenvalue| of matrices of one sign: the mean of all, and √(k − 1) times their root mean
+    square distance from it (Samuelson 1968); a millionth more for rounding."""
     mean = all_of(0.0)
     square = all_of(0.0)
     for i in range(k):
@@ -309,8 +309,8 @@ def _places(w: Any, k: int) -> Any:
 
 @_compile
 def matrix_moments(points: Array, weights: Array, inverse: Array, rules: Any, room: Any) -> Any:
-    """Weighted sums over matrices w = L⁻¹yL⁻ᵀ of the triangle of Log w, its squared length, its squared trace, and one; and
-    which were left out, as they are not symmetric, or wider than all rules.  Zeros make the weights a multiple of eight.
+    """Return weighted sums over matrices w = L⁻¹yL⁻ᵀ of the triangle of Log w, its squared length, its squared trace, and one;
+    and which were left out, as they are not symmetric, or wider than all rules.  Zeros make the weights a multiple of eight.
 
     Log w = log c + Σⱼ fⱼ·(1 − (xⱼ·w/c + 1 − xⱼ)⁻¹) with the nodes xⱼ and factors fⱼ of the first of the ``rules`` whose width
     is not below λ₁/c and c/λₖ of any of eight records, λ₁ and 1/λₖ being bounds on the eigenvalues of w and of w⁻¹; c is a

@@ -37,8 +37,8 @@ _PLACES = np.concatenate([[0], np.cumsum(_SLOPES[:, 0])])  # of a slope's veloci
 
 @_compile
 def _table(q: Array, count: int, slopes: Any, places: Any, table: Array) -> None:
-    """Square-root velocities of the curve between parameters j and j + b in a equal parts, for each j < count and slope (a, b):
-    those of the chords between points of the polygon."""
+    """Return square-root velocities of the curve between parameters j and j + b in a equal parts, for each j < count and slope
+    (a, b): those of the chords between points of the polygon."""
     m = len(q)
     for j in range(count):
         for line in range(len(slopes)):
@@ -61,7 +61,7 @@ def _table(q: Array, count: int, slopes: Any, places: Any, table: Array) -> None
 def _best_path(
     u: Array, table: Array, start: int, slopes: Any, places: Any, score: Array, back: Any, made: Array
 ) -> None:
-    """Into ``made`` the warped velocities w with the largest Σ⟨uᵢ, wᵢ⟩ over all paths from (0, 0) to (m, m)."""
+    """Write into ``made`` the warped velocities w with the largest Σ⟨uᵢ, wᵢ⟩ over all paths from (0, 0) to (m, m)."""
     m = len(u)
     most = slopes[-1, 0]
     score[:] = -math.inf
@@ -99,7 +99,7 @@ def _best_path(
 
 @_compile
 def _turned(x: Array, c: float, s: float, made: Array) -> None:
-    """x·(c + is)/|c + is| into ``made``; x where that is nothing."""
+    """Write x·(c + is)/|c + is| into ``made``; x where that is nothing."""
     size = math.sqrt(c * c + s * s)
     cosine = c / size if size > 0.0 else 1.0
     sine = s / size if size > 0.0 else 0.0
@@ -110,7 +110,7 @@ def _turned(x: Array, c: float, s: float, made: Array) -> None:
 
 @_compile
 def _inner(x: Array, y: Array, start: int) -> Any:
-    """⟨x, y⟩ = Σ x̄·y, y from ``start`` on and around, as two numbers."""
+    """Return ⟨x, y⟩ = Σ x̄·y, y from ``start`` on and around, as two numbers."""
     c = s = 0.0
     for i in range(len(x)):
         k = (i + start) % len(x)
@@ -181,7 +181,7 @@ def _warp_all(bases: Array, curves: Array, closed: bool, slopes: Any, few: int, 
 
 
 def warped(bases: Array, curves: Array, closed: bool) -> Array:
-    """Curves (n, m, 2), by their square-root velocities, as they come closest to one base each, or to the only one.
+    """Return curves (n, m, 2), by their square-root velocities, as they come closest to one base each, or to the only one.
 
     Over all reparametrizations of slopes up to ``LAST`` on the grid, and turns, by turns; for closed curves from every
     starting point.  Each record is found from itself and its base alone.

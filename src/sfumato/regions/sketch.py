@@ -510,7 +510,7 @@ def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Points, Arr
 
 
 def _unit_moment(space: Space, center: Points, prior: str, order: float = 1.0) -> Array:
-    """The second moment that a prior stands for at a public point, of trace one."""
+    """Return the second moment that a prior stands for at a public point, of trace one."""
     if prior not in WORDS:
         raise ValueError(f"prior must be 'auto' or one of {', '.join(WORDS)}, not {prior!r}")
     if prior == "ball":
@@ -521,13 +521,13 @@ def _unit_moment(space: Space, center: Points, prior: str, order: float = 1.0) -
 
 
 def _shrunk(tangents: Array, weight: float, target: Array) -> tuple[Array, Array]:
-    """The spectrum of (1 − w)·C + w·C₀, C₀ with the trace of C."""
+    """Return the spectrum of (1 − w)·C + w·C₀, C₀ with the trace of C."""
     moment = tangents.T @ tangents / max(len(tangents) - 1, 1)
     return _spectrum((1 - weight) * moment + weight * np.trace(moment) * target)
 
 
 def _spectrum(moment: Array) -> tuple[Array, Array]:
-    """Roots of the eigenvalues, falling, and eigenvectors in rows."""
+    """Return roots of the eigenvalues, falling, and eigenvectors in rows."""
     values, vectors = np.linalg.eigh(moment)
     return np.sqrt(np.maximum(values[::-1], FLOOR * values[-1])), np.ascontiguousarray(vectors[:, ::-1].T)
 

@@ -45,7 +45,7 @@ class Arcs(Space):
         return lengths if len(self.point_shape) == 1 else lengths[..., None]
 
     def exp(self, base: Points, vectors: Points) -> Points:
-        """cos(t)·x + sin(t)·v/t at unit curvature, t = ‖v‖ (do Carmo 1992)."""
+        """Return cos(t)·x + sin(t)·v/t at unit curvature, t = ‖v‖ (do Carmo 1992)."""
         v = self.q * np.asarray(vectors)
         t = self._length(v)
         return self._point(np.cos(t) * self._unit(base) + np.sinc(t / np.pi) * v)
@@ -54,7 +54,8 @@ class Arcs(Space):
         return self._point(self._canonical_unit(base) + self.q * vectors)
 
     def log(self, base: Points, points: Points) -> Points:
-        """θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩) for the aligned y; u is from y ∓ x, which is exact near ±x."""
+        """Return θ·u/‖u‖ with u = y − ⟨x,y⟩x and θ = atan2(‖u‖, ⟨x,y⟩) for the aligned y; u is from y ∓ x, which is exact near
+        ±x."""
         x = self._unit(base)
         y = self._aligned(base, points)
         cosine = self._dot(x, y).real
@@ -67,7 +68,7 @@ class Arcs(Space):
         return np.asarray(np.arctan2(sine, cosine) * u / (np.where(sine > 0, sine, 1.0) * self.q))
 
     def distance(self, a: Points, b: Points) -> Array:
-        """2·atan2(‖x − y‖, ‖x + y‖) for the aligned y, accurate at both ends (Kahan)."""
+        """Return 2·atan2(‖x − y‖, ‖x + y‖) for the aligned y, accurate at both ends (Kahan)."""
         x = self._unit(a)
         y = self._aligned(a, b)
         return np.asarray(2 * np.arctan2(self.norm(x, x - y), self.norm(x, x + y)) / self.q)
@@ -140,7 +141,7 @@ class Rows(Arcs):
         return Moments(weight, (logs - self._dot(x, logs) * x) / self.q, trace, max(0.0, square) / self.q**2)
 
     def outside(self, base: Points, points: Points, radius: float) -> NDArray[np.bool_]:
-        """By cosines first; the distance decides for those that may be outside."""
+        """Return which points are outside, by cosines first; the distance decides for those that may be outside."""
         if self.q * radius >= 3.0:
             return super().outside(base, points, radius)
         products = self._canonical_unit(self._facing(base, points)) @ np.conj(self._canonical_unit(base))
@@ -152,8 +153,9 @@ class Rows(Arcs):
         return 1 + (self.dim - 1) * t_cot_t(self.q * self.distance(base, points))
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Some two dozen roundings of numbers of at most 1, inner products of as many terms as a point has real numbers, and
-        norms as far off as :func:`~sfumato.spaces.sphere.norm_error`; times what a logarithm makes of an error in a cosine."""
+        """Return some two dozen roundings of numbers of at most 1, inner products of as many terms as a point has real
+        numbers, and norms as far off as :func:`~sfumato.spaces.sphere.norm_error`; times what a logarithm makes of an error in
+        a cosine."""
         terms = center.view(np.float64).size
         return (32 + 8 * math.sqrt(terms)) * 2.0**-53 * self.largest_term(reach)
 

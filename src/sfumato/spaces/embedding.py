@@ -37,15 +37,15 @@ class Embedding:
         return np.asarray(points)
 
     def unembed(self, y: Array) -> Array:
-        """Vectors as arrays of the form in which points are presented, wherever they lie."""
+        """Return vectors as arrays of the form in which points are presented, wherever they lie."""
         return y
 
     def project(self, y: Array, center: Points, radius: float) -> Array:
-        """The same, mapped to the manifold by what is known of the ball."""
+        """Return the same, mapped to the manifold by what is known of the ball."""
         return self.unembed(y)
 
     def diameter(self, center: Points, radius: float) -> float:
-        """Diameter of the image of the ball, or a bound on it."""
+        """Return the diameter of the image of the ball, or a bound on it."""
         return 2 * radius
 
     def run_diameter(self, center: Points, radius: float) -> float:
@@ -53,7 +53,7 @@ class Embedding:
         return self.diameter(center, radius)
 
     def after_projection(self, noise: float, center: Points, radius: float) -> float:
-        """A bound on the distance from the mean, once projected, of a vector at distance ``noise`` from it."""
+        """Return a bound on the distance from the mean, once projected, of a vector at distance ``noise`` from it."""
         return noise
 
     def on_manifold(self, value: Array) -> bool:
@@ -80,13 +80,13 @@ class RoundEmbedding(Embedding):
         return float(1 / np.sqrt(self.curvature))
 
     def project(self, y: Array, center: Points, radius: float) -> Array:
-        """y scaled to the sphere."""
+        """Return y scaled to the sphere."""
         length = np.linalg.norm(y, axis=-1, keepdims=True)
         y = np.where(length > 0, y, center)  # the origin has no direction: take the public one
         return np.asarray(y / (np.linalg.norm(y, axis=-1, keepdims=True) * np.sqrt(self.curvature)))
 
     def diameter(self, center: Points, radius: float) -> float:
-        """2·sin(√κ·r)/√κ: a chord."""
+        """Return 2·sin(√κ·r)/√κ: a chord."""
         q = np.sqrt(self.curvature)
         return float(2 * np.sin(min(q * radius, np.pi / 2)) / q)
 
@@ -94,7 +94,8 @@ class RoundEmbedding(Embedding):
         return 2 * radius
 
     def after_projection(self, noise: float, center: Points, radius: float) -> float:
-        """The mean lies at least cos(√κ·r)/√κ from the origin, so scaling turns it by at most arcsin(noise/that)."""
+        """Return a bound: the mean lies at least cos(√κ·r)/√κ from the origin, so scaling turns it by at most
+        arcsin(noise/that)."""
         length = np.cos(np.sqrt(self.curvature) * radius) / np.sqrt(self.curvature)
         turn = np.arcsin(noise / length) if noise < length else np.pi
         return float(2 * np.sin(turn / 2) / np.sqrt(self.curvature))
@@ -127,18 +128,18 @@ class TriangleEmbedding(Embedding):
         return matrix
 
     def project(self, y: Array, center: Points, radius: float) -> Array:
-        """Eigenvalues raised to λ_min(centre)·e^(−r), below which no mean of the ball falls."""
+        """Return eigenvalues raised to λ_min(centre)·e^(−r), below which no mean of the ball falls."""
         eigenvalues, vectors = np.linalg.eigh(self.unembed(y))
         floor = float(np.linalg.eigvalsh(center)[0] * np.exp(-radius))
         raised = (vectors * np.maximum(eigenvalues, floor)[..., None, :]) @ vectors.mT
         return np.asarray((raised + raised.mT) / 2)
 
     def diameter(self, center: Points, radius: float) -> float:
-        """At most 2·λ_max(centre)·(e^r − 1)."""
+        """Return a bound, 2·λ_max(centre)·(e^r − 1)."""
         return float(2 * np.linalg.eigvalsh(center)[-1] * np.expm1(min(radius, 300.0)))
 
     def after_projection(self, noise: float, center: Points, radius: float) -> float:
-        """The projection does not stretch the Frobenius norm, which is at most √2 times that of vech."""
+        """Return a bound: the projection does not stretch the Frobenius norm, which is at most √2 times that of vech."""
         return float(np.sqrt(2) * noise)
 
     def on_manifold(self, value: Array) -> bool:

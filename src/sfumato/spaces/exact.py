@@ -38,7 +38,8 @@ def flat(space: Any, base: Points, coordinates: Array, center: Points) -> list[F
 
 
 def by_arcs(space: Any, base: Points, coordinates: Array, center: Points, either: bool = False) -> list[Fraction]:
-    """By great circles, in the frames of Householder's reflections; to ``either`` of ±y, the one that is nearer."""
+    """Return where points are by great circles, in the frames of Householder's reflections; to ``either`` of ±y, the one that
+    is nearer."""
     q = space.q  # √curvature as the space rounds it
     x = unit(fixed(base))
     p = unit(fixed(center))
@@ -61,7 +62,8 @@ def hyperbolic(space: Any, base: Points, coordinates: Array, center: Points) -> 
 
 
 def rays(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """By great circles too, of complex vectors, centred if points are, the end being turned to the centre."""
+    """Return where points are by great circles too, of complex vectors, centred if points are, the end being turned to the
+    centre."""
     x, mirror = _ray_frame(space, base)
     p, public_mirror = _public_ray_frame(space, center.tobytes())
     v = long.complex_reflect(mirror, long.pad(fixed(coordinates).reshape(2, -1)))
@@ -104,7 +106,7 @@ def _middle(k: int) -> Fixed:
 
 
 def matrices(space: Any, base: Points, coordinates: Array, center: Points) -> list[Fraction]:
-    """Log(A·Exp(v)·Aᵀ), A = L⁻¹·F from the Cholesky factors of centre and base."""
+    """Return Log(A·Exp(v)·Aᵀ), A = L⁻¹·F from the Cholesky factors of centre and base."""
     k = space.size
     rows, columns = np.triu_indices(k, 1)
     units = np.frexp(np.diagonal(center))[1] // 2  # rows and columns over powers of two, which changes no coordinate

@@ -163,13 +163,13 @@ class Grassmann(Frames):
         return put_right(not_orthonormal(frames), np.inf, words)
 
     def exp(self, base: Points, vectors: Points) -> Points:
-        """X·W·cos(S)·Wᵀ + U·sin(S)·Wᵀ for the singular values V = U·S·Wᵀ (Edelman, Arias and Smith 1998)."""
+        """Return X·W·cos(S)·Wᵀ + U·sin(S)·Wᵀ for the singular values V = U·S·Wᵀ (Edelman, Arias and Smith 1998)."""
         u, s, wt = np.linalg.svd(vectors, full_matrices=False)
         moved = (base @ wt.mT) * np.cos(s)[..., None, :] + u * np.sin(s)[..., None, :]
         return np.asarray(np.linalg.qr(moved @ wt)[0])
 
     def log(self, base: Points, points: Points) -> Points:
-        """Σθⱼ·wⱼrⱼᵀ/‖wⱼ‖ with YᵀX = Q·C·Rᵀ, W = YQ − XRC and θⱼ = atan2(‖wⱼ‖, cⱼ); up to θ = π/2, where the singular
+        """Return Σθⱼ·wⱼrⱼᵀ/‖wⱼ‖ with YᵀX = Q·C·Rᵀ, W = YQ − XRC and θⱼ = atan2(‖wⱼ‖, cⱼ); up to θ = π/2, where the singular
         vectors decide which of several shortest ways it is (Bendokat, Zimmermann and Absil 2024, with a two-sided formula
         for the angles)."""
         toward, angles, sines, rt = self._principal(base, points)

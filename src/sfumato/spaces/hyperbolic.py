@@ -62,7 +62,7 @@ class Hyperbolic(Space):
         return _lifted(side), reasons
 
     def _in_ball(self, array: Array, reasons: dict[int, str]) -> Array:
-        """2x/(1 − ‖x‖²)."""
+        """Return 2x/(1 − ‖x‖²)."""
         norm = _size(array)
         words = (
             "is not in the Poincaré ball: its norm is {:.9g}, and must be below 1; if it was rounded outwards, shorten it, "
@@ -114,8 +114,8 @@ class Hyperbolic(Space):
         return self.validate(array.reshape(-1, self.dim)).reshape(*array.shape[:-1], self.dim + 1)
 
     def exp(self, base: Points, vectors: Points) -> Points:
-        """The boost to the base of (cosh t, sinh t·v/t), t = ‖v‖; no farther from the origin than FARTHEST.  Along the base it
-        is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that was rounded."""
+        """Return the boost to the base of (cosh t, sinh t·v/t), t = ‖v‖; no farther from the origin than FARTHEST.  Along the
+        base it is p₀w + ‖p‖w₀ = ½[P·(w₀ + w) − (w₀ − w)/P], P = p₀ + ‖p‖, in which nothing cancels that was rounded."""
         p = np.asarray(base)[..., 1:]
         v = np.asarray(vectors)[..., 1:]
         size = _size(p)[..., None]
@@ -131,14 +131,14 @@ class Hyperbolic(Space):
         return _lifted(y * np.minimum(1.0, FARTHEST / np.maximum(_size(y)[..., None], 1.0)))
 
     def log(self, base: Points, points: Points) -> Points:
-        """asinh(‖z‖)·z/‖z‖, z the space-like part of the point after the boost that takes the base to the origin."""
+        """Return asinh(‖z‖)·z/‖z‖, z the space-like part of the point after the boost that takes the base to the origin."""
         z = _boosted_back(np.asarray(base)[..., 1:], np.asarray(points)[..., 1:])
         length = np.linalg.norm(z, axis=-1, keepdims=True)
         stretch = np.where(length > 0, np.arcsinh(length) / np.where(length > 0, length, 1.0), 1.0)
         return self.from_coordinates(base, z * stretch)
 
     def distance(self, a: Points, b: Points) -> Array:
-        """asinh(‖z‖), exact near 0 and far out."""
+        """Return asinh(‖z‖), exact near 0 and far out."""
         z = _boosted_back(np.asarray(a)[..., 1:], np.asarray(b)[..., 1:])
         return np.asarray(np.arcsinh(np.linalg.norm(z, axis=-1)))
 
@@ -164,12 +164,13 @@ class Hyperbolic(Space):
         return _lifted(total[1:] / math.sqrt(length)) if length > 1e-9 * total[0] ** 2 else points[int(np.argmax(w))]
 
     def hessian_trace(self, base: Points, points: Points) -> Array:
-        """1 + (d − 1)·t·coth t."""
+        """Return 1 + (d − 1)·t·coth t."""
         return np.asarray(self.dim + (self.dim - 1) * coth_excess(self.distance(base, points)))
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """A rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms do not stretch
-        that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound either."""
+        """Return a bound: a rounding of a point at distance T from the origin moves it by cosh T units of it, and logarithms
+        do not stretch that; some two dozen more of the numbers on the way.  Beyond FARTHEST there are no points, so no bound
+        either."""
         far = float(np.arcsinh(np.linalg.norm(center[1:]))) + reach
         if far > math.asinh(FARTHEST):
             return math.inf

@@ -185,7 +185,7 @@ class Product(Space):
         return self._flat(self._each("log", base, points))
 
     def distance(self, a: Points, b: Points) -> Array:
-        """√Σ (wⱼ·dⱼ)²."""
+        """Return √Σ (wⱼ·dⱼ)²."""
         return self._length(self._each("distance", a, b))
 
     def norm(self, base: Points, vectors: Points) -> Array:
@@ -195,7 +195,7 @@ class Product(Space):
         return np.asarray(np.hypot.reduce([w * one for w, one in zip(self.weights, lengths, strict=True)]))
 
     def inner(self, base: Points, u: Points, v: Points) -> Array:
-        """Σ wⱼ²·⟨u, v⟩ⱼ."""
+        """Return Σ wⱼ²·⟨u, v⟩ⱼ."""
         each = self._each("inner", base, u, v)
         return np.asarray(sum(w * w * one for w, one in zip(self.weights, each, strict=True)))
 

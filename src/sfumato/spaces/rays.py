@@ -44,7 +44,7 @@ class Rays(Rows):
         return points
 
     def align(self, base: Points, points: Points) -> Points:
-        """Preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
+        """Return preshapes turned so that ⟨base, y⟩ is real and not negative: the closest rotation."""
         x = self._unit(base)
         y = self._unit(self._facing(base, points))
         c = self._dot(x, y)
@@ -75,8 +75,8 @@ class Rays(Rows):
         return np.concatenate([half.real, half.imag], axis=-1)
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
-        """One product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the part of
-        the logarithm along the base."""
+        """Return one product of the records, turned to the base and stretched by θ/sin θ, with the basis: that is blind to the
+        part of the logarithm along the base."""
         basis = np.ascontiguousarray(self.tangent_basis(base)).view(np.float64)
         x = np.ascontiguousarray(base)
         columns = np.ascontiguousarray((basis if rows is None else rows @ basis).T)
@@ -112,8 +112,8 @@ class Rays(Rows):
         return np.asarray((sums - self._dot(x, sums) * x) / len(points))
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """Towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of the power
-        iteration; the solver takes over where they are not enough."""
+        """Return a point towards the full Procrustes mean, the leading eigenvector of Σ wᵢ zᵢzᵢ* (Kent 1994), by two steps of
+        the power iteration; the solver takes over where they are not enough."""
         if weights is None:  # some records will do: the start is off by their spread over the root of their number
             points = points[:: max(1, len(points) // 64)]
         x = points[0 if weights is None else int(np.argmax(weights))]
@@ -132,11 +132,11 @@ class Rays(Rows):
 
     @staticmethod
     def _kernels(points: Points) -> ModuleType | None:
-        """Compiled loops, for points that are many."""
+        """Return compiled loops, for points that are many."""
         return compiled() if points.size >= MANY // 2 and points.flags.c_contiguous else None
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
+        """Return Σ φ₁ + (1 − φ₁)·nnᵀ − (φ₁ − φ₂)·jjᵀ, j = i·n: two Gram matrices of the aligned records as real vectors."""
         k = self.point_shape[0]
         kernels = self._kernels(points)
         x = np.ascontiguousarray(base)
@@ -156,7 +156,7 @@ class Rays(Rows):
         return np.asarray(basis @ gram @ basis.T + along * np.eye(self.dim))
 
     def _turned_rows(self, z: Points, x: Points, rows: Array) -> float:
-        """As shape_rows of the compiled kernels."""
+        """Do as shape_rows of the compiled kernels."""
         products = z @ np.conj(x)
         size = np.abs(products)
         factor = angle_over_sine(size)

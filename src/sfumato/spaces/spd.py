@@ -127,7 +127,7 @@ class SPD(Matrices):
         return array, reasons
 
     def exp(self, base: Points, vectors: Points) -> Points:
-        """L·Exp(L⁻¹vL⁻ᵀ)·Lᵀ, as base + L·(Exp − 1)·Lᵀ so that short steps keep their digits (Pennec and others 2006)."""
+        """Return L·Exp(L⁻¹vL⁻ᵀ)·Lᵀ, as base + L·(Exp − 1)·Lᵀ so that short steps keep their digits (Pennec and others 2006)."""
         factor = np.linalg.cholesky(base)
         eigenvalues, vectors_ = np.linalg.eigh(whiten(factor, vectors))
         small = np.abs(eigenvalues).max(axis=-1, keepdims=True) < 0.5
@@ -137,12 +137,12 @@ class SPD(Matrices):
         return _symmetric(np.where(small[..., None], base, 0.0) + moved)
 
     def log(self, base: Points, points: Points) -> Points:
-        """L·Log(L⁻¹yL⁻ᵀ)·Lᵀ."""
+        """Return L·Log(L⁻¹yL⁻ᵀ)·Lᵀ."""
         factor = np.linalg.cholesky(base)
         return _symmetric(factor @ self._whitened_log(base, factor, points) @ factor.mT)
 
     def distance(self, a: Points, b: Points) -> Array:
-        """‖Log(L⁻¹bL⁻ᵀ)‖, a = LLᵀ (Frobenius norm)."""
+        """Return ‖Log(L⁻¹bL⁻ᵀ)‖, a = LLᵀ (Frobenius norm)."""
         whitened = self._whitened_log(a, np.linalg.cholesky(a), b)
         return np.asarray(np.linalg.norm(whitened, axis=(-2, -1)))
 
@@ -164,7 +164,8 @@ class SPD(Matrices):
         return np.asarray(np.sum(first * (first if v is u else whiten(factor, v)), axis=(-2, -1)))
 
     def from_coordinates(self, base: Points, coordinates: Array) -> Points:
-        """Diagonal entries first, then the upper triangle divided by √2, in the frame of the Cholesky factor."""
+        """Return tangent vectors from diagonal entries first, then the upper triangle divided by √2, in the frame of the
+        Cholesky factor."""
         factor = np.linalg.cholesky(base)
         return _symmetric(factor @ from_triangle(coordinates, self.size) @ factor.T)
 
@@ -176,7 +177,7 @@ class SPD(Matrices):
         return lambda points: triangle(self._whitened_log(base, factor, points))
 
     def widest(self, low: float | None = None, high: float | None = None) -> tuple[Points, float]:
-        """All matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""
+        """Return all matrices whose eigenvalues lie between two numbers: about √(low·high)·I within √k·½·ln(high/low)."""
         if low is None or high is None or not low > 0:
             raise ValueError(f"{self}: give two positive numbers between which all eigenvalues (variances) surely lie")
         return np.sqrt(low) * np.sqrt(high) * np.eye(self.size), float(np.sqrt(self.size) * np.log(high / low) / 2)
@@ -205,7 +206,8 @@ class SPD(Matrices):
         return _symmetric(factors @ total @ factors.mT)
 
     def mean_start(self, points: Points, weights: Array | None = None) -> Points:
-        """The mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no more."""
+        """Return the mean of matrices over their largest variance, times the geometric mean of these: a huge one counts no
+        more."""
         some = points if weights is not None else points[:: max(1, len(points) // RUN)]
         w = uniform_weights(len(some), weights)
         largest = np.diagonal(some, axis1=1, axis2=2).max(axis=1)
@@ -220,7 +222,8 @@ class SPD(Matrices):
         return replace(total, logs=_symmetric(factor @ total.logs @ factor.T))
 
     def newton(self, base: Points, moments: Moments) -> Points:
-        """Along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over the other directions."""
+        """Return Newton's step: along the identity the Hessian is 1 whatever the data; the rest of its trace is spread over
+        the other directions."""
         if moments.hessian.ndim or self.size == 1:
             return super().newton(base, moments)
         level = np.trace(np.linalg.solve(base, moments.logs)) / self.size * base
@@ -271,7 +274,7 @@ class SPD(Matrices):
         return found
 
     def _squared_distances(self, base: Points, points: Points) -> Array:
-        """From eigenvalues alone; distances below 1e-8 are lost in rounding."""
+        """Return them from eigenvalues alone; distances below 1e-8 are lost in rounding."""
         inverse = _inverse(np.linalg.cholesky(base))
         square = np.empty(len(points))
         for part in blocks(len(points), 4 * self.size**2):
@@ -284,7 +287,7 @@ class SPD(Matrices):
         return square
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """Σ 1 + Q·diag(φ̃ − 1)·Qᵀ, Q the coordinates of U·E_pq·Uᵀ, p < q, U the eigenvectors of the whitened record."""
+        """Return Σ 1 + Q·diag(φ̃ − 1)·Qᵀ, Q the coordinates of U·E_pq·Uᵀ, p < q, U the eigenvectors of the whitened record."""
         inverse = _inverse(np.linalg.cholesky(base))
         (rows, columns) = np.triu_indices(self.size, 1)
 
@@ -307,8 +310,8 @@ class SPD(Matrices):
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
     def rounding_error(self, center: Points, reach: float) -> float:
-        """Whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the condition
-        number, which is at most exp(√2·reach)."""
+        """Return a bound: whitening by L⁻¹ multiplies errors by ‖|L⁻¹|·|L|‖², which no units change, and the logarithm by the
+        condition number, which is at most exp(√2·reach)."""
         factor = np.linalg.cholesky(center)
         skew = float(np.linalg.norm(np.abs(_inverse(factor)) @ np.abs(factor), 2)) ** 2
         return 8 * float(np.sqrt(self.size)) * 2.0**-53 * skew * float(np.exp(min(600.0, np.sqrt(2) * reach)))
@@ -327,7 +330,7 @@ def _not_positive(diagonal: Array, smallest: float) -> str:
 
 
 def _kernel_sums(points: Points, weights: Array | None, inverse: Array, rules: Any) -> Any:
-    """Compiled loops read addresses: numbers have to be side by side, and weights come in eights."""
+    """Return the sums of compiled loops, which read addresses: numbers have to be side by side, and weights come in eights."""
     kernels: Any = compiled("spd_kernels")
     w = np.zeros(-(-len(points) // kernels.LANES) * kernels.LANES)
     w[: len(points)] = 1.0 if weights is None else weights
@@ -356,14 +359,14 @@ def _symmetric(matrices: Points) -> Points:
 
 
 def _in_range(base: Points, matrices: Points) -> tuple[Points, Array]:
-    """Matrices over e^level, the levels being 0 except where products with the inverse of the base could overflow."""
+    """Return matrices over e^level, the levels being 0 except where products with the inverse of the base could overflow."""
     ratio = np.log2(np.abs(matrices).max(axis=(-2, -1))) - np.log2(np.abs(base).max(axis=(-2, -1)))
     power = np.where(np.abs(ratio) > 256, np.clip(np.rint(ratio), -1000, 1000), 0.0)
     return (np.ldexp(matrices, -power.astype(int)[..., None, None]) if power.any() else matrices), power * np.log(2)
 
 
 def _inverse(factor: Points) -> Array:
-    """L⁻¹ by substitution.  LAPACK's inverse exchanges rows, which mixes those of very different units."""
+    """Return L⁻¹ by substitution.  LAPACK's inverse exchanges rows, which mixes those of very different units."""
     if factor.ndim == 2:
         return np.asarray(dtrtri(factor, lower=1)[0])
     inverse = np.zeros(factor.shape)
@@ -375,7 +378,7 @@ def _inverse(factor: Points) -> Array:
 
 
 def whiten(factor: Points, matrices: Points) -> Points:
-    """L⁻¹·m·L⁻ᵀ."""
+    """Return L⁻¹·m·L⁻ᵀ."""
     inverse = _inverse(factor)
     return _symmetric(inverse @ matrices @ inverse.mT)
 
@@ -385,12 +388,13 @@ def _rebuild(vectors: Points, eigenvalues: Array) -> Points:
 
 
 def _positive(eigenvalues: Array) -> Array:
-    """Rounding can push an eigenvalue 1e16 times below the largest one to zero or under; hold it at that ratio."""
+    """Return positive eigenvalues: rounding can push an eigenvalue 1e16 times below the largest one to zero or under; hold it
+    at that ratio."""
     return np.maximum(eigenvalues, eigenvalues[..., -1:] * 1e-20)
 
 
 def _matrix_log(matrices: Points) -> Points:
-    """Log of positive definite matrices; closed form for 2×2, where Log W = ½log det·1 + artanh(δ/μ)/δ·(W − μ·1)."""
+    """Return Log of positive definite matrices; closed form for 2×2, where Log W = ½log det·1 + artanh(δ/μ)/δ·(W − μ·1)."""
     if matrices.shape[-1] != 2:
         eigenvalues, vectors = np.linalg.eigh(matrices)
         return _rebuild(vectors, np.log(_positive(eigenvalues)))

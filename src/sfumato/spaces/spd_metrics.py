@@ -187,7 +187,7 @@ class BuresWasserstein(Matrices):
         return np.asarray(np.linalg.norm(self._step(a, b)[1], axis=(-2, -1)))
 
     def _step(self, base: Points, points: Points) -> tuple[Points, Points]:
-        """F, and D = GU − F for the orthogonal U that makes it shortest, G a factor of the points."""
+        """Return F, and D = GU − F for the orthogonal U that makes it shortest, G a factor of the points."""
         base, points = np.broadcast_arrays(base, points)
         shape = base.shape
         k = self.size
@@ -217,7 +217,8 @@ class BuresWasserstein(Matrices):
         return np.asarray(np.sum(self._white(base, u) * self._white(base, v), axis=(-2, -1)))
 
     def _white(self, base: Points, vectors: Points, power: float = -0.5) -> Points:
-        """Tangent vectors by (2·(S⊗1 + 1⊗S))^power, which makes the metric the Frobenius norm; whatever eigenvectors S has."""
+        """Return tangent vectors by (2·(S⊗1 + 1⊗S))^power, which makes the metric the Frobenius norm; whatever eigenvectors S
+        has."""
         eigenvalues, turn = np.linalg.eigh(base)
         weights = (2 * (eigenvalues[..., :, None] + eigenvalues[..., None, :])) ** power
         return _symmetric(turn @ (turn.mT @ vectors @ turn * weights) @ turn.mT)
@@ -236,7 +237,8 @@ class BuresWasserstein(Matrices):
 
 
 def _factor(matrices: Points) -> Points:
-    """Cholesky factors; where rounding forbids one, as of a matrix that is only just definite, that of a matrix beside it."""
+    """Return Cholesky factors; where rounding forbids one, as of a matrix that is only just definite, that of a matrix beside
+    it."""
     try:
         return np.linalg.cholesky(matrices)
     except np.linalg.LinAlgError:
@@ -244,7 +246,8 @@ def _factor(matrices: Points) -> Points:
 
 
 def _not_definite(matrices: Points) -> NDArray[np.bool_]:
-    """Which symmetric matrices Cholesky's algorithm rejects; it does so for all at once, so they are found by halving."""
+    """Return which symmetric matrices Cholesky's algorithm rejects; it does so for all at once, so they are found by
+    halving."""
     found = np.ones(len(matrices), dtype=bool)
     try:
         np.linalg.cholesky(matrices)
@@ -257,7 +260,7 @@ def _not_definite(matrices: Points) -> NDArray[np.bool_]:
 
 
 def _raised(matrices: Points, which: Any, level: Array | float = 0.0) -> Points:
-    """Matrices with a little added to some diagonals: of their own, and of a level."""
+    """Return matrices with a little added to some diagonals: of their own, and of a level."""
     k = matrices.shape[-1]
     found = matrices.copy()
     index = np.arange(k)
@@ -267,7 +270,7 @@ def _raised(matrices: Points, which: Any, level: Array | float = 0.0) -> Points:
 
 
 def _definite(matrices: Points, level: Array | float = 0.0) -> Points:
-    """Symmetric matrices, raised where they are not clearly definite: a point, whatever noise has led to."""
+    """Return symmetric matrices, raised where they are not clearly definite: a point, whatever noise has led to."""
     k = matrices.shape[-1]
     rows = _symmetric(matrices).reshape(-1, k, k)
     diagonal = np.diagonal(rows, axis1=1, axis2=2)
@@ -282,7 +285,8 @@ def _definite(matrices: Points, level: Array | float = 0.0) -> Points:
 
 
 def _log(matrices: Points) -> Points:
-    """Matrix logarithms.  Of a wide spectrum, from singular values of Cholesky factors: they keep twice as many digits."""
+    """Return matrix logarithms.  Of a wide spectrum, from singular values of Cholesky factors: they keep twice as many
+    digits."""
     # Log(2^e·A) = e·log 2·I + Log A: with such a power of matrices that are extreme, nothing overflows
     powers = np.frexp(np.diagonal(matrices, axis1=1, axis2=2))[1]
     middle = powers.mean(axis=1).astype(np.intc)

@@ -86,7 +86,8 @@ class Sphere(Rows):
         return array / norms[:, None], reasons
 
     def validate_and_start(self, points: ArrayLike) -> tuple[Points, Points | None]:
-        """On S² one read checks the records and adds them up, unless there is something to put right."""
+        """Return canonical points and a start: on S² one read checks the records and adds them up, unless there is something
+        to put right."""
         array = self._real_batch(points)
         if type(self) is Sphere and self.dim == 2 and array.size >= MANY and (kernels := compiled()):
             total, right = kernels.sphere_sum(array, 1 / self.curvature, norm_error(3))
@@ -104,7 +105,7 @@ class Sphere(Rows):
         return self._from_degrees if self.dim == 2 and self.directions else None
 
     def _from_degrees(self, latitude: Array, longitude: Array) -> Array:
-        """(cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature."""
+        """Return (cos φ·cos λ, cos φ·sin λ, sin φ) / √curvature."""
         up = np.radians(latitude)
         round_ = np.radians(longitude)
         units = [np.cos(up) * np.cos(round_), np.cos(up) * np.sin(round_), np.sin(up)]
@@ -131,7 +132,7 @@ class Sphere(Rows):
         return np.asarray(_reflect(base * self.q, vectors)[..., 1:])
 
     def log_map(self, base: Points, rows: Array | None = None) -> Callable[[Points], Array]:
-        """θ/sin θ times one product of the records with the basis, which is blind to the part along the base."""
+        """Return θ/sin θ times one product of the records with the basis, which is blind to the part along the base."""
         plain = super().log_map(base, rows)
         basis = self.tangent_basis(base)
         x = np.ascontiguousarray(base)
@@ -188,7 +189,7 @@ class Sphere(Rows):
         return self._gathered(base, toward, n, along, square)
 
     def hessian(self, base: Points, points: Points) -> Array | None:
-        """Σ φ + (1 − φ)·nnᵀ, φ = θ·cot θ."""
+        """Return Σ φ + (1 − φ)·nnᵀ, φ = θ·cot θ."""
         if self.dim == 2 and self._compiles(points) and (moments := self.moments(base, points)).hessian.ndim == 2:
             return moments.hessian
         x = base * self.q
@@ -214,7 +215,7 @@ def _reflect(x: Points, vectors: Points) -> Points:
 
 
 def degrees_of(points: ArrayLike) -> Array:
-    """Latitude and longitude (−180 to 180) of points of a 2-sphere, in degrees, (…, 2): asin(z/‖p‖) and atan2(y, x).
+    """Return latitude and longitude (−180 to 180) of points of a 2-sphere, in degrees, (…, 2): asin(z/‖p‖) and atan2(y, x).
 
     >>> degrees_of([[0.0, 2.0, 0.0], [0.6, 0.0, -0.8]]).round(3).tolist()
     [[0.0, 90.0], [-53.13, 0.0]]

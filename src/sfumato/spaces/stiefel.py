@@ -59,7 +59,7 @@ class Stiefel(Frames):
         return put_right(not_orthonormal(points), DRIFT, words)
 
     def exp(self, base: Points, vectors: Points) -> Points:
-        """X·M + Q·N, with A = XᵀV, Q·R = V − XA, and (M, N) the first p columns of the exponential of ((A, −Rᵀ), (R, 0))
+        """Return X·M + Q·N, with A = XᵀV, Q·R = V − XA, and (M, N) the first p columns of the exponential of ((A, −Rᵀ), (R, 0))
         (Edelman, Arias and Smith 1998)."""
         vectors = np.asarray(vectors)
         a = base.mT @ vectors
@@ -71,8 +71,8 @@ class Stiefel(Frames):
         return np.asarray(u @ vt)
 
     def log(self, base: Points, points: Points) -> Points:
-        """X·A + Q·B with ((A, −Bᵀ), (B, 0)) = log of an orthogonal matrix whose first columns are XᵀY and Qᵀ(Y − XXᵀY); the
-        others are turned, step by step, until the last block of the logarithm is 0 (Zimmermann 2017; the step is that of
+        """Return X·A + Q·B with ((A, −Bᵀ), (B, 0)) = log of an orthogonal matrix whose first columns are XᵀY and Qᵀ(Y − XXᵀY);
+        the others are turned, step by step, until the last block of the logarithm is 0 (Zimmermann 2017; the step is that of
         Zimmermann and Hüper 2022)."""
         points = np.asarray(points)
         p = self.p

@@ -123,7 +123,7 @@ class Hadamard(Bounds):
     """A space without positive curvature: logarithms do not stretch distances."""
 
     def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """t·coth t is concave in t², so its mean is at most its value at the root mean square (Jensen)."""
+        """Return bounds: t·coth t is concave in t², so its mean is at most its value at the root mean square (Jensen)."""
         return self.hessian_bounds(np.minimum(np.sqrt(np.asarray(second_moment, dtype=np.float64)), reach))
 
     def log_spread(self, r: float, R: float) -> float:

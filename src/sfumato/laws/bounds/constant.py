@@ -26,11 +26,11 @@ class PositiveCurvature(Bounds):
         self.injectivity_radius = float(np.pi) / self.q
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """(d − 1)·log(sin(√κ·t)/(√κ·t)), t = ‖v‖."""
+        """Return (d − 1)·log(sin(√κ·t)/(√κ·t)), t = ‖v‖."""
         return (self.dim - 1) * log_sinc(self.q * self.space.norm(base, vectors))
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Both equal (d − 1)·log(sin(√κ·ρ)/√κ): the sphere looks the same in every direction."""
+        """Return two numbers that both equal (d − 1)·log(sin(√κ·ρ)/√κ): the sphere looks the same in every direction."""
         value = xlogy(self.dim - 1, np.maximum(np.sin(self.q * np.asarray(radius)), 0.0) / self.q)
         return value, value
 
@@ -38,12 +38,12 @@ class PositiveCurvature(Bounds):
         return (np.pi / (2 * self.q),)
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """√κ·s·cot(√κ·s), d − 1 times, and 1."""
+        """Return √κ·s·cot(√κ·s), d − 1 times, and 1."""
         lower = 1 - cot_defect(self.q * np.asarray(distance, dtype=np.float64))
         return lower, np.ones_like(lower)
 
     def mean_hessian_bounds(self, second_moment: ArrayLike, reach: ArrayLike) -> tuple[Array, Array]:
-        """1 − s·cot s is s² times a rising function, so its mean is at most E s²·(1 − S·cot S)/S²."""
+        """Return bounds: 1 − s·cot s is s² times a rising function, so its mean is at most E s²·(1 − S·cot S)/S²."""
         reach = np.maximum(reach, 1e-150)  # all records in one place
         share = np.minimum(1.0, np.asarray(second_moment) / reach**2)
         lower = 1 - share * cot_defect(self.q * reach)
@@ -120,13 +120,13 @@ class NoPositiveCurvature(Hadamard):
         self.radial_growth = (self.dim - 1) * self.q  # coth x ≤ 1 + 1/x
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """(d − 1)·log(sinh(q·t)/(q·t)), t = ‖v‖."""
+        """Return (d − 1)·log(sinh(q·t)/(q·t)), t = ‖v‖."""
         if self.q == 0:
             return np.zeros(np.shape(vectors)[: np.ndim(vectors) - len(self.space.point_shape)])
         return np.asarray((self.dim - 1) * log_sinhc(self.q * self.space.norm(base, vectors)))
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Both equal (d − 1)·log(sinh(q·ρ)/q)."""
+        """Return two numbers that both equal (d − 1)·log(sinh(q·ρ)/q)."""
         value = xlogy(self.dim - 1, radius)
         if self.q:  # sinh t = e^t·(1 − e^(−2t))/2
             t = self.q * np.asarray(radius)
@@ -134,7 +134,7 @@ class NoPositiveCurvature(Hadamard):
         return value, value
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """1, and q·s·coth(q·s) d − 1 times."""
+        """Return 1, and q·s·coth(q·s) d − 1 times."""
         s = np.asarray(distance, dtype=np.float64)
         return np.ones_like(s), 1 + (coth_excess(self.q * s) if self.dim > 1 else np.zeros(s.shape))
 

@@ -21,12 +21,12 @@ class ProjectiveSpace(PositiveCurvature):
         self.curvature = (1.0 if self.dim > 2 else 4.0, 4.0)
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """(2m − 1)·log(sin t/t) + log cos t, m = k − 2."""
+        """Return (2m − 1)·log(sin t/t) + log cos t, m = k − 2."""
         t = self.space.norm(base, vectors)
         return (self.dim - 2) * log_sinc(t) + log_sinc(2 * t)
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Both equal log(sin^(2m−1)ρ·cos ρ), the same in every direction."""
+        """Return two numbers that both equal log(sin^(2m−1)ρ·cos ρ), the same in every direction."""
         t = np.asarray(radius, dtype=np.float64)
         value = xlogy(self.dim - 1, np.sin(t)) + xlogy(1, np.maximum(np.cos(t), 0.0))
         return value, value
@@ -39,7 +39,7 @@ class ProjectiveSpace(PositiveCurvature):
         return cot_defect(2 * S) + (self.dim - 2) * cot_defect(S)
 
     def _turning(self, S: float, lam: float) -> tuple[float, float]:
-        """With n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and (φ₁ − φ₂)·cot t = t:
+        """Return a bound, with n towards yᵢ, j = i·n, P = 1 − nnᵀ − jjᵀ, φ₁ = t·cot t, φ₂ = 2t·cot 2t, and (φ₁ − φ₂)·cot t = t:
 
         Σ_e⟨(∇ₑH)w, Ke⟩ = (χ₁−ψ₁)⟨Pw, Kn⟩ + (χ₂−ψ₂)⟨j,w⟩⟨j, Kn⟩ − ⟨n,w⟩[ψ₁·tr PK + ψ₂⟨j, Kj⟩] − t⟨iPw, Kj⟩.
         """
@@ -47,7 +47,8 @@ class ProjectiveSpace(PositiveCurvature):
         return along, 0.5 * (1 / lam - 1) * float(4 * chi(2 * S) - 4 * S + S)
 
     def _local_turning(self, S: Array, u: Array, trace_k: Array) -> tuple[Array, Array]:
-        """With ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t); the rest entry by entry in K − 1."""
+        """Return a bound, with ψ₁ = t/3 − (χ(t) − 2t/3) and ψ₂ − ψ₁ = t − (2χ(2t) − χ(t) − 2t); the rest entry by entry in K −
+        1."""
         linear = trace_k * (chi(S) - 2 * S / 3 + u / 3) + (2 * chi(2 * S) - chi(S) - 2 * S) + u
         # |(ψ₂−ψ₁)αⱼ − ψ₁αₙ| for 0 ≤ αⱼ, αₙ ≤ 1/λ − 1: the two terms add up where ψ₂ < ψ₁, near the edge of convexity;
         # 2ψ₁ − ψ₂ is convex and starts negative, so where it is positive it rises: its largest value is at S

@@ -26,12 +26,12 @@ class PositiveDefinite(Hadamard):
         return np.abs(eigenvalues[..., rows] - eigenvalues[..., columns]) / 2
 
     def log_volume_density(self, base: Points, vectors: Points) -> Array:
-        """Σ_{i<j} log(sinh(g)/g), g = |lᵢ − lⱼ|/2, l the eigenvalues of the whitened vector (Terras 1988)."""
+        """Return Σ_{i<j} log(sinh(g)/g), g = |lᵢ − lⱼ|/2, l the eigenvalues of the whitened vector (Terras 1988)."""
         eigenvalues = np.linalg.eigvalsh(whiten(np.linalg.cholesky(base), vectors))
         return np.asarray(np.sum(log_sinhc(self._half_gaps(eigenvalues)), axis=-1))
 
     def log_radial_bounds(self, radius: ArrayLike) -> tuple[Array, Array]:
-        """Below: (d−1)·log ρ.  Above: that plus ∫₀^ρ min(k·t/12, c_k)dt, as coth x − 1/x ≤ min(x/3, 1)."""
+        """Return bounds, below: (d−1)·log ρ.  Above: that plus ∫₀^ρ min(k·t/12, c_k)dt, as coth x − 1/x ≤ min(x/3, 1)."""
         rho = np.asarray(radius, dtype=np.float64)
         lower = xlogy(self.dim - 1, rho)
         c = self.radial_growth
@@ -69,15 +69,15 @@ class PositiveDefinite(Hadamard):
         return (12 * self.radial_growth / self.size,) if self.size > 1 else ()
 
     def hessian_bounds(self, distance: ArrayLike) -> tuple[Array, Array]:
-        """1 and (s/√2)·coth(s/√2): two eigenvalues of a matrix of norm s differ by at most √2·s."""
+        """Return 1 and (s/√2)·coth(s/√2): two eigenvalues of a matrix of norm s differ by at most √2·s."""
         s = np.asarray(distance, dtype=np.float64)
         excess = coth_excess(s / np.sqrt(2)) if self.size > 1 else np.zeros(s.shape)
         return np.ones_like(s), 1 + excess
 
     def gradient_error(self, length: ArrayLike, second_moment: float, reach: ArrayLike, slope: float) -> Array:
-        """For one record at distance s and w = −log, H = √Q·coth √Q with Q = −R(·, w)w, and w moves with Hv along v.  So
-        (∇ᵥH)v = −⅓R(v, w)v + a rest: linear in w, so that the mean of the first part is at most ‖g‖/6, as
-        ‖R(x, y)z‖ ≤ ½‖x‖‖y‖‖z‖.  The rest is at most ⅓s(Λ(s) − 1), for Hv − v, plus s³Λ(s)/45, for higher powers of Q.
+        """Return a bound: for one record at distance s and w = −log, H = √Q·coth √Q with Q = −R(·, w)w, and w moves with Hv
+        along v.  So (∇ᵥH)v = −⅓R(v, w)v + a rest: linear in w, so that the mean of the first part is at most ‖g‖/6, as ‖R(x,
+        y)z‖ ≤ ½‖x‖‖y‖‖z‖.  The rest is at most ⅓s(Λ(s) − 1), for Hv − v, plus s³Λ(s)/45, for higher powers of Q.
         """
         u = np.asarray(length, dtype=np.float64)
         if self.size == 1:
@@ -119,7 +119,8 @@ class PositiveDefinite(Hadamard):
         return np.asarray(self._trace_excess(reach) + 2 * r * (laplacian + turning))
 
     def local_divergence_bound(self, r: float, u: Array, R: float) -> Array:
-        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest as in Result 3."""
+        """Return the bound of Result 3b: the linear third of ψ̃(δ)/δ sums to (k/12)·g, ‖g‖ ≤ Λ(u)·u; the rest as in Result
+        3."""
         if self.size == 1:
             return np.zeros(np.shape(u))
         reach = np.minimum(2 * r + u, r + R)

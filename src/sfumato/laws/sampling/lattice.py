@@ -28,7 +28,7 @@ def round_to_lattice(space: Space, base: Points, coordinates: Array, center: Poi
 
 
 def is_precise(space: Space, reach: float) -> bool:
-    """Whether draws within ``reach`` of the centre are rounded in long arithmetic."""
+    """Return whether draws within ``reach`` of the centre are rounded in long arithmetic."""
     return space.exact is not None and reach <= space.exact.reach
 
 
