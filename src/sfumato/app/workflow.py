@@ -1,7 +1,5 @@
 """From a request to its record: what the command line and the studio both do, and each file read once."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterator

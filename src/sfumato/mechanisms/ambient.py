@@ -1,7 +1,5 @@
 """The Euclidean Laplace in the ambient space, with or without a projection back: what the paper compares with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -15,7 +13,7 @@ from ..laws.radial import check_probability
 from ..laws.sampling import add_exactly
 from ..numerics.arrays import Array
 from ..records import Records
-from .base import Mechanism
+from .base import Mechanism, radial_noise
 from .plan import Drawn, Losses
 from .statistics import AmbientMean
 
@@ -85,16 +83,12 @@ class AmbientLaplace(Mechanism):
     def is_on_manifold(self, value: Array) -> bool:
         return self.statistic.project or self.statistic.embedding.on_manifold(value)
 
-    def _noise(self, size: int, rng: np.random.Generator) -> Array:
-        direction = rng.standard_normal((size, self.dim))
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        return np.asarray(self.scale.sigma * rng.standard_gamma(self.dim, size)[:, None] * direction)
-
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return self.statistic.present(self.statistic.of(records) + self._noise(size, rng))
+        return self.statistic.present(self.statistic.of(records) + radial_noise(self.dim, self.scale.sigma, size, rng))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        value = self.statistic.present(add_exactly(self.statistic.of(records), self._noise(1, rng)[0], self.spacing))
+        noise = radial_noise(self.dim, self.scale.sigma, 1, rng)[0]
+        value = self.statistic.present(add_exactly(self.statistic.of(records), noise, self.spacing))
         return Drawn(value, value)
 
     @cached_property

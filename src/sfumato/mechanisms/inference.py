@@ -1,11 +1,10 @@
 """The spread of the records beside their mean, for the region of the population's mean (Result 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import Self
 
 import numpy as np
 
@@ -45,7 +44,7 @@ class Spread:
     width: Fraction
 
     @classmethod
-    def of(cls, epsilon: float, share: float) -> Spread:
+    def of(cls, epsilon: float, share: float) -> Self:
         """Return the stage that a share of ε pays for."""
         return cls(share, 1 / (Fraction(epsilon) - Fraction((1 - share) * epsilon)))
 

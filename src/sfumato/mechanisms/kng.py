@@ -1,7 +1,5 @@
 """The K-norm gradient mechanism on manifolds (Soto, Bharath, Reimherr and Slavković 2022)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -189,9 +187,8 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
 
     def lower(u: Array) -> Array:
         reach = np.minimum(furthest + u, r + R)
-        return bounds_of(space).mean_hessian_bounds(
-            bounds_of(space).second_moment_at(second_moment + 2 * eta * u, u), reach
-        )[0]
+        along = bounds_of(space).second_moment_at(second_moment + 2 * eta * u, u)
+        return bounds_of(space).mean_hessian_bounds(along, reach)[0]
 
     return Envelope(base, eta + bounds.error, second_moment, furthest, lower, moments)
 

@@ -1,12 +1,10 @@
 """A look at whether a public sample fits the records, before the mean: by the sample's chart, or by the ball (Result 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -17,8 +15,6 @@ from ..release.terms import Purpose
 from .plan import Losses
 from .stages import Outcome, Stage
 from .tangent import TangentKNorm, whole_means
-
-Means = tuple[list[Fraction], list[Fraction], list[Fraction]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +27,7 @@ class Looked(Stage):
     ball: TangentKNorm
 
     @classmethod
-    def of(cls, look: Look, n: int, epsilon: float, known: Region | None = None) -> Looked:
+    def of(cls, look: Look, n: int, epsilon: float, known: Region | None = None) -> Self:
         """Return the stage, with the plans of both ways out; ``known`` is the sketch that settled them."""
         rest = (1 - look.share) * epsilon
         chart, ball = (TangentKNorm(region, rest, known=known).plan(n) for region in (look.chart, look.ball))
@@ -73,7 +69,7 @@ class Looked(Stage):
         source = "the ball about the public sample" if plan is self.ball else plan.chart.source
         return {"look": look, "source": source}
 
-    def means(self, records: Records) -> Means:
+    def means(self, records: Records) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
         """Return, from one pass over the records, the means in the chart, in the ball, and of what the chart loses."""
         means = whole_means(records, self.look.row_blocks)
         p = len(self.look.chart.axes)
@@ -85,15 +81,10 @@ class Looked(Stage):
         room = Fraction(self.limit) - Fraction(float(rng.laplace(scale=self.width)))
         return room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
 
-    def decided(self, means: Means, rng: np.random.Generator) -> Outcome:
-        """Return the plan that the look decides for, and its mean."""
-        chart, ball, lost = means
-        return Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)
-
     def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
-        means = self.means(records)
+        chart, ball, lost = self.means(records)
         for _ in range(size):
-            yield self.decided(means, rng)
+            yield Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)
 
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
-        return self.decided(self.means(records), rng)
+        return next(self.runs(records, 1, rng))

@@ -1,7 +1,5 @@
 """KNG for an objective of the user's own (the paper's Theorem 1)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Laplace noise on every coordinate of every landmark: what the paper compares with on shapes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -128,9 +126,8 @@ class PointwiseLaplace(Mechanism):
         return np.asarray(value + scales * rng.laplace(size=(size, *scales.shape)))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        value = add_exactly(
-            self.statistic.of(records), self.scales * rng.laplace(size=self.scales.shape), self.spacings
-        )
+        noise = self.scales * rng.laplace(size=self.scales.shape)
+        value = add_exactly(self.statistic.of(records), noise, self.spacings)
         return Drawn(value, value)
 
     @cached_property

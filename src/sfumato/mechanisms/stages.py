@@ -1,7 +1,5 @@
 """Releases in stages that are charged as one: what a stage gives out may decide the next, so their shares of ε add up."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace

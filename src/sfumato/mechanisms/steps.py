@@ -1,21 +1,19 @@
 """A chart in two steps: a first release places the second chart (Result 5, re-centring)."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
-from ..errors import Fix, Refusal
+from ..errors import Fix
 from ..records import Records
 from ..regions import Region, Settled
 from ..regions.ellipsoid import shorten
 from ..release.terms import Purpose
 from .plan import Losses
 from .stages import Outcome, Stage
-from .tangent import TangentKNorm
+from .tangent import TangentKNorm, check_movable
 
 FIRST = 0.25  # of ε, for the first step
 
@@ -32,15 +30,11 @@ class FirstStep(Stage):
     chart: TangentKNorm  # of the second step, whose centre is not known yet
 
     @classmethod
-    def of(cls, region: Region, n: int, epsilon: float) -> FirstStep:
+    def of(cls, region: Region, n: int, epsilon: float) -> Self:
         """Return the stage, with the plans of both steps."""
         settled = region.settle(n, (1 - FIRST) * epsilon)
         first, second = (TangentKNorm(settled, s * epsilon, known=region).plan(n) for s in (FIRST, 1 - FIRST))
-        try:  # with a public point near the centre, so that nothing fails after the charge
-            settled.moved(first.chart.point(np.full(len(first.chart.axes), 1e-3)))
-        except Exception as error:
-            why = f"{region.space} has no chart but the one about its centre: use "
-            raise Refusal(why, Fix("steps", 1), f" ({error})") from None
+        check_movable(first, settled.moved, "use ", Fix("steps", 1))
         return cls(settled, first, second)
 
     @property

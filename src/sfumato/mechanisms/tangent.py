@@ -1,7 +1,5 @@
 """The K-norm mechanism in a chart: noise in the tangent space at a public point, shaped by public knowledge (Result 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,7 +23,7 @@ from ..regions.look import rms_noise
 from ..regions.sketch import OFFSET
 from ..release.record import PROBABILITIES, ChartOf, WholeOf
 from ..release.terms import After, in_order
-from .base import Mechanism
+from .base import Mechanism, radial_noise
 from .plan import Drawn, Losses, Remedy
 from .statistics import CHART_MEAN, Statistic
 
@@ -49,9 +47,8 @@ class TangentKNorm(Mechanism):
     """
 
     statistic: Statistic = field(default=CHART_MEAN, kw_only=True, repr=False)
-    known: Region | None = field(
-        default=None, kw_only=True, repr=False
-    )  # what settled the region, if it is not given so
+    # what settled the region, if it is not given so
+    known: Region | None = field(default=None, kw_only=True, repr=False)
 
     name: ClassVar[str] = "tangent"
     paper: ClassVar[str] = (
@@ -132,11 +129,8 @@ class TangentKNorm(Mechanism):
     def compared_by(self) -> float:
         axes = self.chart.axes
         offsets = np.full(len(axes), OFFSET**2 / len(axes))  # of a mean that is half a radius from the centre
-        return (
-            self.error_95
-            * shrunk_noise(axes, offsets, self.scale.sigma)
-            / rms_noise(axes, self.n, self.privacy.epsilon)
-        )
+        shrunk = shrunk_noise(axes, offsets, self.scale.sigma)
+        return self.error_95 * shrunk / rms_noise(axes, self.n, self.privacy.epsilon)
 
     @property
     def gain(self) -> float | None:
@@ -198,14 +192,9 @@ class TangentKNorm(Mechanism):
         """Return w̄, exactly, of the records as they are rounded."""
         return whole_means(records, self.chart.chart_blocks)
 
-    def _noise(self, size: int, rng: np.random.Generator) -> Array:
-        p = len(self.chart.axes)
-        direction = rng.standard_normal((size, p))
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        return np.asarray(self.scale.sigma * rng.standard_gamma(p, size)[:, None] * direction)
-
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        w = np.array([float(x) for x in self.mean(records)]) + self._noise(size, rng)
+        w = np.array([float(x) for x in self.mean(records)])
+        w = w + radial_noise(self.directions, self.scale.sigma, size, rng)
         return self.space.present(self._point(self.chart.tangent(w)))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
@@ -216,14 +205,14 @@ class TangentKNorm(Mechanism):
         region, from which no mean in it is farther."""
         w = self.lattice_point(mean, rng)
         chart = self.chart
-        reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.stated_error
+        reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.noise_95
         value = chart.nearest(james_stein(w, chart.axes, self.scale.sigma))
         shown, raw = (point_or_center(self.space, chart.center, chart.tangent(x)) for x in (value, w))
         return Drawn(shown, raw, self.bias(reach), w, self.whole_after(w))
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """Return w̃ on the lattice of R^p, from whole numbers and exact fractions."""
-        noise = self._noise(1, rng)[0].tolist()
+        noise = radial_noise(self.directions, self.scale.sigma, 1, rng)[0].tolist()
         spacing = Fraction(self.spacing)
         whole = [round((m + Fraction(e)) / spacing) for m, e in zip(mean, noise, strict=True)]
         return np.array(whole, dtype=np.float64) * self.spacing
@@ -241,6 +230,15 @@ def shaped(region: Region, n: int, epsilon: float) -> list[Remedy]:
         if not TangentKNorm(smooth, epsilon).plan(n).useless:
             ways.append(("or by smoothness along an outline (", Fix("smooth", True), ")"))
     return ways
+
+
+def check_movable(first: TangentKNorm, moved: Callable[[Points], object], *instead: str | Fix) -> None:
+    """Raise a Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
+    try:
+        moved(first.chart.point(np.full(first.directions, 1e-3)))
+    except Exception as error:
+        why = f"{first.space} has no chart but the one about its centre: "
+        raise Refusal(why, *instead, f" ({error})") from None
 
 
 def whole_means(records: Records, rows: Callable[[Points], Iterable[Array]]) -> list[Fraction]:

@@ -1,8 +1,7 @@
 """The ball that the data are publicly known to lie in."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -30,11 +29,6 @@ class Ball(Settled):
     radius : float
         The largest distance from the centre.  Records farther away are clipped, and the noise grows with it.
 
-    Raises
-    ------
-    ValueError
-        If the centre is not a point of the space, or the radius is not a positive number.
-
     Examples
     --------
     >>> from sfumato import Sphere
@@ -53,43 +47,22 @@ class Ball(Settled):
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
         point = public_point(space, center, "centre of the ball")
         if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
-            raise ValueError(
-                f"the radius of the ball must be a positive number, between 1e-100 and 1e100, not {radius!r}"
-            )
+            limits = "a positive number, between 1e-100 and 1e100"
+            raise ValueError(f"the radius of the ball must be {limits}, not {radius!r}")
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "center", point)
         object.__setattr__(self, "radius", float(radius))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ball) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
+    @cached_property
     def _key(self) -> tuple[object, ...]:
         return self.space, self.center.tobytes(), self.radius
 
     def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Move points outside the ball along the geodesic towards the centre, onto the boundary.
+        """Return points in the space's own representation, those outside the ball moved along the geodesic towards the
+        centre, onto the boundary.
 
-        Parameters
-        ----------
-        points : array_like
-            Records, one in each row.
-        invalid : {"raise", "center"}
-            What to do with a record that is not a point of the space: raise an error that names its row, or replace it by
-            the public centre.
-
-        Returns
-        -------
-        numpy.ndarray
-            The points in the space's own representation, all in the ball.
-
-        Raises
-        ------
-        InvalidPointError
-            If a record is not a point of the space and ``invalid`` is ``"raise"``.
+        A record that is not a point of the space raises an InvalidPointError that names its row; with ``invalid="center"`` the
+        public centre takes its place.
         """
         canonical = admit(self.space, self.center, points, invalid)
         rows = np.flatnonzero(self.outside(canonical))
@@ -117,7 +90,6 @@ class Ball(Settled):
         return self.space.exp(self.center, vectors)
 
     def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Return records as mechanisms take them: clipped."""
         return self.clip(points, invalid)
 
     def outside(self, points: Points) -> NDArray[np.bool_]:
@@ -131,7 +103,6 @@ class Ball(Settled):
 
     @property
     def called(self) -> str:
-        """The ball by who knew it before."""
         return "public ball"
 
     def as_chart(self) -> Ellipsoid:
@@ -146,11 +117,9 @@ class Ball(Settled):
         return Ellipsoid(self.space, self.space.present(self.center), axes, source=source, spread=self.radius)
 
     def unclipped(self) -> Ellipsoid:
-        """Return the ball as a chart, which clips records itself."""
-        return self.as_chart()
+        return self.as_chart()  # which clips records itself
 
-    def moved(self, center: Points) -> Ball:
-        """Return the ball of the same radius about another centre."""
+    def moved(self, center: Points) -> "Ball":
         return Ball(self.space, self.space.present(center), self.radius)
 
 
@@ -179,22 +148,11 @@ def widest_ball(space: Space, low: float | None = None, high: float | None = Non
     """Return a ball that surely holds the records, where nothing is known of them but this: a prior for
     ``private_mean(prior=…)``.
 
-    Parameters
-    ----------
-    space : Space
-        For spheres the whole sphere, and no numbers are given.
-    low, high : float, optional
-        Public numbers between which all eigenvalues of a covariance matrix lie (choose them from the units and the sensor), or
-        all coordinates of a vector.
+    For spheres it is the whole sphere, and no numbers are given.  ``low`` and ``high`` are public numbers between which all
+    coordinates of a vector lie, or all eigenvalues of a covariance matrix (choose them from the units and the sensor): then the
+    ball for matrices of size k is that about √(low·high)·I, of radius √k·½·ln(high/low).  It holds them all, as the distance of
+    P from c·I is the root of the sum of ln²(λᵢ/c).
 
-    Returns
-    -------
-    Ball
-        For matrices of size k that about √(low·high)·I, of radius √k·½·ln(high/low): it holds them all, as the distance of P
-        from c·I is the root of the sum of ln²(λᵢ/c).
-
-    Examples
-    --------
     >>> from sfumato import SPD, Sphere
     >>> widest_ball(Sphere(dim=2)).radius == np.pi
     True

@@ -79,7 +79,17 @@ class Region(ABC):
 
 
 class Settled(Region):
-    """A region that is the same for any number of records and any ε: it has a chart."""
+    """A region that is the same for any number of records and any ε: it has a chart.  Those of equal numbers are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settled) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    @abstractmethod
+    def _key(self) -> tuple[object, ...]: ...
 
     def settle(self, n: int, epsilon: float) -> Self:
         """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""

@@ -1,10 +1,9 @@
 """A ball that was found privately, and what finding it cost."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from numpy.typing import ArrayLike
 
@@ -16,15 +15,9 @@ from .ball import Ball
 class FoundBall(Ball):
     """A ball whose centre and radius, or radius alone, were released: a region like any other, that remembers its price.
 
-    Attributes
-    ----------
-    epsilon : float
-        What was spent to find it: it adds to the ε of every release that uses it.
-    source : str
-        How it was found, in words; it is written into the records of releases by chart.
+    ``epsilon`` was spent to find it, and adds to the ε of every release that uses it; ``source`` says how it was found, in
+    words, and is written into the records of releases by chart.
 
-    Examples
-    --------
     >>> from sfumato import Euclidean
     >>> FoundBall(Euclidean(dim=1), [0.0], 2.0, epsilon=0.3, source="found privately")
     FoundBall(space=Euclidean(dim=1), radius=2.0, epsilon=0.3)
@@ -38,18 +31,16 @@ class FoundBall(Ball):
         object.__setattr__(self, "epsilon", float(epsilon))
         object.__setattr__(self, "source", source)
 
-    @property
+    @cached_property
     def _key(self) -> tuple[object, ...]:
         return *super()._key, self.epsilon, self.source
 
     @property
     def found(self) -> str:
-        """How it was found, in words."""
         return self.source
 
     @property
     def called(self) -> str:
-        """The ball by how it became known."""
         return "ball that was found privately"
 
     @property

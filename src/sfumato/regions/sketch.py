@@ -1,8 +1,6 @@
 """What is public about the records before n and ε are known.  Only with these it is settled which directions are worth their
 noise, and so the axes: ``settle(n, epsilon)`` of a sketch gives the :class:`Ellipsoid` (proofs, Result 5)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -123,9 +121,8 @@ class ModelSketch(_AboutBall):
         spread = OFFSET * self.radius
         offsets = (spread * self.roots[:p] / np.linalg.norm(self.roots) / chart.axes) ** 2
         bias = spread * float(self._left_out[p - 1])
-        return WholeError(
-            *noise_moments(chart.axes, sigma), bias, np.inf, shrunk_noise(chart.axes, offsets, sigma), spread
-        )
+        shrunk = shrunk_noise(chart.axes, offsets, sigma)
+        return WholeError(*noise_moments(chart.axes, sigma), bias, np.inf, shrunk, spread)
 
     @cached_property
     def _left_out(self) -> Array:
@@ -335,9 +332,8 @@ class SampleSketch(_AboutBall):
             gauge[test] = np.sqrt(np.cumsum(points**2 / roots, axis=1) / np.cumsum(roots))
             square[test] = np.cumsum(points**2, axis=1)
         rest = m - np.ceil(m / FOLDS)  # points about the mean of so many others vary by 1 + 1/rest
-        scales = np.sqrt(
-            self._degrees / chdtri(self._degrees, 1 - np.array(SCALES))
-        )  # of the records over the sample's
+        # of the records over the sample's
+        scales = np.sqrt(self._degrees / chdtri(self._degrees, 1 - np.array(SCALES)))
         frozen = np.maximum(0.0, np.mean(square[:, -1:] - square, axis=0)) * np.mean(scales**2) / (1 + 1 / rest)
         roots, basis = _shrunk(self.tangents, weight, target)
         drift = np.maximum(0.0, 1 - np.cumsum(np.sum(basis @ self._targets[-1] * basis, axis=1)))
@@ -414,13 +410,7 @@ def from_landmarks(space: Space, center: ArrayLike, radius: float, prior: Prior,
 
 
 def from_sample(
-    space: Space,
-    public_points: ArrayLike,
-    relation: Relation = "related",
-    coverage: float | Literal["auto"] = "auto",
-    modes: int | Literal["auto"] = "auto",
-    weight: float | Literal["auto"] = "auto",
-    prior: Prior | Literal["auto"] = "auto",
+    space: Space, public_points: ArrayLike, relation: Relation, coverage: Any, modes: Any, weight: Any, prior: Any
 ) -> SampleSketch:
     """See :meth:`Ellipsoid.from_sample`."""
     _check(space, relation, coverage, modes, weight)
@@ -481,9 +471,7 @@ def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Points, Arr
         raise ValueError(f"the public sample: record {row} is so far from the others that no direction leads to it")
     tangents = tangents - tangents.mean(axis=0)
     if not np.abs(tangents).max() > 100 * space.rounding_error(center, 0.0):
-        raise ValueError(
-            f"the public points are all the same: they say nothing about how far records spread; {instead}"
-        )
+        raise ValueError(f"the public points are all the same and say nothing about how far records spread: {instead}")
     return center, points, tangents
 
 

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from ...release.ledger import Ledger
     from ...spaces.base import Space
     from ..workflow import Workflow
-    from .foreseen import Foreseen
+    from .foreseen import Planned
     from .previews import Looks
 
 PLAIN = (ValueError, OSError, RuntimeError, ArithmeticError, MemoryError)  # what the command line says in a sentence
@@ -180,9 +180,9 @@ class Studio:
         words = f"A public point, and {MADE_UP} made-up records anywhere within {region.radius:.3g} of it (thin)."
         return of_region(region, inside, self.looks(request)) | {"words": words}
 
-    def _foreseen(self, request: Request) -> Foreseen:
-        """Return what stands in the pictures for the release."""
-        from .foreseen import Foreseen, of_found, of_groups, of_steps
+    def _foreseen(self, request: Request) -> tuple[Planned, dict[str, Any]]:
+        """Return the plan that stands in the pictures for the release, at any ε, and what else there is to say."""
+        from .foreseen import of_found, of_groups, of_steps, plain
 
         _check_asked(request)
         region = self.region(request)[0]
@@ -194,7 +194,7 @@ class Studio:
             return of_found(region, request)
         if request.steps == 2:
             return of_steps(region, request)
-        return Foreseen(region, n, request.mechanism, request.share, request.inference or 0.0, {})
+        return plain(region, n, request.mechanism, request.share, request.inference or 0.0), {}
 
     def looks(self, request: Request) -> Looks:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
@@ -210,15 +210,14 @@ class Studio:
         """Return what releases would look like, on synthetic data about the public centre."""
         from .previews import of_release
 
-        made = self._foreseen(request)
-        return of_release(made.region, made.n, request.epsilon, *made.how, self.looks(request)) | made.more
+        planned, more = self._foreseen(request)
+        return of_release(planned(request.epsilon), self.looks(request)) | more
 
     def curve(self, request: Request) -> dict[str, Any]:
         """Return the error against ε."""
         from .previews import of_errors
 
-        made = self._foreseen(request)
-        return of_errors(made.region, made.n, *made.how)
+        return of_errors(self._foreseen(request)[0])
 
     def ledger(self, request: Request) -> dict[str, Any]:
         """Return what is left of a budget, and the charges for which no release is noted."""

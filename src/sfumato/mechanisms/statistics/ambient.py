@@ -1,7 +1,5 @@
 """The arithmetic mean in the linear space that a manifold lies in: what the paper compares with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """What every statistic says of itself; and the two that need to say no more."""
 
-from __future__ import annotations
-
 from typing import Protocol
 
 from ...release.terms import Named

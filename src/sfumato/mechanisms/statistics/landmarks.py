@@ -1,7 +1,5 @@
 """The arithmetic mean of landmark configurations: what the paper compares with on shapes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import ClassVar
 

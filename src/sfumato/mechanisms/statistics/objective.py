@@ -1,7 +1,5 @@
 """A user's own objective, whose minimiser is released."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import ClassVar
