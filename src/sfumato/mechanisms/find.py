@@ -212,15 +212,7 @@ class Find(Stage):
         return Outcome(self.chart.within(ball))
 
 
-def find_region(
-    points: ArrayLike,
-    prior: Ball,
-    epsilon: float,
-    coverage: float = 0.95,
-    *,
-    budget: Budget | None = None,
-    **options: Any,
-) -> FoundBall:
+def find_region(points: ArrayLike, prior: Ball, epsilon: float, coverage: float = 0.95, **options: Any) -> FoundBall:
     """Find, privately, a ball that holds most records within a generous public one: a centre, and a radius about it.
 
     Two thirds of ε place the centre (the mean in a chart of the prior; the mean in the space around, where the prior is a whole
@@ -233,8 +225,8 @@ def find_region(
 
     The prior is a ball that surely holds the records, as far as anybody knows beforehand: for directions, a radius of π about
     any direction, the whole sphere.  Releases that use the ball that is found cost their own ε beside this one, which it
-    remembers as its price.  ``options`` are ``unit``, ``unit_name``, ``invalid``, ``workers``, ``memory`` and ``force`` as of
-    :func:`sfumato.private_mean`.
+    remembers as its price.  ``options`` are ``budget``, ``force``, ``unit``, ``unit_name``, ``invalid``, ``workers`` and
+    ``memory`` as of :func:`sfumato.private_mean`.
 
     Examples
     --------
@@ -244,18 +236,10 @@ def find_region(
     >>> found.epsilon, bool(np.abs(found.center - 3).max() < 0.5), 0.8 < found.radius < 2.5
     (1.0, True, True)
     """
-    return _found(points, prior, epsilon, coverage, True, budget, **options)
+    return _found(points, prior, epsilon, coverage, True, **options)
 
 
-def private_radius(
-    points: ArrayLike,
-    ball: Ball,
-    epsilon: float,
-    coverage: float = 0.95,
-    *,
-    budget: Budget | None = None,
-    **options: Any,
-) -> FoundBall:
+def private_radius(points: ArrayLike, ball: Ball, epsilon: float, coverage: float = 0.95, **options: Any) -> FoundBall:
     """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
     radius.
 
@@ -269,16 +253,23 @@ def private_radius(
     >>> bool(0.8 < private_radius(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0).radius < 1.8)
     True
     """
-    return _found(points, ball, epsilon, coverage, False, budget, **options)
+    return _found(points, ball, epsilon, coverage, False, **options)
 
 
 def _found(
-    points: Any, prior: Ball, epsilon: float, coverage: float, centre: bool, budget: Budget | None, **options: Any
+    points: Any,
+    prior: Ball,
+    epsilon: float,
+    coverage: float,
+    centre: bool,
+    budget: Budget | None = None,
+    force: bool = False,
+    **options: Any,
 ) -> FoundBall:
     check_ball(prior, "the second argument, which surely holds the records,")
     if not (isinstance(coverage, int | float) and 0.5 <= coverage < 1):
         raise ValueError(f"coverage must be a share of the records, from 0.5 to below 1, not {coverage!r}")
-    asked = PureDP(epsilon).check(options.pop("force", False)).epsilon
+    asked = PureDP(epsilon).check(force).epsilon
     records, unit = gather(prior, as_data(points, prior.space), **{"unit_name": "one unit", **options})
     share = 2 * asked / 3 if centre else 0.0
     finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)

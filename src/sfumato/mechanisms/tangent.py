@@ -113,10 +113,13 @@ class TangentKNorm(Mechanism):
             return None
         return bias if np.isfinite(bias) else None
 
+    def _whole(self, w: Array | None = None) -> WholeError | None:
+        return (self.known or self.region).whole_after(self.chart, self.n, self.privacy.epsilon, w)
+
     @cached_property
     def foreseen(self) -> WholeError | None:
         """The whole error by a public sample or a model; None where the noise and the curvature are all that is known."""
-        return None if self.known is None else self.known.whole_after(self.chart, self.n, self.privacy.epsilon)
+        return self._whole()
 
     def whole_error(self, p: float) -> float:
         """Return it by what is foreseen; else to the Fréchet mean, where that can be bounded; else to the chart's own mean."""
@@ -139,15 +142,14 @@ class TangentKNorm(Mechanism):
     @cached_property
     def whole(self) -> WholeOf:
         whole = WholeOf({f"{p:g}": float(self.whole_error(p)) for p in PROBABILITIES})
-        if self.foreseen is None or self.known is None:
+        if self.foreseen is None:
             return whole
-        return replace(whole, rms=self.foreseen.rms, public=self.foreseen.public, relation=self.known.related_as)
+        relation = (self.known or self.region).related_as
+        return replace(whole, rms=self.foreseen.rms, public=self.foreseen.public, relation=relation)
 
     def whole_after(self, w: Array) -> WholeOf | None:
-        """Return what a record states of the whole error after the draw w."""
-        if self.known is None or self.foreseen is None:
-            return None
-        after = self.known.whole_after(self.chart, self.n, self.privacy.epsilon, w)
+        """Return what a record states of the whole error after the draw w; None where that tells no more."""
+        after = self._whole(w)
         if after is None or after == self.foreseen:
             return None
         drawn = {p: after.quantile(float(p)) for p in self.whole.quantiles}
@@ -182,9 +184,9 @@ class TangentKNorm(Mechanism):
     def losses(self) -> Losses:
         """δ: the noise, of mean length p·σ, has the relative error of its direction and 24 roundings of both lengths.
         Nothing else is rounded: sums of records are sums of whole numbers."""
-        p = len(self.chart.axes)
+        p = self.directions
         sigma = self.scale.sigma
-        self._point(np.zeros(self.space.dim))  # a space without a frame at the centre fails now, not after the charge
+        self.chart.point(np.zeros(p))  # a space without a frame at the centre fails now, not after the charge
         noise_error = (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
         return Losses(self.both(crossing(p, self.spacing, noise_error) + SELECTION, 0.0))
 
@@ -195,7 +197,7 @@ class TangentKNorm(Mechanism):
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
         w = np.array([float(x) for x in self.mean(records)])
         w = w + radial_noise(self.directions, self.scale.sigma, size, rng)
-        return self.space.present(self._point(self.chart.tangent(w)))
+        return self.space.present(self.chart.point(w))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         return self.about(self.mean(records), rng)
@@ -216,10 +218,6 @@ class TangentKNorm(Mechanism):
         spacing = Fraction(self.spacing)
         whole = [round((m + Fraction(e)) / spacing) for m, e in zip(mean, noise, strict=True)]
         return np.array(whole, dtype=np.float64) * self.spacing
-
-    def _point(self, tangents: Array) -> Points:
-        chart = self.chart
-        return self.space.exp(chart.center, self.space.from_coordinates(chart.center, tangents))
 
 
 def shaped(region: Region, n: int, epsilon: float) -> list[Remedy]:

@@ -46,8 +46,9 @@ class Region(ABC):
         return self.settle(n, epsilon)
 
     def whole_error(self, n: int, epsilon: float) -> WholeError:
-        """Return the whole error of a release by chart that is foreseen: here that of the noise alone."""
-        return noise_error(self.settle(n, epsilon).as_chart().axes, n, epsilon)
+        """Return the whole error of a release by chart that is foreseen: that of the noise where no more is known."""
+        chart = self.settle(n, epsilon).as_chart()
+        return self.whole_after(chart, n, epsilon) or noise_error(chart.axes, n, epsilon)
 
     def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError | None:
         """Return the whole error of a release in a chart that this region settled, or in the ball that it falls back to: as

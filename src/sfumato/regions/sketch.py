@@ -64,17 +64,14 @@ class _AboutBall(Region):
 
     @property
     def space(self) -> Space:
-        """The space that the records are points of."""
         return self.ball.space
 
     @property
     def center(self) -> Points:
-        """The public centre, canonical."""
         return self.ball.center
 
     @property
     def radius(self) -> float:
-        """The radius of the ball."""
         return self.ball.radius
 
     @abstractmethod
@@ -83,13 +80,6 @@ class _AboutBall(Region):
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """Return the ellipsoid for n records and this ε; the same question is answered once."""
         return _settled(self, n, float(epsilon))
-
-    def whole_error(self, n: int, epsilon: float) -> WholeError:
-        """Return the whole error that is foreseen for that ellipsoid."""
-        return self.whole_after(self.settle(n, epsilon), n, epsilon)
-
-    @abstractmethod
-    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -199,7 +189,6 @@ class SampleSketch(_AboutBall):
 
     @property
     def related_as(self) -> str:
-        """The relation."""
         return self.relation
 
     # -- the whole error -----------------------------------------------------------------------------------------------
