@@ -12,8 +12,7 @@ import sfumato as sf
 from sfumato.laws.sampling.discrete import discrete_laplace
 from sfumato.mechanisms import choose
 from sfumato.mechanisms.find import MARGIN, Find, Finder
-from sfumato.mechanisms.stages import Composition
-from sfumato.mechanisms.steps import FirstStep
+from sfumato.mechanisms.stages import Composition, FirstStep
 from sfumato.records import Records
 
 LINE = sf.Euclidean(dim=1)

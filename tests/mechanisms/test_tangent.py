@@ -12,8 +12,7 @@ import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.laws.calibration.stein import james_stein
 from sfumato.mechanisms import choose
-from sfumato.mechanisms.look import Looked
-from sfumato.mechanisms.stages import Composition
+from sfumato.mechanisms.stages import Composition, Looked
 from sfumato.mechanisms.tangent import BITS, whole_sums
 from sfumato.records import Records
 from sfumato.regions import Look

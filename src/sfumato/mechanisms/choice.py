@@ -27,13 +27,11 @@ from .find import Find
 from .inference import Spread, check_share
 from .kng import KNG
 from .laplace import ManifoldLaplace
-from .look import Looked
 from .paying import Budget
 from .plan import Plan
 from .pointwise import PointwiseLaplace
-from .stages import Composition, Stage
+from .stages import Composition, FirstStep, Looked, Stage
 from .staircase import ManifoldStaircase
-from .steps import FirstStep
 from .tangent import TangentKNorm
 
 What = Literal["ball", "radius"]  # is to be found within a prior

@@ -17,8 +17,8 @@ from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points, blocks
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, check_ball
+from ..regions.ball import FoundBall
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
-from ..regions.found import FoundBall
 from ..release.terms import Purpose
 from ..spaces.embedding import Embedding
 from .base import gather

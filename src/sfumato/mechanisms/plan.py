@@ -4,6 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -191,6 +192,21 @@ class Plan(ABC):
         """
         if allow or not self.useless:
             return
+        known = f"{self.region.radius:.3g}, the size of the public region, is known beforehand"
+        if self.gain is not None:
+            known = f"the public centre alone is expected to be nearer to the mean, some {self.to_beat:.3g} from it"
+        ways = self._helps(again) or [("other public knowledge",)]
+        raise Refusal(
+            f"this release would be useless: its error would be up to {self.error_95:.3g} (with a probability of 95%), and "
+            f"{known}. What helps: ",
+            *[part for way in ways for part in (", ", *way)][1:],
+            "; or ",
+            Fix("allow_useless", True),
+            ". Nothing was spent",
+        )
+
+    def _helps(self, again: Callable[[Region, int, float], "Plan"]) -> list[Remedy]:
+        """Return what makes the release one of use."""
         n = self.n
         epsilon = self.privacy.epsilon
 
@@ -205,24 +221,12 @@ class Plan(ABC):
         steps = 1.2 ** np.arange(1, 40)
         larger = (f"{epsilon * step:.2g}" for step in steps)
         more = (_two_digits(n * step) for step in steps)
-        first = next((e for e in larger if error(self.region, n, float(e)) < np.inf), None)
-        enough = next((m for m in more if error(self.region, m, epsilon) < np.inf), None)
-        ways: list[Remedy] = [] if first is None else [(f"an epsilon of {first}",)]
-        ways += [] if enough is None else [(f"{enough} records",)]
+        enough = islice((e for e in larger if error(self.region, n, float(e)) < np.inf), 1)
+        ways: list[Remedy] = [(f"an epsilon of {e}",) for e in enough]
+        ways += [(f"{m} records",) for m in islice((m for m in more if error(self.region, m, epsilon) < np.inf), 1)]
         for words, space, then in smaller_questions(self.region, lambda region: error(region, n, epsilon)):
             ways.append((f"{words} ({space.typed}, with an error up to {then:.3g})",))
-        ways += self.remedies
-        known = f"{self.region.radius:.3g}, the size of the public region, is known beforehand"
-        if self.gain is not None:
-            known = f"the public centre alone is expected to be nearer to the mean, some {self.to_beat:.3g} from it"
-        raise Refusal(
-            f"this release would be useless: its error would be up to {self.error_95:.3g} (with a probability of 95%), and "
-            f"{known}. What helps: ",
-            *[part for way in ways or [("other public knowledge",)] for part in (", ", *way)][1:],
-            "; or ",
-            Fix("allow_useless", True),
-            ". Nothing was spent",
-        )
+        return ways + self.remedies
 
     # -- the release ---------------------------------------------------------------------------------------------------
     @abstractmethod

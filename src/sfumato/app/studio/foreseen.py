@@ -13,7 +13,7 @@ from ...mechanisms.choice import choose
 from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
 from ...mechanisms.plan import Plan
-from ...mechanisms.steps import FIRST
+from ...mechanisms.stages import FIRST
 from ...regions import Ball, Region
 from ...views.forecasts import SPENT_ON
 from ..request import Request
