@@ -217,12 +217,10 @@ class Mechanism(Plan):
                 f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
                 "it can be sampled for study, not released"
             )
-        self.privacy.check(force)
-
-        def planned(region: Region, n: int, epsilon: float) -> Plan:
-            return replace(self, region=region, epsilon=epsilon).plan(n)
-
-        return release_by(planned, points, self.region, self.privacy.epsilon, **options)
+        asked = self.privacy.check(force).epsilon
+        return release_by(
+            lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, asked, **options
+        )
 
 
 @lru_cache(maxsize=256)

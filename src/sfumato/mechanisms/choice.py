@@ -35,18 +35,8 @@ from .staircase import ManifoldStaircase
 from .tangent import TangentKNorm
 
 What = Literal["ball", "radius"]  # is to be found within a prior
-MECHANISMS: dict[str, type[Mechanism]] = {
-    kind.name: kind
-    for kind in (
-        KNG,
-        ManifoldLaplace,
-        ManifoldStaircase,
-        Exponential,
-        TangentKNorm,
-        AmbientLaplace,
-        PointwiseLaplace,
-    )
-}
+KINDS = (KNG, ManifoldLaplace, ManifoldStaircase, Exponential, TangentKNorm, AmbientLaplace, PointwiseLaplace)
+MECHANISMS: dict[str, type[Mechanism]] = {kind.name: kind for kind in KINDS}
 
 
 @dataclass(frozen=True)
@@ -130,26 +120,17 @@ def plans(asked: Region, n: int, epsilon: float, check: float = SHARE) -> tuple[
     return tuple(sorted(rows, key=order))
 
 
-def forecast(
-    region: Region,
-    n: int,
-    epsilon: float,
-    mechanism: str = "auto",
-    check: float = SHARE,
-    steps: int = 1,
-    inference: float = 0.0,
-    find: What | None = None,
-) -> list[Forecast]:
+def forecast(region: Region, n: int, epsilon: float, mechanism: str = "auto", **how: Any) -> list[Forecast]:
     """Return forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
 
     The wishes are those of :func:`choose`: a mechanism by its name, steps, inference and what is to be found give one forecast.
     The error within a ball that is yet to be found is that in the whole prior.
     """
-    if mechanism == "auto" and steps == 1 and not inference and find is None:
-        return [Forecast.of(*row) for row in plans(region, n, PureDP(epsilon).epsilon, check)]
+    if mechanism == "auto" and how.get("steps", 1) == 1 and not how.get("inference") and how.get("find") is None:
+        return [Forecast.of(*row) for row in plans(region, n, PureDP(epsilon).epsilon, how.get("check", SHARE))]
     plan: Plan | Refusal
     try:
-        plan = choose(region, n, epsilon, mechanism, check, steps, inference, find)
+        plan = choose(region, n, epsilon, mechanism, **how)
     except Refusal as refusal:
         plan = refusal
     return [Forecast.of(TangentKNorm.name if mechanism == "auto" else mechanism, plan)]
@@ -193,8 +174,8 @@ def plan(
     if (region is None) == (prior is None):
         raise TypeError("plan takes a region or a prior, and not both")
     asked = check_region(prior if region is None else region, "the first argument of plan is")
-    what = None if prior is None else find
-    return Forecasts(forecast(asked, n, epsilon, mechanism, check, steps, inference, what))
+    how = {"check": check, "steps": steps, "inference": inference, "find": None if prior is None else find}
+    return Forecasts(forecast(asked, n, epsilon, mechanism, **how))
 
 
 def choose(

@@ -145,8 +145,7 @@ def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Iterator[
 
 
 def _whole(prior: Ball) -> Ball | None:
-    """Return the ball of the linear space around that holds the whole space, where the prior is all of it: a chart would
-    tear."""
+    """Return the ball around the whole space, in the linear space that it lies in, where the prior is all of it."""
     ambient = prior.space.embedding()
     if ambient is None or not has_bounds(prior.space) or prior.radius < bounds_of(prior.space).injectivity_radius:
         return None

@@ -18,15 +18,13 @@ MOST = float(np.finfo(float).max)  # the error that is wanted where any will do 
 
 
 def best_error(region: Region, n: int, epsilon: float, useful: bool = False, **how: Any) -> float:
-    """Return the smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is
-    not."""
+    """Return the smallest predicted 95% error of any mechanism; infinite if none can be used, or none is ``useful``."""
     best = forecast(region, n, epsilon, **how)[0]
     return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
 
 def _some_error(region: Region, n: int, epsilon: float, wanted: float, how: dict[str, Any]) -> float:
-    """Return the same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at
-    once."""
+    """Return the same; where any error of use will do, that of the ball's chart if it is one, as that is found at once."""
     if wanted == MOST and region.is_ball and not how.keys() - {"check"}:
         try:
             chart = TangentKNorm(region, epsilon).plan(n)

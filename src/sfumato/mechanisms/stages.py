@@ -222,6 +222,9 @@ class FirstStep(Stage):
     first: TangentKNorm
     chart: TangentKNorm  # of the second step, whose centre is not known yet
 
+    shares: ClassVar = {Purpose.FIRST: FIRST}
+    words = f"{FIRST:g} of it was spent on a first release, which is the centre"
+
     @classmethod
     def of(cls, region: Region, n: int, epsilon: float) -> Self:
         """Return the stage, with the plans of both steps."""
@@ -229,14 +232,6 @@ class FirstStep(Stage):
         first, second = (TangentKNorm(settled, s * epsilon, known=region).plan(n) for s in (FIRST, 1 - FIRST))
         check_movable(first, settled.moved, "use ", Fix("steps", 1))
         return cls(settled, first, second)
-
-    @property
-    def shares(self) -> dict[Purpose, float]:
-        return {Purpose.FIRST: FIRST}
-
-    @property
-    def words(self) -> str:
-        return f"{FIRST:g} of it was spent on a first release, which is the centre"
 
     @property
     def losses(self) -> Losses:
@@ -294,8 +289,7 @@ class Looked(Stage):
 
     @property
     def losses(self) -> Losses:
-        """What the ball loses beyond the chart, and the chance that the noise of the look is as close to the limit as its
-        rounding."""
+        """What the ball loses beyond the chart, and the chance that rounding takes the look across its limit."""
         more = max(0.0, self.ball.losses.numerical_delta - self.chart.losses.numerical_delta)
         return Losses(more + self.chart.both(80 * UNIT, 0.0))
 

@@ -99,8 +99,7 @@ class Objective:
 
 
 def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Points]]:
-    """Yield points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public
-    numbers."""
+    """Yield points of the ball, and data sets of n records in it that differ in the first; always the same."""
     space = ball.space
     rng = np.random.default_rng(0)
     ones = (1,) * len(space.point_shape)

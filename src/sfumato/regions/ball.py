@@ -45,6 +45,7 @@ class Ball(Settled):
     radius: float
 
     is_ball: ClassVar[bool] = True
+    called = "public ball"
 
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
         point = public_point(space, center, "centre of the ball")
@@ -103,10 +104,6 @@ class Ball(Settled):
         """Return distances from the centre to points in the space's own representation."""
         return self.space.distance(self.center, points)
 
-    @property
-    def called(self) -> str:
-        return "public ball"
-
     def as_chart(self) -> Ellipsoid:
         """Return the ball as a chart with d equal axes.
 
@@ -140,6 +137,8 @@ class FoundBall(Ball):
     epsilon: float
     source: str = field(repr=False)
 
+    called = "ball that was found privately"
+
     def __init__(self, space: Space, center: ArrayLike, radius: float, epsilon: float, source: str) -> None:
         super().__init__(space, center, radius)
         object.__setattr__(self, "epsilon", float(epsilon))
@@ -152,10 +151,6 @@ class FoundBall(Ball):
     @property
     def found(self) -> str:
         return self.source
-
-    @property
-    def called(self) -> str:
-        return "ball that was found privately"
 
     @property
     def sha256(self) -> str:

@@ -170,8 +170,7 @@ class Ellipsoid(Settled):
 
     @staticmethod
     def bending(space: Space, center: ArrayLike, radius: float) -> ModelSketch:
-        """Return a sketch from the bending energy of the thin-plate spline at one public shape (principal warps, Bookstein
-        1989)."""
+        """Return a sketch from the thin-plate spline's bending energy at a public shape (principal warps, Bookstein 1989)."""
         from .sketch import from_landmarks
 
         return from_landmarks(space, center, radius, "bending")
@@ -196,8 +195,7 @@ class Ellipsoid(Settled):
             return shorten(tangents @ (self.basis / self.axes[:, None]).T, in_place=True)
 
     def clip(self, points: Points) -> Points:
-        """Return the points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and
-        clipped."""
+        """Return exp_c(W⁺w) for canonical points: projected on the directions of the ellipsoid, and clipped."""
         return self.point(self.chart(points))
 
     def tangent(self, w: Array) -> Array:
