@@ -438,11 +438,13 @@ def _number(name: str, value: Any, whole: bool) -> float:
     """Return a number; a whole one also where it is typed as 1e6."""
     try:
         number = float(value)
-        exact = int(value) if isinstance(value, int) else int(number) if whole else 0
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: {value!r} is not a number") from None
     if not math.isfinite(number):
         raise ValueError(f"{name}: {value!r} is not a number to work with")
-    if whole and exact != number:
+    if not whole:
+        return number
+    exact = value if isinstance(value, int) else int(number)
+    if exact != number:
         raise ValueError(f"{name}: {value!r} is not a whole number")
-    return exact if whole else number
+    return exact

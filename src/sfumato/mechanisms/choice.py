@@ -155,8 +155,6 @@ def plan(
     :func:`private_mean`, with the number of records n in their place.  There is a forecast for each mechanism, the most
     accurate first; one alone for a mechanism by its name, and with ``steps``, ``inference`` or a ``prior``.
 
-    Examples
-    --------
     >>> from sfumato import PlanarShapes
     >>> space = PlanarShapes(landmarks=50)
     >>> rows = plan(Ball(space, space.present(space.origin()), radius=0.125), n=409, epsilon=1.0)

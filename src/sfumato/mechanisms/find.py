@@ -227,8 +227,6 @@ def find_region(points: ArrayLike, prior: Ball, epsilon: float, coverage: float 
     remembers as its price.  ``options`` are ``budget``, ``force``, ``unit``, ``unit_name``, ``invalid``, ``workers`` and
     ``memory`` as of :func:`sfumato.private_mean`.
 
-    Examples
-    --------
     >>> from sfumato import Euclidean
     >>> points = np.random.default_rng(0).normal(3.0, 0.5, (4000, 2))
     >>> found = find_region(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0)
@@ -245,8 +243,6 @@ def private_radius(points: ArrayLike, ball: Ball, epsilon: float, coverage: floa
     The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
     Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.
 
-    Examples
-    --------
     >>> from sfumato import Euclidean
     >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
     >>> bool(0.8 < private_radius(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0).radius < 1.8)

@@ -29,7 +29,7 @@ from ..regions.ball import Ball
 from ..regions.mean import mean_in_ball
 from ..spaces.base import Moments, Space
 from .manifold import ManifoldMechanism
-from .statistics import FRECHET_MEAN, Objective, Statistic
+from .statistics import Objective
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
 
@@ -59,14 +59,6 @@ class KNG(ManifoldMechanism):
     )
     auto: ClassVar[bool] = True
     inexact: ClassVar[float] = 1e-4
-
-    @property
-    def statistic(self) -> Statistic:
-        return self.objective or FRECHET_MEAN
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {} if self.objective is None else {"objective": self.objective.statistic}
 
     def at(self, n: int) -> Self:
         if self.objective is None:
@@ -249,9 +241,6 @@ class OwnObjective(ManifoldMechanism):
 
     @property
     def error_law(self) -> RadialLaw:
-        raise NotImplementedError("no law is known for a custom objective")
-
-    def error_quantile(self, p: float) -> float:
         raise ValueError("no error can be predicted for a custom objective: nothing public is known of its growth")
 
     @property
