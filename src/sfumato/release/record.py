@@ -1,7 +1,5 @@
 """What is released: a value, its guarantee, and a record of public numbers, which is all that its readers need."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -71,7 +69,7 @@ class SpaceOf:
     metric: str
 
     @classmethod
-    def of(cls, space: Space) -> SpaceOf:
+    def of(cls, space: Space) -> Self:
         """Return what a record stores of a space."""
         return cls(recorded_name(space), space.parameters(), space.metric)
 
@@ -203,7 +201,7 @@ class Record:
         if self.scalar is None and self.statistic in BY_NAME:
             object.__setattr__(self, "scalar", BY_NAME[self.statistic].within(self.ball))
 
-    def copied(self) -> Record:
+    def copied(self) -> Self:
         """Return a copy whose lists and mappings may be changed: plans are kept, and what they know must not change."""
         parts: dict[str, Any] = {
             "ball": replace(self.ball, center=np.array(self.ball.center).tolist()),
@@ -250,7 +248,7 @@ class Record:
             del parts["scalar"]  # the name says it all
         return {name: part for name, part in parts.items() if name not in NEWER or part}
 
-    def released(self, value: Array, guarantee: Guarantee, on_manifold: bool, **drawn: Any) -> Release:
+    def released(self, value: Array, guarantee: Guarantee, on_manifold: bool, **drawn: Any) -> "Release":
         """Return the release, once its value is drawn; with its ``unprojected`` point and ``bias``, where it has them."""
         parts = {part.name: getattr(self, part.name) for part in fields(Record)}
         return Release(value=value, guarantee=guarantee, on_manifold=on_manifold, **parts, **drawn)
@@ -323,7 +321,7 @@ class Release(Record, Document, Shown):
             raise ValueError("this record states no error: nothing public is known of it")
         return _stated(error.quantiles or {f"{error.probability:g}": error.radius}, p)
 
-    def region(self, level: float = 0.95) -> PopulationRegion:
+    def region(self, level: float = 0.95) -> "PopulationRegion":
         """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
 
         It counts sampling error and noise, and is about the chart's mean of records as they are clipped.  Ask for
@@ -335,7 +333,7 @@ class Release(Record, Document, Shown):
 
         return population_region(self, level)
 
-    def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
+    def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Self:
         """Return the release with the value in degrees in its record too: a function of the value alone.
 
         Longitudes are between −180 and 180; angles of other names, as a right ascension, between 0 and 360.
