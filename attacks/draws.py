@@ -19,8 +19,8 @@ from sfumato.audit.pairs import SIZES
 from sfumato.audit.trial import mechanisms, save, worst_exact
 from sfumato.laws.bounds import bounds_of, has_bounds
 from sfumato.mechanisms import KNG, Exponential, ManifoldLaplace, Mechanism, TangentKNorm
-from sfumato.mechanisms.look import Looked
 from sfumato.mechanisms.manifold import ManifoldMechanism
+from sfumato.mechanisms.stages import Looked
 from sfumato.regions import Ball, Ellipsoid, Settled
 
 EPSILON = 1.0

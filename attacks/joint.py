@@ -24,7 +24,7 @@ from sfumato.findings.components import _products
 from sfumato.findings.groups import plan_group
 from sfumato.findings.scalar import scalar_plan
 from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.mechanisms.find import Find, Finder
 from sfumato.mechanisms.stages import Composition
 from sfumato.numerics.arrays import Array
@@ -115,7 +115,7 @@ def _spread(plan: Composition, records: Records, size: int, rng: np.random.Gener
 
 
 def mean_with_spread(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
-    plan = choose(Problem(PRIOR, len(data), PureDP(epsilon)), "tangent", inference=SHARE)
+    plan = choose(PRIOR, len(data), epsilon, "tangent", inference=SHARE)
     assert isinstance(plan, Composition)
     return _spread(plan, Records(LINE, data[:, :1]), size, rng, wrong)
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.audit import Pair
-from sfumato.mechanisms.look import Looked
+from sfumato.mechanisms.stages import Looked
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, Look

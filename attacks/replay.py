@@ -33,7 +33,7 @@ from sfumato.findings import classes
 from sfumato.mechanisms import find, inference, paying
 from sfumato.mechanisms.find import Finder
 from sfumato.mechanisms.inference import Spread
-from sfumato.mechanisms.look import Looked
+from sfumato.mechanisms.stages import Looked
 from sfumato.mechanisms.tangent import TangentKNorm
 from sfumato.numerics.arrays import Array
 from sfumato.regions import Ball, Ellipsoid

@@ -12,9 +12,9 @@ from scipy.interpolate import CubicSpline
 from scipy.special import fdtr
 
 from sfumato.laws.calibration.population import sum_quantile, variance_bound
-from sfumato.laws.privacy import PureDP
 from sfumato.means.frechet import frechet_mean
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
+from sfumato.mechanisms.base import radial_noise
 from sfumato.mechanisms.inference import SHARE
 from sfumato.mechanisms.stages import Composition
 from sfumato.numerics.arrays import Array, blocks
@@ -57,7 +57,7 @@ def _space(place: str) -> Space:
 
 
 def plan_of(place: str, n: int, epsilon: float) -> Composition:
-    plan = choose(Problem(region(place), n, PureDP(epsilon)), "tangent", check=0, inference=SHARE)
+    plan = choose(region(place), n, epsilon, "tangent", check=0, inference=SHARE)
     assert isinstance(plan, Composition)
     return plan
 
@@ -105,7 +105,7 @@ def released(plan: Composition, rows: Array, studies: int, rng: np.random.Genera
         chosen = rng.integers(len(rows), size=(len(range(studies)[part]), n))
         means[part], moments[part] = rows[chosen].mean(axis=1), squares[chosen].mean(axis=1)
     scale, sigma, epsilon = float(plan.width) / n, base.scale.sigma, plan.epsilon
-    w = np.rint((means + base._noise(studies, rng)) / base.spacing) * base.spacing
+    w = np.rint((means + radial_noise(p, base.scale.sigma, studies, rng)) / base.spacing) * base.spacing
     moments += rng.laplace(scale=scale, size=studies)
     found = zip(moments.tolist(), np.linalg.norm(w, axis=1).tolist(), strict=True)
     return w, np.array([variance_bound(LEVEL, n, epsilon, p, sigma, m, scale, length) for m, length in found])
@@ -164,7 +164,7 @@ def ball_errors(place: str, n: int, kind: str, repeats: int, rng: np.random.Gene
     prior, true = Ball(space, space.present(moved), 4 * radius), Ball(space, space.present(center), radius)
     asked = {"true ball": (true, "auto", None), "one call": (prior, "auto", "ball"), "prior": (prior, "tangent", None)}
     plans = {
-        name: choose(Problem(known, n, PureDP(1.0)), how, find=find)  # type: ignore[arg-type]
+        name: choose(known, n, 1.0, how, find=find)  # type: ignore[arg-type]
         for name, (known, how, find) in asked.items()
     }
     found: dict[str, list[Array]] = {name: [] for name in asked}

@@ -9,9 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from sfumato.laws.privacy import PureDP
 from sfumato.means.frechet import frechet_mean
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
 from sfumato.regions import Ball, Ellipsoid, Region
@@ -85,7 +84,7 @@ def regions(space: Space, public: Array, other: Array, rng: np.random.Generator)
 def measured(region: Region, private: Array, truth: Array, rng: np.random.Generator) -> dict[str, Array]:
     """What releases give, looks included: their distances to the Fréchet mean of the private records, the 95% error that they
     state, whether it held, the gain that was foreseen, and the distance of the public centre."""
-    plan = choose(Problem(region, len(private), PureDP(EPSILON)), "tangent")
+    plan = choose(region, len(private), EPSILON, "tangent")
     records = Records(region.space, region.admit(private))
     draws = [plan.draw(records, rng) for _ in range(DRAWS)]
     far = region.space.distance(truth, np.stack([draw.value for draw in draws]))

@@ -1000,7 +1000,7 @@ def test_every_front_states_the_same_figures(sfumato, atlas):
     row = json.loads(sfumato("plan", *wishes, "--n", "100", "--json")[1])["mechanisms"][0]
     region = sf.Ellipsoid.from_sample(sf.PlanarShapes(18), sf.read("atlas.tps").points, relation="same")
     plan = sf.plan(region, n=100, epsilon=1.0)[0]
-    page = of_release(region, 100, 1.0, "auto", 0.1)
+    page = of_release(sf.mechanisms.choose(region, 100, 1.0))
     figures = [row["error_95"], row["noise_95"], row["gain"]]
     assert figures == pytest.approx([plan.error_95, plan.noise_95, plan.gain], rel=1e-12)
     assert figures == pytest.approx([page["error"], page["noise"], page["gain"]], rel=1e-12)

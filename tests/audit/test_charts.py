@@ -7,7 +7,7 @@ import sfumato as sf
 from attacks import looks
 from sfumato.audit import audit, broken, exact_loss, neighbours
 from sfumato.audit.exact import look_loss
-from sfumato.mechanisms.look import Looked
+from sfumato.mechanisms.stages import Looked
 
 EPSILON = 1.0
 SIZES = (1, 2, 10)

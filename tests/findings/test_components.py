@@ -9,6 +9,7 @@ from scipy.stats import kstest
 
 import sfumato as sf
 from sfumato.findings.components import ROUNDED, SecondMoment, _products, noise_quantile, triangle
+from sfumato.mechanisms.base import radial_noise
 from sfumato.mechanisms.tangent import BITS, whole_sums
 
 SPREAD = np.array([1.0, 0.4, 0.1, 0.05])
@@ -63,7 +64,7 @@ def test_the_noise_has_the_frobenius_law_and_its_quantile_holds_for_eigenvalues(
     20% off."""
     n, region, p = 200, flat(dim=4), 4
     plan = SecondMoment(flat(1.0, 10), 1.0).plan(n)
-    draws = plan._noise(4000, rng)
+    draws = radial_noise(plan.directions, plan.scale.sigma, 4000, rng)
     lengths = np.linalg.norm(draws, axis=1) / plan.scale.sigma
     assert kstest(lengths, "gamma", (10,)).pvalue > 1e-6
     assert kstest(1.2 * lengths, "gamma", (10,)).pvalue < 1e-6

@@ -45,7 +45,7 @@ def test_equal_means_are_rejected_seldom_and_different_ones_often(place, n, epsi
 def test_the_study_and_the_comparison_are_the_same_test(compared):
     """The radius of one real comparison by the study's table; and that of the region of one group."""
     a, b = compared.groups.values()
-    plan = sf.mechanisms.choose(sf.mechanisms.Problem(UNIT, 400, sf.PureDP(1.0)), "tangent", inference=0.1)
+    plan = sf.mechanisms.choose(UNIT, 400, 1.0, "tangent", inference=0.1)
     bounds = [chart_variance(release, 0.95) for release in (a, b)]
     radius = study.quantiles(plan, np.array(sum(bounds) / 400), 2)
     assert compared.difference().chart_radius == pytest.approx(float(radius), rel=1e-3)

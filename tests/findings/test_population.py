@@ -8,8 +8,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud
 from sfumato.laws.calibration.population import noise_quantile, sum_probability, sum_quantile, variance_bound
-from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.records import Records
 
 SPHERE = sf.Sphere(dim=2)
@@ -50,7 +49,7 @@ def test_the_variance_is_bounded_by_the_formula():
 def test_regions_cover_and_the_noise_alone_would_not(n, epsilon, p, rng):
     """A population on a line, which is the worst of its spread; with the plan's own draws."""
     space = sf.Euclidean(dim=p)
-    plan = choose(Problem(sf.Ball(space, np.zeros(p), 1.0), n, PureDP(epsilon)), "tangent", inference=0.1)
+    plan = choose(sf.Ball(space, np.zeros(p), 1.0), n, epsilon, "tangent", inference=0.1)
     sigma, scale = plan.chart.scale.sigma, float(plan.width) / n
     hits, alone, spreads = 0, 0, np.linspace(0, 1.1, 12)
     table = [sum_quantile(0.95, p, [sigma], spread / n) for spread in spreads]
@@ -126,8 +125,7 @@ def test_what_has_no_region_says_how_to_get_one(rng):
 
 @pytest.mark.parametrize("how", [{}, {"steps": 2}, {"find": "ball"}])
 def test_shares_add_up_exactly_and_one_record_moves_the_sum_by_one_unit(how):
-    problem = Problem(BALL, 10, PureDP(0.7))
-    plan = choose(problem, "tangent", inference=0.1, **how)
+    plan = choose(BALL, 10, 0.7, "tangent", inference=0.1, **how)
     assert 1 / plan.width + Fraction(0.9 * 0.7) == Fraction(0.7)
     edge = SPHERE.exp(BALL.center, np.array([[0.6, 0.0, 0.0]]))
     sums = []

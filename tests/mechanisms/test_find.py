@@ -9,8 +9,7 @@ from scipy import stats
 
 import sfumato as sf
 from conftest import cloud
-from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.mechanisms import find as finding
 from sfumato.mechanisms.find import MARGIN, RATIO, Find, Finder, Shares
 from sfumato.records import Records
@@ -111,7 +110,7 @@ def test_the_one_call_beats_the_prior(space, rng):
     mean = sf.frechet_mean(space, records.points).point
     errors = {}
     for find in ("ball", None):
-        plan = choose(Problem(prior, 5000, PureDP(1.0)), "tangent", find=find)
+        plan = choose(prior, 5000, 1.0, "tangent", find=find)
         drawn = np.stack([plan.draw(records, rng).value for _ in range(60)])
         errors[find] = space.distance(mean, drawn).mean()
     assert errors["ball"] < 0.7 * errors[None]

@@ -9,12 +9,10 @@ import pytest
 from scipy import stats
 
 import sfumato as sf
-from sfumato.laws.privacy import PureDP
 from sfumato.laws.sampling.discrete import discrete_laplace
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.mechanisms.find import MARGIN, Find, Finder
-from sfumato.mechanisms.stages import Composition
-from sfumato.mechanisms.steps import FirstStep
+from sfumato.mechanisms.stages import Composition, FirstStep
 from sfumato.records import Records
 
 LINE = sf.Euclidean(dim=1)
@@ -116,7 +114,9 @@ def spent(plan):
 def test_parts_never_cost_more_than_was_charged(epsilon, inference, how):
     for n in (1, 17, 100_000):
         plan = choose(
-            Problem(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 1.0), n, PureDP(epsilon)),
+            sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 1.0),
+            n,
+            epsilon,
             "tangent",
             inference=inference,
             **how,

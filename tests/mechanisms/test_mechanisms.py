@@ -8,7 +8,7 @@ import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.laws.bounds import bounds_of
 from sfumato.laws.sampling import lattice_spacing
-from sfumato.mechanisms import MECHANISMS, Problem, choose, forecast
+from sfumato.mechanisms import MECHANISMS, choose, forecast
 from sfumato.records import Records
 
 TINY = 1e-6
@@ -212,8 +212,8 @@ def test_the_papers_pointwise_laplace_takes_its_bounds_from_the_data(rng):
 # -- choice ------------------------------------------------------------------------------------------------------------------
 def test_auto_takes_the_smallest_predicted_error():
     ball = ball_of(SPHERE, np.pi / 8)
-    assert choose(Problem(ball, 20, sf.PureDP(1.0))).name == "laplace"
-    assert choose(Problem(ball, 20, sf.PureDP(8.0))).name == "staircase"
+    assert choose(ball, 20, 1.0).name == "laplace"
+    assert choose(ball, 20, 8.0).name == "staircase"
     rows = forecast(ball, 20, 1.0)
     assert [r.error_95 for r in rows] == sorted(r.error_95 for r in rows)
     # beyond Assumption 1 only those about the computed mean are left
@@ -221,7 +221,7 @@ def test_auto_takes_the_smallest_predicted_error():
 
 
 def test_auto_takes_kng_where_the_laplace_does_not_exist():
-    assert choose(Problem(ball_of(sf.SPD(size=2), 2.0), 20, sf.PureDP(0.1))).name != "laplace"
+    assert choose(ball_of(sf.SPD(size=2), 2.0), 20, 0.1).name != "laplace"
 
 
 # -- what is refused before anything is spent -------------------------------------------------------------------------------
@@ -309,7 +309,7 @@ def test_predicted_errors_do_not_exceed_the_space():
 
 def test_nothing_left_is_an_error_with_every_reason():
     with pytest.raises(ValueError, match=r"(?s)no mechanism.*kng.*laplace"):
-        choose(Problem(ball_of(SPHERE, 1.6), 20, sf.PureDP(1.0)))
+        choose(ball_of(SPHERE, 1.6), 20, 1.0)
 
 
 # -- an objective of one's own -------------------------------------------------------------------------------------------------

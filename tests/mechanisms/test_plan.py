@@ -9,7 +9,7 @@ import pytest
 import sfumato as sf
 from conftest import cloud
 from sfumato.laws.calibration import certificate, scale
-from sfumato.mechanisms import MECHANISMS, Problem, choose, plans
+from sfumato.mechanisms import MECHANISMS, choose, plans
 from sfumato.records import Records
 
 SPHERE = sf.Sphere(dim=2)
@@ -56,20 +56,20 @@ def test_one_release_is_few_calls_between_modules(rng):
 
 def test_a_plan_is_made_before_any_data(monkeypatch, rng):
     """Nothing that a release can refuse is left for after the charge: with the plan made, only draws remain."""
-    problem = Problem(sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, sf.PureDP(1.0))
-    plan = choose(problem, "kng")
+    ball = sf.Ball(SPHERE, SPHERE.origin(), 0.3)
+    plan = choose(ball, 60, 1.0, "kng")
     assert plan.n == 60
-    release = plan.release_of(Records(SPHERE, problem.region.clip(directions(60, rng))), "one record")
+    release = plan.release_of(Records(SPHERE, ball.clip(directions(60, rng))), "one record")
     record = {key: value for key, value in plan.record.document().items() if key != "time"}
     assert {key: release.record[key] for key in record} == record
 
 
 def test_auto_takes_the_plan_with_the_smallest_error():
-    problem = Problem(sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, sf.PureDP(2.0))
-    rows = plans(problem)
+    problem = (sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, 2.0)
+    rows = plans(*problem)
     assert {name for name, _ in rows} == {kind.name for kind in MECHANISMS.values() if kind.auto}
     assert [plan.error_95 for _, plan in rows] == sorted(plan.error_95 for _, plan in rows)
-    assert choose(problem).name == rows[0][0]
+    assert choose(*problem).name == rows[0][0]
 
 
 def test_mechanisms_on_equal_balls_are_equal_and_share_their_plan():

@@ -16,7 +16,7 @@ from sfumato.audit.exact import center_loss, exact_loss
 from sfumato.laws.bounds import bounds_of
 from sfumato.laws.calibration.rounding import UNIT
 from sfumato.laws.radial import RadialLaw
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.mechanisms.staircase import MOST_STEPS, best_gamma, roughness, staircase_law
 
 TINY = 1e-6
@@ -311,7 +311,7 @@ def test_auto_takes_it_only_where_draws_have_a_smaller_95_percent_error(dim, eps
     ours, theirs = (
         np.quantile(np.linalg.norm(m.sample(np.zeros((n, dim)), 40_000, rng), axis=1), 0.95) for m in (stair, laplace)
     )
-    chosen = choose(Problem(ball, n, sf.PureDP(epsilon))).name
+    chosen = choose(ball, n, epsilon).name
     others = [kind(ball, epsilon).plan(n).error_95 for kind in (sf.KNG, sf.ManifoldLaplace)]
     assert (chosen == "staircase") == (epsilon >= 2 and stair.plan(n).error_95 < min(others))
     if ours > 1.04 * theirs:

@@ -11,10 +11,8 @@ from scipy import stats
 import sfumato as sf
 from conftest import cloud, typical_radius
 from sfumato.laws.calibration.stein import james_stein
-from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import Problem, choose
-from sfumato.mechanisms.look import Looked
-from sfumato.mechanisms.stages import Composition
+from sfumato.mechanisms import choose
+from sfumato.mechanisms.stages import Composition, Looked
 from sfumato.mechanisms.tangent import BITS, whole_sums
 from sfumato.records import Records
 from sfumato.regions import Look
@@ -207,7 +205,7 @@ def test_with_an_ellipsoid_only_charts_apply():
     region = ellipsoid(SPHERE)
     with pytest.raises(TypeError, match="use TangentKNorm"):
         sf.KNG(region, 1.0)
-    assert choose(Problem(region, 50, sf.PureDP(1.0))).name == "tangent"
+    assert choose(region, 50, 1.0).name == "tangent"
 
 
 def test_in_too_wide_a_ball_a_chart_is_released_if_asked_for_by_name(rng):
@@ -230,7 +228,7 @@ def test_a_public_sample_that_fits_is_used_and_one_that_does_not_is_left(rng, mo
     public, private = public_and_private(60, 10_000, rng, dim=100)
     space = sf.Euclidean(dim=100)
     sketch = sf.Ellipsoid.from_sample(space, public)
-    plan = choose(Problem(sketch, 10_000, sf.PureDP(1.0)))
+    plan = choose(sketch, 10_000, 1.0)
     assert isinstance(plan.first, Looked)
     assert plan.first.limit > 5 * plan.first.width
     right = [sf.private_mean(private, sketch, 1.0) for _ in range(20)]
@@ -257,7 +255,7 @@ def test_a_look_is_one_pass_and_one_charge(rng):
             charged.append((epsilon, record["chart"]["look"]))
 
     records = Records(space, private)
-    plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 3000, sf.PureDP(1.0)))
+    plan = choose(sf.Ellipsoid.from_sample(space, public), 3000, 1.0)
     plan.release_of(records, "one record", Budget())
     assert records.passes == 1
     assert len(charged) == 1
@@ -268,19 +266,19 @@ def test_a_look_is_one_pass_and_one_charge(rng):
 def test_the_look_can_be_left_out_and_is_where_there_are_few_dimensions(rng):
     public, _ = public_and_private(60, 10, rng)
     sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=30), public)
-    assert not isinstance(choose(Problem(sketch, 3000, sf.PureDP(1.0)), check=0), Composition)
+    assert not isinstance(choose(sketch, 3000, 1.0, check=0), Composition)
     low = sf.Ellipsoid.from_sample(sf.Euclidean(dim=3), public[:, :3])
-    assert not isinstance(choose(Problem(low, 3000, sf.PureDP(1.0))), Composition)
+    assert not isinstance(choose(low, 3000, 1.0), Composition)
     for wrong in (0.5, -0.1, "0.1"):
         with pytest.raises(ValueError, match="between 0 and a sixth"):
-            choose(Problem(low, 3000, sf.PureDP(1.0)), check=wrong)
+            choose(low, 3000, 1.0, check=wrong)
 
 
 def test_the_losses_of_a_look_are_told_by_their_records(rng):
     """The mean loss of whole numbers is the one that the look computes in doubles."""
     public, private = public_and_private(60, 500, rng)
     space = sf.Euclidean(dim=30)
-    plan = choose(Problem(sf.Ellipsoid.from_sample(space, public), 500, sf.PureDP(1.0)))
+    plan = choose(sf.Ellipsoid.from_sample(space, public), 500, 1.0)
     look = plan.first.look
     assert isinstance(look, Look)
     sums = whole_sums(look.row_blocks, private, None)
@@ -299,7 +297,7 @@ def test_two_steps_move_the_chart_to_the_mean(space, rng, monkeypatch):
         region = region or sf.Ellipsoid(space, space.present(space.origin()), np.full(space.dim, 2 * spread))
         errors = []
         for steps in (1, 2):
-            plan = choose(Problem(region, n, sf.PureDP(1.0)), "tangent", steps=steps)
+            plan = choose(region, n, 1.0, "tangent", steps=steps)
             drawn = plan.draw(Records(space, records), rng)
             errors.append(space.distance(truth, space.validate(drawn.raw[None]))[0])
         assert errors[1] < 0.5 * errors[0]
@@ -345,10 +343,10 @@ def test_useless_releases_are_refused_with_what_helps(rng):
 
 def test_what_is_said_to_help_helps(rng):
     ball = sf.Ball(SPHERE, [0.0, 0.0, 1.0], 0.3)
-    plan = choose(Problem(ball, 8, sf.PureDP(0.5)))
+    plan = choose(ball, 8, 0.5)
 
     def again(region, n, epsilon):
-        return choose(Problem(region, n, sf.PureDP(epsilon)))
+        return choose(region, n, epsilon)
 
     with pytest.raises(sf.Refusal, match="useless") as refusal:
         plan.check_useful(again)
@@ -373,7 +371,7 @@ def test_a_chart_in_place_of_a_look_clips_too(rng):
     sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=12), rng.normal(size=(20, 12)))
     points = rng.normal(size=(1000, 12))
     points[0] = 1e6
-    assert choose(Problem(sketch, 1000, PureDP(1.0))).region == sketch.settle(1000, 1.0)
+    assert choose(sketch, 1000, 1.0).region == sketch.settle(1000, 1.0)
     release = sf.private_mean(points, sketch, 1.0)
     assert np.linalg.norm(release.raw) < 2 * sketch.radius
 

@@ -11,7 +11,7 @@ import sfumato as sf
 from conftest import CASES, cloud, typical_radius
 from sfumato.laws import bounds
 from sfumato.laws.sampling import secure
-from sfumato.regions.found import FoundBall
+from sfumato.regions.ball import FoundBall
 from sfumato.release import record
 
 

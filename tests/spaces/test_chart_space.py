@@ -218,7 +218,7 @@ def test_a_release_is_reloaded_and_shown_without_its_functions(tmp_path):
 
 def test_an_exp_that_fails_at_the_draw_gives_the_centre_and_a_frame_that_fails_refuses_first(rng):
     """What is done then depends on the lattice point alone, and nothing raises after the charge."""
-    from sfumato.mechanisms import Problem, choose
+    from sfumato.mechanisms import choose
     from sfumato.records import Records
 
     def exp(v):
@@ -227,5 +227,5 @@ def test_an_exp_that_fails_at_the_draw_gives_the_centre_and_a_frame_that_fails_r
         return v
 
     space = sf.Chart(log=lambda y: y, exp=exp, dim=2)
-    plan = choose(Problem(sf.Ellipsoid(space, [0.0, 0.0], [1.0, 0.5]), 5, sf.PureDP(1.0)))
+    plan = choose(sf.Ellipsoid(space, [0.0, 0.0], [1.0, 0.5]), 5, 1.0)
     assert plan.draw(Records(space, np.zeros((5, 2))), rng).value.tolist() == [0.0, 0.0]

@@ -11,7 +11,7 @@ import pytest
 import sfumato as sf
 from conftest import EXAMPLES, cloud, typical_radius
 from sfumato.app import cli
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 from sfumato.records import Records
 from sfumato.spaces import SPACES, space_from, space_typed
 from sfumato.views import view_of
@@ -146,7 +146,7 @@ def test_bad_rows_are_named_and_the_others_are_not(space, points):
 def test_a_release_by_chart_and_its_record(space, base, points, tmp_path):
     region = sf.Ball(space, space.present(base), typical_radius(space))
     release = sf.private_mean(np.concatenate([space.present(points)] * 50), region, 8.0, "tangent")
-    whole = choose(Problem(region, 2000, sf.PureDP(8.0)), "tangent").mean(Records(space, points))
+    whole = choose(region, 2000, 8.0, "tangent").mean(Records(space, points))
     chart = region.as_chart()
     mean = chart.point(np.array([[float(x) for x in whole]]))[0]
     assert space.distance(space.validate(release.value[None]), mean).max() <= 3 * release.error(0.999999) + 1e-7

@@ -1,7 +1,5 @@
 """The options of the command line, made from the wishes of a request, and the help that lists them in groups."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from dataclasses import fields

@@ -50,7 +50,7 @@ def as_python(request: Request, space: Space) -> str:
     made = f"sf.{space!r}"
     if not hasattr(sfumato, type(space).__name__):
         made = f"sfumato.spaces.space_typed({space.typed!r}).sized()"
-    lines = [f"space = {made}", f"data = sf.read({r.files[0]!r}, space{_reading(r)})"]
+    lines = [f"space = {made}", f"data = sf.read({r.files[0]!r}, space{_arguments(r.reading)})"]
     if r.symmetric:
         lines += [f"data = replace(data, points={_symmetrized(r, 'data.points')})"]
     lines += [f"region = {_region(r)}  # public knowledge"]
@@ -75,10 +75,6 @@ def _arguments(given: dict[str, Any]) -> str:
     return "".join(f", {name}={value!r}" for name, value in given.items() if value)
 
 
-def _reading(request: Request) -> str:
-    return _arguments(request.reading)
-
-
 def _symmetrized(request: Request, points: str) -> str:
     from ..landmarks.symmetry import read_pairs
 
@@ -90,7 +86,7 @@ def _region(request: Request) -> str:
     r = request
     if r.public:
         alike = Path(r.public).suffix.lower() == Path(r.files[0]).suffix.lower()
-        sample = f"sf.read({r.public!r}, space{_reading(r) if alike else ''})"
+        sample = f"sf.read({r.public!r}, space{_arguments(r.reading) if alike else ''})"
         more = _arguments({"relation": r.relation, "modes": r.modes, "prior": r.directions})
         return f"sf.Ellipsoid.from_sample(space, {_symmetrized(r, sample)}{more})"
     if r.limits is not None:

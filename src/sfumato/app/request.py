@@ -13,7 +13,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from itertools import zip_longest
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, cast, get_args, get_type_hints
 
@@ -336,14 +335,10 @@ def refusal(words: str, **values: Any) -> Refusal:
     >>> str(refusal("<center:> needs <radius> too", center="mean.tps"))
     "center='mean.tps' needs radius too"
     """
-    return Refusal(*parts(words, **values))
-
-
-def parts(words: str, **values: Any) -> list[str | Fix]:
-    """Return the words of an error with fixes in place of the wishes in angle brackets."""
-    found = re.split(r"<(\w+:?)>", words)
-    wishes = [Fix(name.rstrip(":"), values[name[:-1]] if name.endswith(":") else ...) for name in found[1::2]]
-    return [part for pair in zip_longest(found[::2], wishes, fillvalue="") for part in pair if part != ""]
+    parts: list[str | Fix] = [*re.split(r"<(\w+:?)>", words)]
+    for i, name in enumerate(map(str, parts[1::2])):
+        parts[2 * i + 1] = Fix(name.rstrip(":"), values[name[:-1]] if name.endswith(":") else ...)
+    return Refusal(*(part for part in parts if part))
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -419,11 +414,8 @@ def from_page(given: Mapping[str, Any], kind: type[R]) -> R:
     types = types_of(kind)
     if unknown := given.keys() - {part.name for part in fields(kind) if wish_of(part).page}:
         raise ValueError(f"the page sent what is not known here: {', '.join(sorted(map(str, unknown)))}")
-    made: dict[str, Any] = {}
-    for name, value in given.items():
-        if value is not None and value != "":
-            made[name] = _of_page(name, value, types[name])
-    return kind(**made)
+    said = {name: value for name, value in given.items() if value is not None and value != ""}
+    return kind(**{name: _of_page(name, value, types[name]) for name, value in said.items()})
 
 
 def _of_page(name: str, value: Any, kind: Any) -> Any:
@@ -446,11 +438,13 @@ def _number(name: str, value: Any, whole: bool) -> float:
     """Return a number; a whole one also where it is typed as 1e6."""
     try:
         number = float(value)
-        exact = int(value) if isinstance(value, int) else int(number) if whole else 0
     except (TypeError, ValueError, OverflowError):
         raise ValueError(f"{name}: {value!r} is not a number") from None
     if not math.isfinite(number):
         raise ValueError(f"{name}: {value!r} is not a number to work with")
-    if whole and exact != number:
+    if not whole:
+        return number
+    exact = value if isinstance(value, int) else int(number)
+    if exact != number:
         raise ValueError(f"{name}: {value!r} is not a whole number")
-    return exact if whole else number
+    return exact

@@ -1,7 +1,5 @@
 """From a request to its record: what the command line and the studio both do, and each file read once."""
 
-from __future__ import annotations
-
 import sys
 import warnings
 from collections.abc import Callable, Iterator
@@ -103,7 +101,10 @@ class Workflow:
         """Read the records, or the first of those that are read in parts; ``guess``: as the most usual of what they may be."""
         r = self.request
         if self.parts:
-            self.data, self.family = _first_records(self.paths[0], r)
+            if not r.space:
+                raise refusal(f"{self.paths[0]}: is read in parts, so say what its records are: <space:>", space="NAME")
+            self.family = space_of_name(r.space)
+            self.data = read_first(self.paths[0], self.family.sized(**r.sizes) or self.family)
         else:
             read = reader(self.paths[0] if len(self.paths) == 1 else self.paths)
             self.data, self.family = read_records(read, r, r.reading, guess)
@@ -266,14 +267,6 @@ def _reads(read: Reader, space: Any, reading: Reading) -> bool:
     return True
 
 
-def _first_records(path: Path, request: Request) -> tuple[Dataset, Family]:
-    """Return the first records of a file that is read in parts."""
-    if not request.space:
-        raise refusal(f"{path}: is read in parts, so say what its records are: <space:>", space="NAME")
-    family = space_of_name(request.space)
-    return read_first(path, family.sized(**request.sizes) or family), family
-
-
 def check_apart(wish: Fix, request: Request) -> None:
     """Raise an error if a public file, by whatever name or link, is that of the records, or one of their folder."""
     path = Path(str(wish.value))
@@ -404,16 +397,11 @@ def region_of(request: Request, space: Space, sample: Dataset | None, center: An
         region = replace(from_landmarks(space, center, r.widest, r.directions), modes=r.modes)
     else:
         region = Ball(space, center, r.widest)
-    _check_mechanism(r.mechanism, region)
-    return region
-
-
-def _check_mechanism(name: str, region: Region) -> None:
-    """Raise an error if a mechanism that is asked for by its name does not take such a region."""
-    kind = next((kind for kind in MECHANISMS.values() if name in (kind.name, kind.__name__)), None)
+    kind = next((kind for kind in MECHANISMS.values() if r.mechanism in (kind.name, kind.__name__)), None)
     if kind is not None and not kind.takes_charts and not region.is_ball:
         words = "<mechanism:>: takes a ball, which <center> and <radius> alone give; for other regions leave <mechanism> out"
-        raise refusal(words, mechanism=name)
+        raise refusal(words, mechanism=r.mechanism)
+    return region
 
 
 def public_region(request: Request) -> tuple[Region, Any]:

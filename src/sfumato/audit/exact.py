@@ -17,8 +17,8 @@ from ..laws.bounds import bounds_of
 from ..laws.radial import gauss_legendre
 from ..laws.sampling import Target
 from ..mechanisms import ManifoldLaplace, TangentKNorm
-from ..mechanisms.look import Looked
 from ..mechanisms.manifold import ManifoldMechanism
+from ..mechanisms.stages import Looked
 from ..numerics.arrays import Array, Points
 from ..records import Records
 

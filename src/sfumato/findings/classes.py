@@ -213,8 +213,8 @@ def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentKNorm:
     flat = space_from("euclidean", {"dim": (design.k - 1) * p})
     named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
     plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(design.n)
-    if plan.stated_error >= 1 and not allow:
-        more = int(np.ceil(design.n * plan.stated_error)) + 1
+    if plan.noise_95 >= 1 and not allow:
+        more = int(np.ceil(design.n * plan.noise_95)) + 1
         raise Refusal(
             f"too few units: the noise would exceed the largest possible class difference ({design.n} units, {flat.dim} "
             f"directions). What helps: {more} units or as much more epsilon; a region with fewer directions, such as "

@@ -219,7 +219,7 @@ def private_components(
     if isinstance(components, bool) or not isinstance(components, int | np.integer) or components < 1:
         raise ValueError(f"the number of components must be a whole number of at least 1, not {components!r}")
     region = _about(mean)
-    records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
+    records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid)
     if isinstance(mean, Release):
         check_units_of(mean, records.n, unit)
     whole = region.settle(records.n, privacy.epsilon).as_chart()

@@ -96,7 +96,7 @@ def private_scalar(
     (True, 'the mean temperature, each number clipped to the public limits')
     """
     privacy = PureDP(epsilon).check(force)
-    records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid, workers=1)
+    records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid)
     if after is not None:
         check_units_of(after, records.n, unit)
     if np.shape(numbers(np.stack([region.center] * 3))) != (3,):
@@ -225,7 +225,7 @@ def private_size(
     sizes = centroid_size(points)
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
-    records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name, "raise", workers=1)
+    records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name)
     first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
 
     def second(far: float) -> Plan:

@@ -1,31 +1,16 @@
 """Mechanisms, one file each, and the choice among them."""
 
-from .ambient import AmbientLaplace
-from .base import Mechanism
-from .choice import MECHANISMS, Forecast, choose, forecast, plans, private_mean
-from .exponential import Exponential
-from .kng import KNG
-from .laplace import ManifoldLaplace
-from .plan import Plan, Problem
-from .pointwise import PointwiseLaplace
-from .staircase import ManifoldStaircase
-from .tangent import TangentKNorm
-
-__all__ = [
-    "KNG",
-    "MECHANISMS",
-    "AmbientLaplace",
-    "Exponential",
-    "Forecast",
-    "ManifoldLaplace",
-    "ManifoldStaircase",
-    "Mechanism",
-    "Plan",
-    "PointwiseLaplace",
-    "Problem",
-    "TangentKNorm",
-    "choose",
-    "forecast",
-    "plans",
-    "private_mean",
-]
+from .ambient import AmbientLaplace as AmbientLaplace
+from .base import Mechanism as Mechanism
+from .choice import MECHANISMS as MECHANISMS
+from .choice import Forecast as Forecast
+from .choice import choose as choose
+from .choice import forecast as forecast
+from .choice import plans as plans
+from .choice import private_mean as private_mean
+from .exponential import Exponential as Exponential
+from .kng import KNG as KNG
+from .laplace import ManifoldLaplace as ManifoldLaplace
+from .pointwise import PointwiseLaplace as PointwiseLaplace
+from .staircase import ManifoldStaircase as ManifoldStaircase
+from .tangent import TangentKNorm as TangentKNorm

@@ -1,7 +1,5 @@
 """The Euclidean Laplace in the ambient space, with or without a projection back: what the paper compares with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar
@@ -9,15 +7,59 @@ from typing import Any, ClassVar
 import numpy as np
 from scipy.special import gammaincinv
 
+from ..errors import Refusal
 from ..laws.calibration.rounding import SELECTION, UNIT, crossing, mean_error, relative_error
 from ..laws.calibration.scale import Scale
 from ..laws.radial import check_probability
 from ..laws.sampling import add_exactly
+from ..means.frechet import solve
 from ..numerics.arrays import Array
 from ..records import Records
-from .base import Mechanism
+from ..regions.ball import Ball
+from ..spaces.embedding import Embedding
+from .base import Mechanism, radial_noise
 from .plan import Drawn, Losses
-from .statistics import AmbientMean
+
+
+@dataclass(frozen=True)
+class AmbientMean:
+    """The mean of records in the ambient R^D; with ``project`` it is mapped back to the manifold.  One record moves it by at
+    most the diameter of the ball's image over n.  ``as_run``: the paper's run takes the Fréchet mean in its place."""
+
+    ball: Ball
+    project: bool
+    as_run: bool = False
+
+    name: ClassVar[str] = "arithmetic mean in the ambient space"
+    condition: ClassVar[str] = ""
+
+    @property
+    def embedding(self) -> Embedding:
+        embedding = self.ball.space.embedding()
+        if embedding is None:
+            raise Refusal(f"AmbientLaplace is not defined on {self.ball.space}; use PointwiseLaplace for landmarks")
+        return embedding
+
+    @property
+    def distance(self) -> str:
+        return self.embedding.distance_words(self.project)
+
+    @property
+    def diameter(self) -> float:
+        """Of the ball's image, or a bound on it; what the paper's run took in its place."""
+        find = self.embedding.run_diameter if self.as_run else self.embedding.diameter
+        return find(self.ball.center, self.ball.radius)
+
+    def of(self, records: Records) -> Array:
+        if self.as_run:
+            return self.embedding.embed(solve(records).point)
+        return records.mean(self.embedding.embed)
+
+    def present(self, y: Array) -> Array:
+        """Return vectors of R^D as points are written; on the manifold with ``project``."""
+        if self.project:
+            return self.embedding.project(y, self.ball.center, self.ball.radius)
+        return self.embedding.unembed(y)
 
 
 @dataclass(frozen=True)
@@ -85,16 +127,12 @@ class AmbientLaplace(Mechanism):
     def is_on_manifold(self, value: Array) -> bool:
         return self.statistic.project or self.statistic.embedding.on_manifold(value)
 
-    def _noise(self, size: int, rng: np.random.Generator) -> Array:
-        direction = rng.standard_normal((size, self.dim))
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        return np.asarray(self.scale.sigma * rng.standard_gamma(self.dim, size)[:, None] * direction)
-
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        return self.statistic.present(self.statistic.of(records) + self._noise(size, rng))
+        return self.statistic.present(self.statistic.of(records) + radial_noise(self.dim, self.scale.sigma, size, rng))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
-        value = self.statistic.present(add_exactly(self.statistic.of(records), self._noise(1, rng)[0], self.spacing))
+        noise = radial_noise(self.dim, self.scale.sigma, 1, rng)[0]
+        value = self.statistic.present(add_exactly(self.statistic.of(records), noise, self.spacing))
         return Drawn(value, value)
 
     @cached_property

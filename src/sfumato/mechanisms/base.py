@@ -1,8 +1,7 @@
 """What users type: a mechanism with its region and ε; settled for n records, it has every public number of a release."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, partial
@@ -57,7 +56,7 @@ class Mechanism(Plan):
     worth_from: ClassVar[tuple[float, float]] = (
         0.0,
         0.0,
-    )  # ε from which it can be best, in three dimensions and in more
+    )  # ε from which it may be best, in up to 3 dimensions and in more
     auto: ClassVar[bool] = False  # whether it releases the Fréchet mean on the manifold, so that it may be chosen
     takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
@@ -72,10 +71,8 @@ class Mechanism(Plan):
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:
-            words = (
-                "has no scale before at(n) settles it" if name in ("scale", "ideal") else f"has no attribute {name!r}"
-            )
-            raise AttributeError(f"{type(self).__name__} {words}", name=name, obj=self)
+            words = f"no attribute {name!r}" if name not in ("scale", "ideal") else "no scale before at(n) settles it"
+            raise AttributeError(f"{type(self).__name__} has {words}", name=name, obj=self)
 
     @cached_property
     def ball(self) -> Ball:
@@ -210,35 +207,20 @@ class Mechanism(Plan):
         records = Records(self.space, self.region.admit(points))
         return self.at(records.n).draws(records, size, rng)
 
-    def release(
-        self,
-        points: ArrayLike | Dataset,
-        *,
-        unit: str | ArrayLike | None = None,
-        unit_name: str = PERSON,
-        invalid: str = "raise",
-        budget: Budget | None = None,
-        force: bool = False,
-        allow_useless: bool = False,
-        workers: int = 1,
-        memory: int = MEMORY,
-        progress: Progress | None = None,
-    ) -> Release:
+    def release(self, points: ArrayLike | Dataset, *, force: bool = False, **options: Any) -> Release:
         """Return one private value: records are checked and clipped, a plan made, and one draw put on the lattice.
 
-        The arguments are those of :func:`sfumato.private_mean`.
+        The options are those of :func:`sfumato.private_mean`, such as ``unit``, ``budget`` and ``allow_useless``.
         """
         if self.calibration == "as run":
             raise Refusal(
                 f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
                 "it can be sampled for study, not released"
             )
-        self.privacy.check(force)
-        points = as_data(points, self.space)
-        records, words = gather(self.region, points, unit, unit_name, invalid, workers, memory, progress)
-        plan = self.plan(records.n)
-        plan.check_useful(lambda r, n, epsilon: replace(self, region=r, epsilon=epsilon).at(n), allow_useless)
-        return plan.release_of(records, words, budget, getattr(points, "degrees", None))
+        asked = self.privacy.check(force).epsilon
+        return release_by(
+            lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, asked, **options
+        )
 
 
 @lru_cache(maxsize=256)
@@ -266,13 +248,31 @@ def _fitted(mechanism: Any, n: int) -> Any:
     return plan
 
 
+def release_by(
+    planned: Callable[[Region, int, float], Plan],
+    points: Any,
+    region: Region,
+    epsilon: float,
+    *,
+    budget: Budget | None = None,
+    allow_useless: bool = False,
+    **how: Any,
+) -> Release:
+    """Release what a plan for the region, the number of records and ε gives; ``how`` is as of :func:`gather`."""
+    points = as_data(points, region.space)
+    records, unit = gather(region, points, **how)
+    plan = planned(region, records.n, epsilon)
+    plan.check_useful(planned, allow_useless)
+    return plan.release_of(records, unit, budget, getattr(points, "degrees", None))  # of data that came in degrees
+
+
 def gather(
     region: Region,
     points: Any,
-    unit: str | ArrayLike | None,
-    unit_name: str,
-    invalid: str,
-    workers: int,
+    unit: str | ArrayLike | None = None,
+    unit_name: str = PERSON,
+    invalid: str = "raise",
+    workers: int = 1,
     memory: int = MEMORY,
     progress: Progress | None = None,
 ) -> tuple[Records, str]:
@@ -296,3 +296,10 @@ def gather(
         return Records(space, admit(points), workers=workers), unit
     reduced = reduce_to_units(region, points, number_units(unit, len(points)), admit)
     return Records(space, reduced, workers=workers), unit_name
+
+
+def radial_noise(dim: int, sigma: float, size: int, rng: np.random.Generator) -> Array:
+    """Return draws of density ∝ exp(−‖x‖/σ) in R^dim: a uniform direction, and a Gamma(dim, 1) radius times σ."""
+    direction = rng.standard_normal((size, dim))
+    direction /= np.linalg.norm(direction, axis=1, keepdims=True)
+    return np.asarray(sigma * rng.standard_gamma(dim, size)[:, None] * direction)

@@ -1,18 +1,16 @@
 """Which mechanism to use, and the one call that most users need."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from itertools import chain
-from typing import Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..errors import Fix, Refusal
-from ..files import Dataset, as_data
+from ..files import Dataset
 from ..laws.calibration.scale import check_records
 from ..laws.privacy import PureDP
 from ..records import MEMORY, Progress
@@ -23,69 +21,36 @@ from ..release.terms import Purpose
 from ..shown import Shown
 from ..spaces import Space
 from .ambient import AmbientLaplace
-from .base import PERSON, Mechanism, gather
+from .base import PERSON, Mechanism, release_by
 from .exponential import Exponential
 from .find import Find
 from .inference import Spread, check_share
 from .kng import KNG
 from .laplace import ManifoldLaplace
-from .look import Looked
 from .paying import Budget
-from .plan import Plan, Problem
+from .plan import Plan
 from .pointwise import PointwiseLaplace
-from .stages import Composition, Stage
+from .stages import Composition, FirstStep, Looked, Stage
 from .staircase import ManifoldStaircase
-from .steps import FirstStep
 from .tangent import TangentKNorm
 
-MECHANISMS: dict[str, type[Mechanism]] = {
-    kind.name: kind
-    for kind in (
-        KNG,
-        ManifoldLaplace,
-        ManifoldStaircase,
-        Exponential,
-        TangentKNorm,
-        AmbientLaplace,
-        PointwiseLaplace,
-    )
-}
+What = Literal["ball", "radius"]  # is to be found within a prior
+KINDS = (KNG, ManifoldLaplace, ManifoldStaircase, Exponential, TangentKNorm, AmbientLaplace, PointwiseLaplace)
+MECHANISMS: dict[str, type[Mechanism]] = {kind.name: kind for kind in KINDS}
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """What a mechanism would do with n records: its scale and error, or why it cannot be used.
+    """What a mechanism would do with n records, by the names of :class:`Plan`; or why it cannot be used: ``refusal``.
 
-    Attributes
-    ----------
-    mechanism : str
-        The name of the mechanism.
-    scale : float or None
-        The noise scale.
-    median_error, error_95 : float or None
-        Distances that the whole error exceeds with probability 50% and 5%: noise, clipping, what is left out and curvature,
-        as far as public knowledge tells.
-    noise_95 : float or None
-        The distance that the noise alone exceeds with probability at most 5%.
-    gain : float or None
-        How many times nearer to the mean a release is expected to be than the public centre; None where nothing tells.
-    fallback_95 : float or None
-        The whole error at 95% where a look says that the public sample does not fit; None without a look.
-    refusal : str or None
-        Why the mechanism cannot be used; None if it can.
-    to_beat : float or None
-        The distance of the mean from the public centre that is known beforehand.  A release with a larger error says nothing
-        new.
-    directions : int or None
-        In how many directions it learns anything, where it is made in a chart.
-    useless : bool
-        Whether the gain is not above 1; or, where there is none, the error at 95% not below the size of the region.  Such a
-        release is refused unless wanted.
-    spending : dict
-        Shares of ε that are spent on other things than the mean, by their purpose.
+    ``median_error`` and ``error_95`` are distances that the whole error exceeds with probability 50% and 5% (noise, clipping,
+    what is left out and curvature, as far as public knowledge tells), ``noise_95`` is one that the noise alone exceeds with at
+    most 5%, and ``fallback_95`` is ``error_95`` where a look says that the public sample does not fit.  ``gain`` says how many
+    times nearer to the mean a release is expected to be than the public centre, ``to_beat`` how far that is known to be from
+    the mean.  A release is ``useless``, and refused unless wanted, if the gain is not above 1; or, where there is none, the
+    error not below the size of the region.  ``directions`` counts those in which a chart learns anything, and ``spending`` has
+    the shares of ε for other things than the mean, by their purpose.  None: there is no such number, or nothing tells it.
 
-    Examples
-    --------
     >>> from sfumato import Euclidean, plan
     >>> best = plan(Euclidean(dim=2), radius=1.0, n=1000, epsilon=1.0)[0]
     >>> best.median_error < best.error_95, best.refusal is None
@@ -93,36 +58,25 @@ class Forecast:
     """
 
     mechanism: str
-    scale: float | None
-    median_error: float | None
-    error_95: float | None
     refusal: str | None = None
+    scale: float | None = None
+    median_error: float | None = None
+    error_95: float | None = None
+    noise_95: float | None = None
+    gain: float | None = None
+    fallback_95: float | None = None
     to_beat: float | None = None
     directions: int | None = None
     useless: bool = False
     spending: Mapping[Purpose, float] = field(default_factory=dict)
-    noise_95: float | None = None
-    gain: float | None = None
-    fallback_95: float | None = None
 
     @classmethod
-    def of(cls, name: str, plan: Plan | Refusal) -> Forecast:
+    def of(cls, name: str, plan: Plan | Refusal) -> Self:
         """Return what a plan says, or why there is none."""
         if isinstance(plan, Refusal):
-            return cls(name, None, None, None, str(plan))
-        return cls(
-            name,
-            plan.scale.sigma,
-            plan.whole_error(0.5),
-            plan.error_95,
-            to_beat=plan.to_beat,
-            directions=plan.directions,
-            useless=plan.useless,
-            spending=plan.spending,
-            noise_95=plan.stated_error,
-            gain=plan.gain,
-            fallback_95=plan.fallback_95,
-        )
+            return cls(name, str(plan))
+        same = {part.name: getattr(plan, part.name) for part in fields(cls)[4:]}
+        return cls(name, None, plan.scale.sigma, plan.whole_error(0.5), **same)
 
 
 class Forecasts(list[Forecast], Shown):
@@ -132,27 +86,25 @@ class Forecasts(list[Forecast], Shown):
 
 
 @lru_cache(maxsize=64)
-def plans(problem: Problem, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
+def plans(asked: Region, n: int, epsilon: float, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
     """Return what each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.
 
     In a ball these are all that are proven for its space; in any other region those that work in its chart.  Sees no data, and
     the same public question is answered once.
     """
-    check_records(problem.n)
-    region = problem.region
-    epsilon = problem.privacy.epsilon
-    region, look = _looked(region, problem.n, epsilon, check)
+    check_records(n)
+    region, look = _looked(asked, n, epsilon, check)
     if look is not None:
-        return ((look.chart.name, Composition(problem.region, problem.n, epsilon, look.chart, look)),)
+        return ((look.chart.name, Composition(asked, n, epsilon, look.chart, look)),)
     rows: list[tuple[str, Plan | Refusal]] = []
     for kind in MECHANISMS.values():
         # records were clipped by the region that was asked for: only charts clip what a sketch let through
-        takes = problem.region.is_ball or kind.takes_charts
+        takes = asked.is_ball or kind.takes_charts
         if not kind.auto or not takes or epsilon < kind.worth_from[region.space.dim > 3]:
             continue
         try:
-            plan = kind(region, epsilon).plan(problem.n)
-            if problem.region.is_ball and plan.is_far_from_the_mean:
+            plan = kind(region, epsilon).plan(n)
+            if asked.is_ball and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
                     "is released if asked for by name: ",
@@ -168,30 +120,20 @@ def plans(problem: Problem, check: float = SHARE) -> tuple[tuple[str, Plan | Ref
     return tuple(sorted(rows, key=order))
 
 
-def forecast(
-    region: Region,
-    n: int,
-    epsilon: float,
-    check: float = SHARE,
-    steps: int = 1,
-    inference: float = 0.0,
-    find: Literal["ball", "radius"] | None = None,
-    mechanism: str = "auto",
-) -> list[Forecast]:
+def forecast(region: Region, n: int, epsilon: float, mechanism: str = "auto", **how: Any) -> list[Forecast]:
     """Return forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
 
     The wishes are those of :func:`choose`: a mechanism by its name, steps, inference and what is to be found give one forecast.
     The error within a ball that is yet to be found is that in the whole prior.
     """
-    if mechanism != "auto" or steps != 1 or inference or find is not None:
-        name = TangentKNorm.name if mechanism == "auto" else mechanism
-        plan: Plan | Refusal
-        try:
-            plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, steps, inference, find)
-        except Refusal as refusal:
-            plan = refusal
-        return [Forecast.of(name, plan)]
-    return [Forecast.of(name, plan) for name, plan in plans(Problem(region, n, PureDP(epsilon)), check)]
+    if mechanism == "auto" and how.get("steps", 1) == 1 and not how.get("inference") and how.get("find") is None:
+        return [Forecast.of(*row) for row in plans(region, n, PureDP(epsilon).epsilon, how.get("check", SHARE))]
+    plan: Plan | Refusal
+    try:
+        plan = choose(region, n, epsilon, mechanism, **how)
+    except Refusal as refusal:
+        plan = refusal
+    return [Forecast.of(TangentKNorm.name if mechanism == "auto" else mechanism, plan)]
 
 
 def plan(
@@ -205,36 +147,19 @@ def plan(
     steps: int = 1,
     inference: float = 0.0,
     prior: Ball | None = None,
-    find: Literal["ball", "radius"] = "ball",
+    find: What = "ball",
 ) -> list[Forecast]:
     """Predict each mechanism's error before any budget is spent.  Touches no data.
 
-    Parameters
-    ----------
-    region : Ball, Ellipsoid, what their makers give, or Space
-        The public region.  For a space, that of the ball with this ``radius`` about its origin.
-    radius : float, optional
-        The radius of the public ball, if the first argument is a space.
-    n : int
-        The number of records.
-    epsilon : float
-        The privacy loss.
-    mechanism, check, steps, inference, prior, find
-        As of :func:`private_mean`.
+    The region is public; for a space it is the ball of this ``radius`` about its origin.  The other arguments are those of
+    :func:`private_mean`, with the number of records n in their place.  There is a forecast for each mechanism, the most
+    accurate first; one alone for a mechanism by its name, and with ``steps``, ``inference`` or a ``prior``.
 
-    Returns
-    -------
-    list of Forecast
-        One for each mechanism, the most accurate first; one alone for a mechanism by its name, and with ``steps``,
-        ``inference`` or a ``prior``.
-
-    Examples
-    --------
     >>> from sfumato import PlanarShapes
     >>> space = PlanarShapes(landmarks=50)
     >>> rows = plan(Ball(space, space.present(space.origin()), radius=0.125), n=409, epsilon=1.0)
     >>> [(row.mechanism, round(row.error_95, 4)) for row in rows if row.refusal is None]
-    [('laplace', 0.0704), ('tangent', 0.0705), ('kng', 0.0738)]
+    [('tangent', 0.0705), ('laplace', 0.0704), ('kng', 0.0738)]
     >>> rows[3].mechanism, rows[3].refusal[:55]
     ('exponential', 'the noise of exponential on PlanarShapes(landmarks=50) ')
     """
@@ -246,21 +171,23 @@ def plan(
         raise TypeError("plan needs the number of records n and an epsilon")
     if (region is None) == (prior is None):
         raise TypeError("plan takes a region or a prior, and not both")
-    if prior is not None:
-        return Forecasts(forecast(prior, n, epsilon, check, steps, inference, find, mechanism))
-    assert region is not None
-    return Forecasts(forecast(region, n, epsilon, check, steps, inference, None, mechanism))
+    asked = check_region(prior if region is None else region, "the first argument of plan is")
+    how = {"check": check, "steps": steps, "inference": inference, "find": None if prior is None else find}
+    return Forecasts(forecast(asked, n, epsilon, mechanism, **how))
 
 
 def choose(
-    problem: Problem,
+    region: Region,
+    n: int,
+    epsilon: float,
     mechanism: str = "auto",
     check: float = SHARE,
     steps: int = 1,
     inference: float = 0.0,
-    find: Literal["ball", "radius"] | None = None,
+    find: What | None = None,
 ) -> Plan:
     """Return the plan of the mechanism with this name; "auto" takes the one that is expected to be nearest to the mean."""
+    epsilon = PureDP(epsilon).epsilon
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
     in_chart = kind in (None, TangentKNorm)
@@ -270,10 +197,10 @@ def choose(
     if find is None:
         _check_first(check, steps)
     if share or find or (in_chart and (steps == 2 or kind is not None)):
-        return _by_chart(problem, check, steps, share, find)
+        return _by_chart(region, n, epsilon, check, steps, share, find)
     if kind is not None:
-        return kind(problem.region, problem.privacy.epsilon).plan(problem.n)
-    rows = plans(problem, check)
+        return kind(region, epsilon).plan(n)
+    rows = plans(region, n, epsilon, check)
     best = rows[0][1]
     if isinstance(best, Refusal):
         whys = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
@@ -289,24 +216,23 @@ def _check_first(check: float, steps: int) -> None:
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
 
 
-def _by_chart(problem: Problem, check: float, steps: int, share: float, find: str | None) -> Plan:
+def _by_chart(region: Region, n: int, whole: float, check: float, steps: int, share: float, find: What | None) -> Plan:
     """Return the plan of a release by chart, with the stage before it and a share of ε for the spread of the records."""
-    region = problem.region
-    epsilon = (1 - share) * problem.privacy.epsilon
+    settled = region
+    epsilon = (1 - share) * whole
     first: Stage | None = None
     if find is not None:
-        first = Find.of(region, problem.n, epsilon, find == "radius")
+        first = Find.of(region, n, epsilon, find == "radius")
     elif steps == 2:
-        first = FirstStep.of(region, problem.n, epsilon)
+        first = FirstStep.of(region, n, epsilon)
     else:
-        region, first = _looked(region, problem.n, epsilon, check, always=share > 0)
+        settled, first = _looked(region, n, epsilon, check, always=share > 0)
     if share and first is None and region.related_as not in ("", "same"):  # no region would come of it
-        return _by_chart(problem, check, steps, 0.0, find)
-    chart = TangentKNorm(region, epsilon).plan(problem.n) if first is None else first.chart
+        return _by_chart(region, n, whole, check, steps, 0.0, find)
+    chart = TangentKNorm(settled, epsilon).plan(n) if first is None else first.chart
     if first is None and not share:
         return chart
-    spread = Spread.of(problem.privacy.epsilon, share) if share else None
-    return Composition(problem.region, problem.n, problem.privacy.epsilon, chart, first, spread)
+    return Composition(region, n, whole, chart, first, Spread.of(whole, share) if share else None)
 
 
 def _looked(region: Region, n: int, epsilon: float, check: float, always: bool = False) -> tuple[Region, Looked | None]:
@@ -339,7 +265,7 @@ def private_mean(
     steps: int = 1,
     inference: float = 0.0,
     prior: Ball | None = None,
-    find: Literal["ball", "radius"] = "ball",
+    find: What = "ball",
     allow_useless: bool = False,
     unit: str | ArrayLike | None = None,
     unit_name: str = PERSON,
@@ -401,19 +327,11 @@ def private_mean(
     progress : callable, optional
         Called as ``progress(pass, parts done, parts in all)``.
 
-    Returns
-    -------
-    Release
-        The private value with its guarantee, its error and every public number behind it.
-
     Raises
     ------
-    InvalidPointError
-        If a record is not a point of the space and ``invalid`` is ``"raise"``.  For the curator's eyes only.
-    BudgetExceeded
-        If the budget does not have ε left.
     ValueError
-        If no mechanism can make this release; the message says why, and how to fix it.
+        If a record is not a point of the space (an InvalidPointError, for the curator's eyes only), the budget does not have ε
+        left (a BudgetExceeded), or no mechanism can make this release: the message says why, and how to fix it.
 
     Examples
     --------
@@ -432,10 +350,7 @@ def private_mean(
     if steps == 2:
         region = region.unclipped()
     privacy = PureDP(epsilon).check(force)
-    points = as_data(points, region.space)
-    records, words = gather(region, points, unit, unit_name, invalid, workers, memory, progress)
-    degrees = getattr(points, "degrees", None)  # of a data set that came in degrees
     asked = (mechanism, check, steps, inference, None if prior is None else find)
-    plan = choose(Problem(region, records.n, privacy), *asked)
-    plan.check_useful(lambda r, n, e: choose(Problem(r, n, PureDP(e)), *asked), allow_useless)
-    return plan.release_of(records, words, budget, degrees)
+    how: dict[str, Any] = {"unit": unit, "unit_name": unit_name, "invalid": invalid, "budget": budget}
+    how |= {"allow_useless": allow_useless, "workers": workers, "memory": memory, "progress": progress}
+    return release_by(lambda r, n, e: choose(r, n, e, *asked), points, region, privacy.epsilon, **how)

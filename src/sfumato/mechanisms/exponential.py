@@ -1,7 +1,5 @@
 """The exponential mechanism (McSherry and Talwar 2007) with utility −F."""
 
-from __future__ import annotations
-
 import operator
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -127,9 +125,6 @@ class Exponential(ManifoldMechanism):
     @cached_property
     def error_law(self) -> RadialLaw:
         return exponential_error_law(self.space, self.ball.radius, self.scale.sigma)
-
-    def error_quantile(self, p: float) -> float:
-        return self.error_law.quantile(p)
 
 
 def _half_mean_square(records: Records, x: Points) -> Array:

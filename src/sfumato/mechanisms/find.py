@@ -1,18 +1,15 @@
 """Where the records lie, found privately: a centre and a radius within a generous public ball (Result 7)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..errors import Refusal
 from ..files import as_data
 from ..laws.bounds import bounds_of, has_bounds
 from ..laws.privacy import PureDP
@@ -20,15 +17,15 @@ from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points, blocks
 from ..records import Records
 from ..regions import Ball, Ellipsoid, Region, check_ball
+from ..regions.ball import FoundBall
 from ..regions.ellipsoid import for_each, shorten, tangent_coordinates
-from ..regions.found import FoundBall
 from ..release.terms import Purpose
 from ..spaces.embedding import Embedding
 from .base import gather
 from .paying import Budget, paying
 from .plan import Losses
 from .stages import Outcome, Stage
-from .tangent import TangentKNorm, whole_means
+from .tangent import TangentKNorm, check_movable, whole_means
 
 RATIO = 1.1
 LEAST = 1e-4  # of neighbouring candidates for the radius, and the smallest as a share of the largest
@@ -49,7 +46,7 @@ class Shares:
         return 1 - self.center - self.radius
 
     @classmethod
-    def best(cls, dim: int, n: int, epsilon: float) -> Shares:
+    def best(cls, dim: int, n: int, epsilon: float) -> Self:
         """Return, from public numbers, the shares with the least noise in the end, for records that fill NARROW of the prior.
 
         >>> Shares.best(2, 5000, 1.0), Shares.best(200, 1000, 1.0).center
@@ -75,13 +72,13 @@ class Finder:
     target: int
 
     @classmethod
-    def of(cls, prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Finder:
+    def of(cls, prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Self:
         """Return the search for an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as
         the noise can tell."""
         whole = _whole(prior)
         first = TangentKNorm(whole or prior, center).plan(n) if center else None
         if first is not None and whole is None:
-            _check_movable(prior, first)
+            check_movable(first, prior.moved, "only a radius can be found")
         prior.as_chart()  # which is what stays if none is found
         most = MARGIN * prior.radius * (1 if first is None else 2)
         if not 1e-99 < LEAST / RATIO * most < most < 1e99:
@@ -148,22 +145,11 @@ def _embedded(chart: Ellipsoid, ambient: Embedding, points: Points) -> Iterator[
 
 
 def _whole(prior: Ball) -> Ball | None:
-    """Return the ball of the linear space around that holds the whole space, where the prior is all of it: a chart would
-    tear."""
+    """Return the ball around the whole space, in the linear space that it lies in, where the prior is all of it."""
     ambient = prior.space.embedding()
     if ambient is None or not has_bounds(prior.space) or prior.radius < bounds_of(prior.space).injectivity_radius:
         return None
     return None if np.isinf(ambient.reach) else Ball(ambient.around, np.zeros(ambient.dim), ambient.reach)
-
-
-def _check_movable(prior: Ball, first: TangentKNorm) -> None:
-    """Raise a Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
-    try:
-        Ball(prior.space, prior.space.present(first.chart.point(np.full(len(first.chart.axes), 1e-3))), prior.radius)
-    except Exception as error:
-        raise Refusal(
-            f"{prior.space} has no chart but the one about its centre: only a radius can be found ({error})"
-        ) from None
 
 
 def _counts(prior: Ball, center: Points, grid: Array, points: Points, _: Array | None) -> Array:
@@ -185,7 +171,7 @@ class Find(Stage):
     finds_region: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, region: Region, n: int, epsilon: float, only_radius: bool = False) -> Find:
+    def of(cls, region: Region, n: int, epsilon: float, only_radius: bool = False) -> Self:
         """Return the stage, with the plan of the mean in the whole prior."""
         prior = check_ball(region, "a prior")
         split = Shares.best(prior.space.dim, n, epsilon)
@@ -225,15 +211,7 @@ class Find(Stage):
         return Outcome(self.chart.within(ball))
 
 
-def find_region(
-    points: ArrayLike,
-    prior: Ball,
-    epsilon: float,
-    coverage: float = 0.95,
-    *,
-    budget: Budget | None = None,
-    **options: Any,
-) -> FoundBall:
+def find_region(points: ArrayLike, prior: Ball, epsilon: float, coverage: float = 0.95, **options: Any) -> FoundBall:
     """Find, privately, a ball that holds most records within a generous public one: a centre, and a radius about it.
 
     Two thirds of ε place the centre (the mean in a chart of the prior; the mean in the space around, where the prior is a whole
@@ -244,72 +222,50 @@ def find_region(
     after this was paid for; :func:`sfumato.private_mean` with ``prior=`` divides one ε by itself, and refuses before anything
     is spent.
 
-    Parameters
-    ----------
-    points : array_like or Dataset
-        Records, one in each row.
-    prior : Ball
-        A ball that surely holds the records, as far as anybody knows beforehand; for directions, a radius of π about any
-        direction: the whole sphere.
-    epsilon : float
-        The privacy loss of finding the ball; releases that use it cost their own ε beside this.
-    coverage : float
-        The share of the records that the ball is to hold.
-    budget : Ledger, optional
-        Charged before anything is computed from the records.
-    **options
-        ``unit``, ``unit_name``, ``invalid``, ``workers``, ``memory`` and ``force`` as in :func:`sfumato.private_mean`.
+    The prior is a ball that surely holds the records, as far as anybody knows beforehand: for directions, a radius of π about
+    any direction, the whole sphere.  Releases that use the ball that is found cost their own ε beside this one, which it
+    remembers as its price.  ``options`` are ``budget``, ``force``, ``unit``, ``unit_name``, ``invalid``, ``workers`` and
+    ``memory`` as of :func:`sfumato.private_mean`.
 
-    Returns
-    -------
-    FoundBall
-        A region to release in, which remembers its price in ``epsilon``.
-
-    Examples
-    --------
     >>> from sfumato import Euclidean
     >>> points = np.random.default_rng(0).normal(3.0, 0.5, (4000, 2))
     >>> found = find_region(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0)
     >>> found.epsilon, bool(np.abs(found.center - 3).max() < 0.5), 0.8 < found.radius < 2.5
     (1.0, True, True)
     """
-    return _found(points, prior, epsilon, coverage, True, budget, **options)
+    return _found(points, prior, epsilon, coverage, True, **options)
 
 
-def private_radius(
-    points: ArrayLike,
-    ball: Ball,
-    epsilon: float,
-    coverage: float = 0.95,
-    *,
-    budget: Budget | None = None,
-    **options: Any,
-) -> FoundBall:
+def private_radius(points: ArrayLike, ball: Ball, epsilon: float, coverage: float = 0.95, **options: Any) -> FoundBall:
     """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
     radius.
 
     The smallest t of a public list with #{ρ(c, yᵢ) ≤ t} + Laplace noise ≥ coverage·n + Laplace noise, else the largest (proofs,
     Result 7).  The arguments are those of :func:`find_region`; all of ε is for the radius.
 
-    Examples
-    --------
     >>> from sfumato import Euclidean
     >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
     >>> bool(0.8 < private_radius(points, Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), epsilon=1.0).radius < 1.8)
     True
     """
-    return _found(points, ball, epsilon, coverage, False, budget, **options)
+    return _found(points, ball, epsilon, coverage, False, **options)
 
 
 def _found(
-    points: Any, prior: Ball, epsilon: float, coverage: float, centre: bool, budget: Budget | None, **options: Any
+    points: Any,
+    prior: Ball,
+    epsilon: float,
+    coverage: float,
+    centre: bool,
+    budget: Budget | None = None,
+    force: bool = False,
+    **options: Any,
 ) -> FoundBall:
     check_ball(prior, "the second argument, which surely holds the records,")
     if not (isinstance(coverage, int | float) and 0.5 <= coverage < 1):
         raise ValueError(f"coverage must be a share of the records, from 0.5 to below 1, not {coverage!r}")
-    asked = PureDP(epsilon).check(options.pop("force", False)).epsilon
-    how: dict[str, Any] = {"unit": None, "unit_name": "one unit", "invalid": "raise", "workers": 1} | options
-    records, unit = gather(prior, as_data(points, prior.space), **how)
+    asked = PureDP(epsilon).check(force).epsilon
+    records, unit = gather(prior, as_data(points, prior.space), **{"unit_name": "one unit", **options})
     share = 2 * asked / 3 if centre else 0.0
     finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)
     what = "centre and radius" if centre else "radius"

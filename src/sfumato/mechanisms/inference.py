@@ -1,11 +1,10 @@
 """The spread of the records beside their mean, for the region of the population's mean (Result 6)."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -44,8 +43,10 @@ class Spread:
     share: float
     width: Fraction
 
+    losses: ClassVar = Losses(0.0, clock_delta=CLOCK_DELTA)  # which it adds to those of the plan of the mean
+
     @classmethod
-    def of(cls, epsilon: float, share: float) -> Spread:
+    def of(cls, epsilon: float, share: float) -> Self:
         """Return the stage that a share of ε pays for."""
         return cls(share, 1 / (Fraction(epsilon) - Fraction((1 - share) * epsilon)))
 
@@ -53,11 +54,6 @@ class Spread:
     def words(self) -> str:
         """What the share was spent on, in words."""
         return f"{self.share:g} of it was spent on the spread of the records"
-
-    @property
-    def losses(self) -> Losses:
-        """What it adds to the losses of the plan of the mean."""
-        return Losses(0.0, clock_delta=CLOCK_DELTA)
 
     def described(self, n: int) -> SpreadOf:
         """Return what a record says of it before it is drawn."""

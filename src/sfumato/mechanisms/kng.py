@@ -1,7 +1,5 @@
 """The K-norm gradient mechanism on manifolds (Soto, Bharath, Reimherr and Slavković 2022)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -9,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..errors import Refusal
 from ..laws.bounds import bounds_of
 from ..laws.calibration.error import (
     Ellipse,
@@ -20,8 +19,9 @@ from ..laws.calibration.error import (
     public_hessian,
 )
 from ..laws.calibration.mean import MeanBounds
+from ..laws.calibration.rounding import LEVELS
 from ..laws.calibration.scale import Scale, kng_scale
-from ..laws.radial import RadialLaw
+from ..laws.radial import RadialLaw, spread_edges
 from ..laws.sampling import Target, coarse
 from ..numerics.arrays import Array, Points
 from ..records import Records
@@ -29,7 +29,7 @@ from ..regions.ball import Ball
 from ..regions.mean import mean_in_ball
 from ..spaces.base import Moments, Space
 from .manifold import ManifoldMechanism
-from .statistics import FRECHET_MEAN, Objective, Statistic
+from .statistics import Objective
 
 WORTHWHILE = 0.5  # share of proposals that must be accepted for the Hessian to be worth its pass over the data
 
@@ -60,19 +60,9 @@ class KNG(ManifoldMechanism):
     auto: ClassVar[bool] = True
     inexact: ClassVar[float] = 1e-4
 
-    @property
-    def statistic(self) -> Statistic:
-        return self.objective or FRECHET_MEAN
-
-    @property
-    def options(self) -> dict[str, Any]:
-        return {} if self.objective is None else {"objective": self.objective.statistic}
-
     def at(self, n: int) -> Self:
         if self.objective is None:
             return super().at(n)
-        from .objective import OwnObjective
-
         own: Any = OwnObjective(self.region, self.epsilon, self.calibration, objective=self.objective)
         return own.at(n)  # type: ignore[no-any-return]
 
@@ -189,9 +179,8 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
 
     def lower(u: Array) -> Array:
         reach = np.minimum(furthest + u, r + R)
-        return bounds_of(space).mean_hessian_bounds(
-            bounds_of(space).second_moment_at(second_moment + 2 * eta * u, u), reach
-        )[0]
+        along = bounds_of(space).second_moment_at(second_moment + 2 * eta * u, u)
+        return bounds_of(space).mean_hessian_bounds(along, reach)[0]
 
     return Envelope(base, eta + bounds.error, second_moment, furthest, lower, moments)
 
@@ -199,3 +188,61 @@ def mean_envelope(ball: Ball, R: float, records: Records, bounds: MeanBounds, to
 def span(space: Space, center: Points, base: Points, R: float) -> float:
     """Return the farthest that a point of B_R(center) can be from the base."""
     return min(float(space.distance(center, base)) + R, bounds_of(space).injectivity_radius)
+
+
+@dataclass(frozen=True)
+class OwnObjective(ManifoldMechanism):
+    """What KNG is with an objective (Theorem 1).  Nothing public is known of how its gradient grows: no error is stated."""
+
+    objective: Objective = field(kw_only=True)
+
+    name: ClassVar[str] = KNG.name
+    paper: ClassVar[str] = KNG.paper
+    error = None
+    rough_acceptance = 0.05
+
+    @property
+    def statistic(self) -> Objective:
+        return self.objective
+
+    @property
+    def options(self) -> dict[str, Any]:
+        return {"objective": self.objective.statistic}
+
+    def noise(self, n: int, epsilon: float) -> Scale:
+        """Return σ = 2Δ/ε (Theorem 1), Δ the sensitivity that the objective states."""
+        delta = float(self.objective.sensitivity(n))
+        if not 0 < delta < np.inf:
+            raise Refusal(f"the sensitivity of an objective is a positive number, not {delta!r} for {n} records")
+        formula = "2·Δ/ε, Δ the stated sensitivity of the gradient (theorem 1)"
+        return Scale(2 * delta / epsilon, formula, {"delta": delta}, self.ball.radius)
+
+    def check_data(self, records: Records) -> None:
+        len(records.points)  # it asks for them all: raises if they are not in memory
+        self.objective.refute(self.ball, records.n)
+
+    def target(self, records: Records) -> Target:
+        space = self.space
+        sigma = self.scale.sigma
+        R = self.scale.region
+        points = records.points
+        base = self.objective.start(points)
+        reach = span(space, self.ball.center, base, R)
+        edges = spread_edges(space, reach, reach)
+        floor = np.asarray(self.objective.envelope(edges[:-1], points), dtype=np.float64) / sigma
+        floor = np.minimum.accumulate(floor[::-1])[::-1]  # one that falls after all is lowered: no refusal by the data
+        # at each edge the envelope's value one cell before: a line between two such values stays below the envelope
+        law = RadialLaw(space, edges, np.diff(np.concatenate([floor[:1], floor])) / np.diff(edges))
+
+        def energy(x: Points) -> Array:
+            return space.norm(x, self.objective.gradient(x, points)) / sigma
+
+        return Target(space, base, law, energy, -float(floor[0]), self.ball.center, R, doubted=True)
+
+    @property
+    def error_law(self) -> RadialLaw:
+        raise ValueError("no error can be predicted for a custom objective: nothing public is known of its growth")
+
+    @property
+    def lengths(self) -> list[float]:
+        return [2 * self.scale.region] * len(LEVELS)

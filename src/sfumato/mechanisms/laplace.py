@@ -1,7 +1,5 @@
 """The manifold Laplace mechanism (Reimherr, Bharath and Soto 2021)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
@@ -67,9 +65,6 @@ class ManifoldLaplace(ManifoldMechanism):
 
     def energy_error(self, error: float) -> float:
         return 0.0  # the envelope is the density; what the mean is off by is part of Δ
-
-    def error_quantile(self, p: float) -> float:
-        return self.error_law.quantile(p)
 
     @property
     def stretched_length(self) -> float:

@@ -1,7 +1,5 @@
 """Mechanisms whose draws are points of the manifold, with a radial envelope about the Fréchet mean."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from functools import cached_property
 from typing import ClassVar
@@ -39,9 +37,8 @@ class ManifoldMechanism(Mechanism):
     """What exact rejection from a radial envelope has beside a scale: how many proposals are made, which of them ask the data,
     and what rounding does to them."""
 
-    inexact: ClassVar[float] = (
-        0.0  # of the noise's length: the gradient that may be left at a mean that only places proposals
-    )
+    # of the noise's length: the gradient that may be left at a mean that only places proposals
+    inexact: ClassVar[float] = 0.0
 
     @abstractmethod
     def target(self, records: Records) -> Target:
@@ -60,6 +57,9 @@ class ManifoldMechanism(Mechanism):
     @abstractmethod
     def error_law(self) -> RadialLaw:
         """A distribution that dominates the distance of a draw from the mean, whatever the data."""
+
+    def error_quantile(self, p: float) -> float:
+        return self.error_law.quantile(p)
 
     # -- what differs between mechanisms ----------------------------------------------------------------------------------
     @property
@@ -226,10 +226,10 @@ class ManifoldMechanism(Mechanism):
         that is within L/3 of the centre, L = min(inj M, π/√κ), or the draw within 2L − 3r.  For other draws the centre is,
         if they are 2r away; the rest, in balls larger than 2L/5, stay where they are."""
         ball = self.ball
-        widest = 2 * self.bounds.mean_radius_limit
         distance = float(self.space.distance(ball.center, point[None])[0])
         if distance <= ball.radius:
             return point
+        widest = 2 * self.bounds.mean_radius_limit
         if ball.radius > widest / 3 and distance > 2 * widest - 3 * ball.radius:
             return ball.center if distance >= 2 * ball.radius else point
         nearest: Points = ball.clip(self.space.present(point)[None])[0]

@@ -1,7 +1,5 @@
 """One payment for every release: the charge is written down for good, then comes the draw, then the release is noted."""
 
-from __future__ import annotations
-
 import logging
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -56,9 +54,8 @@ def note_release(budget: Budget | None, entry: object, release: Hashed) -> None:
     try:
         budget.complete(entry, release.sha256)
     except (RuntimeError, ValueError, OSError) as error:
-        logging.getLogger("sfumato").warning(
-            "the release is made and charged, but could not be noted beside its charge: %s", error
-        )
+        words = "the release is made and charged, but could not be noted beside its charge: %s"
+        logging.getLogger("sfumato").warning(words, error)
 
 
 @contextmanager

@@ -1,11 +1,10 @@
 """What a release needs: every public number, each computed once, and the draw, the only place where data meet noise."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -25,15 +24,6 @@ from .statistics import FRECHET_MEAN, Statistic
 
 PREDICTED = 0.95  # the probability at which a record states its error
 Remedy = tuple[str | Fix, ...]  # words and wishes, as an error takes them
-
-
-@dataclass(frozen=True)
-class Problem:
-    """What is asked, all of it public: the region, the number of records, the privacy."""
-
-    region: Region
-    n: int
-    privacy: PureDP
 
 
 @dataclass(frozen=True)
@@ -121,13 +111,13 @@ class Plan(ABC):
         return lattice_spacing(self.scale.sigma)
 
     @cached_property
-    def stated_error(self) -> float:
+    def noise_95(self) -> float:
         """What a release is off by with a probability of at most 5%."""
         return float(self.release_error(PREDICTED))
 
     def whole_error(self, p: float) -> float:
         """Return what the whole error of a release exceeds with probability 1 − p, as far as public knowledge tells."""
-        return self.stated_error if p == PREDICTED else self.release_error(p)
+        return self.noise_95 if p == PREDICTED else self.release_error(p)
 
     @cached_property
     def error_95(self) -> float:
@@ -157,7 +147,7 @@ class Plan(ABC):
     @cached_property
     def error(self) -> ErrorOf | None:
         """The errors that a record states; None where nothing public is known of them."""
-        stated = self.stated_error
+        stated = self.noise_95
         quantiles = {f"{p:g}": stated if p == PREDICTED else float(self.release_error(p)) for p in PROBABILITIES}
         return ErrorOf(PREDICTED, stated, self.statistic.distance, quantiles)
 
@@ -199,7 +189,7 @@ class Plan(ABC):
         """What else than a larger ε and more records makes the noise smaller, where it is too large to be of use."""
         return []
 
-    def check_useful(self, again: Callable[[Region, int, float], Plan], allow: bool = False) -> None:
+    def check_useful(self, again: Callable[[Region, int, float], "Plan"], allow: bool = False) -> None:
         """Raise a Refusal if the noise is as large as what is known beforehand, unless that is wanted.
 
         ``again(region, n, epsilon)`` plans the same for other numbers: those that would help are looked for among them, and
@@ -207,6 +197,21 @@ class Plan(ABC):
         """
         if allow or not self.useless:
             return
+        known = f"{self.region.radius:.3g}, the size of the public region, is known beforehand"
+        if self.gain is not None:
+            known = f"the public centre alone is expected to be nearer to the mean, some {self.to_beat:.3g} from it"
+        ways = self._helps(again) or [("other public knowledge",)]
+        raise Refusal(
+            f"this release would be useless: its error would be up to {self.error_95:.3g} (with a probability of 95%), and "
+            f"{known}. What helps: ",
+            *[part for way in ways for part in (", ", *way)][1:],
+            "; or ",
+            Fix("allow_useless", True),
+            ". Nothing was spent",
+        )
+
+    def _helps(self, again: Callable[[Region, int, float], "Plan"]) -> list[Remedy]:
+        """Return what makes the release one of use."""
         n = self.n
         epsilon = self.privacy.epsilon
 
@@ -219,29 +224,14 @@ class Plan(ABC):
             return np.inf if plan.useless else plan.error_95
 
         steps = 1.2 ** np.arange(1, 40)
-        ways: list[Remedy] = []
-        for larger in (f"{epsilon * step:.2g}" for step in steps):
-            if error(self.asked, n, float(larger)) < np.inf:
-                ways.append((f"an epsilon of {larger}",))
-                break
-        for more in (_two_digits(n * step) for step in steps):
-            if error(self.asked, more, epsilon) < np.inf:
-                ways.append((f"{more} records",))
-                break
+        larger = (f"{epsilon * step:.2g}" for step in steps)
+        more = (_two_digits(n * step) for step in steps)
+        enough = islice((e for e in larger if error(self.asked, n, float(e)) < np.inf), 1)
+        ways: list[Remedy] = [(f"an epsilon of {e}",) for e in enough]
+        ways += [(f"{m} records",) for m in islice((m for m in more if error(self.asked, m, epsilon) < np.inf), 1)]
         for words, space, then in smaller_questions(self.region, lambda region: error(region, n, epsilon)):
             ways.append((f"{words} ({space.typed}, with an error up to {then:.3g})",))
-        ways += self.remedies
-        known = f"{self.region.radius:.3g}, the size of the public region, is known beforehand"
-        if self.gain is not None:
-            known = f"the public centre alone is expected to be nearer to the mean, some {self.to_beat:.3g} from it"
-        raise Refusal(
-            f"this release would be useless: its error would be up to {self.error_95:.3g} (with a probability of 95%), and "
-            f"{known}. What helps: ",
-            *joined(ways or [("other public knowledge",)]),
-            "; or ",
-            Fix("allow_useless", True),
-            ". Nothing was spent",
-        )
+        return ways + self.remedies
 
     # -- the release ---------------------------------------------------------------------------------------------------
     @abstractmethod
@@ -275,31 +265,16 @@ class Plan(ABC):
 
     def _finished(self, record: Record, drawn: Drawn, unit: str, degrees: tuple[str, str] | None) -> Release:
         condition = self.statistic.condition
-        losses = self.losses
-        guarantee = Guarantee(
-            epsilon=self.privacy.epsilon,
-            unit=unit,
-            private=not condition and record.generator != HANDED_IN,
-            condition=condition,
-            numerical_delta=losses.numerical_delta,
-            numerical_epsilon=losses.numerical_epsilon,
-            clock_delta=losses.clock_delta,
-        )
+        private = not condition and record.generator != HANDED_IN
+        guarantee = Guarantee(self.privacy.epsilon, unit, private=private, condition=condition, **vars(self.losses))
         if drawn.point is not None and record.chart is not None:
             record = replace(record, chart=replace(record.chart, point=drawn.point.tolist()))
         if drawn.whole is not None:
             record = replace(record, whole=drawn.whole)
         raw = None if np.array_equal(drawn.value, drawn.raw) else drawn.raw
-        release = record.released(drawn.value, guarantee, self.is_on_manifold(drawn.value), raw, drawn.bias)
+        on_manifold = self.is_on_manifold(drawn.value)
+        release = record.released(drawn.value, guarantee, on_manifold, unprojected=raw, bias=drawn.bias)
         return release if degrees is None else release.in_degrees(degrees)
-
-
-def joined(remedies: list[Remedy]) -> Remedy:
-    """Return several remedies as one, with commas between them."""
-    parts: list[str | Fix] = []
-    for remedy in remedies:
-        parts += [", ", *remedy] if parts else remedy
-    return tuple(parts)
 
 
 def smaller_questions(region: Region, error: Callable[[Region], float]) -> list[tuple[str, Space, float]]:

@@ -1,105 +1,68 @@
 """Plan before spending: the error to expect, and the ε or n that a given error needs.  Touches no data."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ..errors import Fix, Refusal
-from ..laws.privacy import PureDP
 from ..regions import Ball, Region
 from ..regions.look import SHARE
 from .choice import Forecast, forecast, plans
-from .plan import Problem, smaller_questions
+from .plan import smaller_questions
 from .tangent import TangentKNorm
 
 TOLERANCE = 3e-3  # of powers of ten: 0.7%
 MOST_RECORDS = 9.0  # as a power of ten
+MOST = float(np.finfo(float).max)  # the error that is wanted where any will do that is of use
 
 
-def best_error(region: Region, n: int, epsilon: float, check: float = SHARE, useful: bool = False, **how: Any) -> float:
-    """The smallest predicted 95% error of any mechanism; infinite if none can be used, or is to be ``useful`` and is not."""
-    best = forecast(region, n, epsilon, check, **how)[0]
+def best_error(region: Region, n: int, epsilon: float, useful: bool = False, **how: Any) -> float:
+    """Return the smallest predicted 95% error of any mechanism; infinite if none can be used, or none is ``useful``."""
+    best = forecast(region, n, epsilon, **how)[0]
     return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
 
-def _some_error(region: Region, n: int, epsilon: float, check: float, any_useful: bool, **how: Any) -> float:
-    """The same; or, where any error of use will do, that of the ball's chart if it is of use, as that is found at once."""
-    if any_useful and region.is_ball and not any(how.values()):
+def _some_error(region: Region, n: int, epsilon: float, wanted: float, how: dict[str, Any]) -> float:
+    """Return the same; where any error of use will do, that of the ball's chart if it is one, as that is found at once."""
+    if wanted == MOST and region.is_ball and not how.keys() - {"check"}:
         try:
             chart = TangentKNorm(region, epsilon).plan(n)
             if not chart.useless and not chart.is_far_from_the_mean:
                 return chart.error_95
         except Refusal:
             pass
-    return best_error(region, n, epsilon, check, any_useful, **how)
+    return best_error(region, n, epsilon, wanted == MOST, **how)
 
 
-def needed_epsilon(
-    region: Region, n: int, error: float | None = None, check: float = SHARE, **how: Any
-) -> float | None:
-    """The smallest ε at which n records give this 95% error.  Touches no data.
+def needed_epsilon(region: Region, n: int, error: float | None = None, **how: Any) -> float | None:
+    """Return the smallest ε at which n records give this 95% error, to within 1%; None if no ε up to 100 is enough.
 
-    Parameters
-    ----------
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        The public region.
-    n : int
-        The number of records.
-    error : float, optional
-        The 95% error that you want, as a distance; any that is below the size of the region unless given.
-    check : float
-        The share of ε for a look, as of :func:`sfumato.private_mean`.
-    **how
-        ``inference`` and ``find``, likewise; with ``find`` the region is a prior.
+    Without an ``error``, which is a distance, any will do with which a release is of use.  ``how`` are ``check``, ``inference``
+    and ``find`` as of :func:`sfumato.private_mean`; with ``find`` the region is a prior.  Touches no data.
 
-    Returns
-    -------
-    float or None
-        ε to within 1%; None if no ε up to 100 is enough.
-
-    Examples
-    --------
     >>> from sfumato import Sphere
     >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> round(needed_epsilon(ball, n=100, error=0.04), 1)
     1.0
     """
-    found = _least(lambda x: _some_error(region, n, 10.0**x, check, error is None, **how), error, -4.0, 2.0)
+    wanted = MOST if error is None else error
+    found = _least(lambda x: _some_error(region, n, 10.0**x, wanted, how), wanted, -4.0, 2.0)
     return None if found is None else 10.0**found
 
 
-def needed_n(
-    region: Region, epsilon: float, error: float | None = None, check: float = SHARE, **how: Any
-) -> int | None:
-    """The smallest number of records that gives this 95% error.  Touches no data.
+def needed_n(region: Region, epsilon: float, error: float | None = None, **how: Any) -> int | None:
+    """Return the smallest number of records that gives this 95% error, to within 1%; None if 10⁹ are not enough.
 
-    Parameters
-    ----------
-    region : Ball, Ellipsoid, or what the makers of ellipsoids give
-        The public region.
-    epsilon : float
-        The privacy loss.
-    error, check, **how
-        As of :func:`needed_epsilon`.
+    All else is as of :func:`needed_epsilon`.
 
-    Returns
-    -------
-    int or None
-        The number of records to within 1%; None if 10⁹ are not enough.
-
-    Examples
-    --------
     >>> from sfumato import Sphere
     >>> ball = Ball(Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4)
     >>> needed_n(ball, epsilon=1.0, error=0.004) > 900
     True
     """
-    found = _least(
-        lambda x: _some_error(region, round(10.0**x), epsilon, check, error is None, **how), error, 0.0, MOST_RECORDS
-    )
+    wanted = MOST if error is None else error
+    found = _least(lambda x: _some_error(region, round(10.0**x), epsilon, wanted, how), wanted, 0.0, MOST_RECORDS)
     return None if found is None else round(10.0**found)
 
 
@@ -118,15 +81,15 @@ def instead(
     >>> ways[-1]["question"]
     'noise shaped by a public sample of such records (Ellipsoid.from_sample)'
     """
-    useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, check, useful=True))
-    found = {words: (space, n, error) for words, space, error in useful}
+    useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, useful=True, check=check))
+    answered = {words: (space, n, error) for words, space, error in useful}
     rows = []
     for words, spaces in region.space.smaller().items():
-        space, records, error = found.get(words, (spaces[0], None, None))
+        space, records, error = answered.get(words, (spaces[0], None, None))
         if error is None:
             records = needed_n(Ball(space, space.present(space.origin()), region.radius), epsilon, check=check)
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
-    for _, plan in plans(Problem(region, n, PureDP(epsilon)), check):
+    for _, plan in plans(region, n, epsilon, check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
         for way in more:
             row: dict[str, Any] = {"question": Refusal(*way).say(say), "space": None, "n": n, "error_95": None}
@@ -136,7 +99,7 @@ def instead(
 
 
 def aim(
-    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, check: float = SHARE, **how: Any
+    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, **how: Any
 ) -> dict[str, float | None]:
     """Return what an error needs: the one that is wanted, or half of the best; where that is of no use, any that is.
 
@@ -145,24 +108,23 @@ def aim(
     """
     if error is None and best.error_95 is not None and not best.useless:
         error = best.error_95 / 2
+    wanted = MOST if error is None else error
     alone = how if best.error_95 is None else {**how, "mechanism": best.mechanism}
-    enough = needed_epsilon(region, n, error, check, **alone)
-    less = None if enough is None else best_error(region, n, 0.97 * enough, check, error is None, **how)
-    if less is None or less <= (np.finfo(float).max if error is None else error):
+    enough = needed_epsilon(region, n, error, **alone)
+    if enough is None or best_error(region, n, 0.97 * enough, wanted == MOST, **how) <= wanted:
         alone = how
-        enough = needed_epsilon(region, n, error, check, **how)
+        enough = needed_epsilon(region, n, error, **how)
 
     def error_at(x: float) -> float:
-        return _some_error(region, round(10.0**x), epsilon, check, error is None, **alone)
+        return _some_error(region, round(10.0**x), epsilon, wanted, alone)
 
-    near = None if enough is None else _near(error_at, error, np.log10(n * enough / epsilon))
-    records = needed_n(region, epsilon, error, check, **alone) if near is None else round(10.0**near)
+    near = None if enough is None else _near(error_at, wanted, np.log10(n * enough / epsilon))
+    records = needed_n(region, epsilon, error, **alone) if near is None else round(10.0**near)
     return {"error_95": error, "epsilon_at_n": enough, "n_at_epsilon": records}
 
 
-def _near(function: Callable[[float], float], wanted: float | None, start: float) -> float | None:
-    """Return the smallest argument near a start at which a function is at ``wanted`` or below, or finite; None if not there."""
-    wanted = np.finfo(float).max if wanted is None else wanted
+def _near(function: Callable[[float], float], wanted: float, start: float) -> float | None:
+    """Return the smallest argument near a start at which a function is at ``wanted`` or below; None if it is not there."""
     low = max(start - 0.03, 0.0)
     high = max(start + 0.03, 0.0)
     if high > MOST_RECORDS or function(high) > wanted or function(low) <= wanted:
@@ -170,13 +132,12 @@ def _near(function: Callable[[float], float], wanted: float | None, start: float
     return _halved(function, wanted, low, high)
 
 
-def _least(function: Callable[[float], float], wanted: float | None, low: float, high: float) -> float | None:
-    """Return the smallest argument from which on a function stays at ``wanted`` or below, or finite.
+def _least(function: Callable[[float], float], wanted: float, low: float, high: float) -> float | None:
+    """Return the smallest argument from which on a function stays at ``wanted`` or below.
 
     It falls but for steps up, where more directions of a chart become worth their noise; and a mechanism may be refused again
     at the large end, where rounding matters: that does not count.
     """
-    wanted = np.finfo(float).max if wanted is None else wanted
     grid = np.linspace(low, high, round(high - low) + 1)
     values = [function(float(x)) for x in grid]
     while values and np.isinf(values[-1]):
@@ -199,7 +160,7 @@ def _halved(function: Callable[[float], float], wanted: float, low: float, high:
     return high
 
 
-def by_records(region: Region, n: int, epsilon: float, check: float = SHARE, **how: Any) -> dict[int, list[Forecast]]:
+def by_records(region: Region, n: int, epsilon: float, **how: Any) -> dict[int, list[Forecast]]:
     """Return forecasts for n and for numbers of records from a tenth of n to ten times n, as a picture shows them."""
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
-    return {int(size): forecast(region, int(size), epsilon, check, **how) for size in {*sizes.tolist(), n}}
+    return {int(size): forecast(region, int(size), epsilon, **how) for size in {*sizes.tolist(), n}}

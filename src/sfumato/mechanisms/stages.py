@@ -1,27 +1,31 @@
 """Releases in stages that are charged as one: what a stage gives out may decide the next, so their shares of ε add up."""
 
-from __future__ import annotations
-
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from itertools import repeat
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from ..errors import Fix
+from ..laws.calibration.rounding import UNIT
 from ..laws.calibration.scale import Scale
 from ..numerics.arrays import Array
 from ..records import Records
-from ..regions import Region
+from ..regions import Look, Region, Settled
+from ..regions.ellipsoid import shorten
 from ..release.record import Record
 from ..release.terms import Purpose
 from .inference import Spread
 from .plan import Drawn, Losses, Plan, Remedy
 from .statistics import Statistic
-from .tangent import TangentKNorm
+from .tangent import TangentKNorm, check_movable, whole_means
+
+FIRST = 0.25  # of ε, for the first of two steps
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,3 +213,113 @@ class Composition(Plan):
             moment = self.spread.second_moment(plan.chart, records, rng)
             record = replace(record, spread=replace(record.spread, second_moment=moment))
         return record, drawn
+
+
+@dataclass(frozen=True, eq=False)
+class FirstStep(Stage):
+    """The region of the second step is that of the first, moved to what the first gave out (Result 5, re-centring).
+
+    It pays where the public centre is far from the mean, so that many records are clipped, and is of no use elsewhere.
+    """
+
+    region: Settled
+    first: TangentKNorm
+    chart: TangentKNorm  # of the second step, whose centre is not known yet
+
+    shares: ClassVar = {Purpose.FIRST: FIRST}
+    words = f"{FIRST:g} of it was spent on a first release, which is the centre"
+
+    @classmethod
+    def of(cls, region: Region, n: int, epsilon: float) -> Self:
+        """Return the stage, with the plans of both steps."""
+        settled = region.settle(n, (1 - FIRST) * epsilon)
+        first, second = (TangentKNorm(settled, s * epsilon, known=region).plan(n) for s in (FIRST, 1 - FIRST))
+        check_movable(first, settled.moved, "use ", Fix("steps", 1))
+        return cls(settled, first, second)
+
+    @property
+    def losses(self) -> Losses:
+        return self.first.losses
+
+    def described(self, plan: TangentKNorm, done: bool) -> dict[str, Any]:
+        return {"source": f"{plan.chart.source}, moved to a first release"}
+
+    def run(self, records: Records, rng: np.random.Generator) -> Outcome:
+        place = shorten(self.first.lattice_point(self.first.mean(records), rng))  # a point of the region
+        region = self.region
+        with suppress(Exception):  # a user's space may have no chart there; then the second stays, as the first decided
+            region = region.moved(self.first.chart.point(place))
+        return Outcome(self.chart.within(region))
+
+
+@dataclass(frozen=True, eq=False)
+class Looked(Stage):
+    """The look at whether a public sample fits the records, which decides between two plans with the rest of ε: by the
+    sample's chart, and by the ball (Result 5)."""
+
+    look: Look
+    epsilon: float  # of the look and of what follows
+    chart: TangentKNorm
+    ball: TangentKNorm
+
+    @classmethod
+    def of(cls, look: Look, n: int, epsilon: float, known: Region | None = None) -> Self:
+        """Return the stage, with the plans of both ways out; ``known`` is the sketch that settled them."""
+        rest = (1 - look.share) * epsilon
+        chart, ball = (TangentKNorm(region, rest, known=known).plan(n) for region in (look.chart, look.ball))
+        return cls(look, epsilon, chart, ball)
+
+    @property
+    def fallback_95(self) -> float:
+        return self.ball.error_95
+
+    @property
+    def shares(self) -> dict[Purpose, float]:
+        return {Purpose.LOOK: self.look.share}
+
+    @property
+    def words(self) -> str:
+        return f"{self.look.share:g} of it was spent on the look"
+
+    @cached_property
+    def limit(self) -> float:
+        """The loss above which the ball is used."""
+        return self.look.limit(self.chart.n, self.epsilon)
+
+    @property
+    def width(self) -> float:
+        """Scale of the Laplace noise of the look."""
+        return self.look.scale(self.chart.n, self.epsilon)
+
+    @property
+    def losses(self) -> Losses:
+        """What the ball loses beyond the chart, and the chance that rounding takes the look across its limit."""
+        more = max(0.0, self.ball.losses.numerical_delta - self.chart.losses.numerical_delta)
+        return Losses(more + self.chart.both(80 * UNIT, 0.0))
+
+    def described(self, plan: TangentKNorm, done: bool) -> dict[str, Any]:
+        look: dict[str, Any] = {"share": self.look.share, "limit": self.limit, "noise": self.width}
+        if done:
+            look["fell_back"] = plan is self.ball
+        source = "the ball about the public sample" if plan is self.ball else plan.chart.source
+        return {"look": look, "source": source}
+
+    def means(self, records: Records) -> tuple[list[Fraction], list[Fraction], list[Fraction]]:
+        """Return, from one pass over the records, the means in the chart, in the ball, and of what the chart loses."""
+        means = whole_means(records, self.look.row_blocks)
+        p = len(self.look.chart.axes)
+        d = self.look.chart.space.dim
+        return means[:p], means[p : p + d], means[p + d :]
+
+    def falls_back(self, lost: list[Fraction], rng: np.random.Generator) -> bool:
+        """Return whether the loss and its noise are above the limit: the look."""
+        room = Fraction(self.limit) - Fraction(float(rng.laplace(scale=self.width)))
+        return room < 0 or sum(x * x for x in lost) * Fraction(self.look.ball.radius) ** 2 > room * room
+
+    def runs(self, records: Records, size: int, rng: np.random.Generator) -> Iterator[Outcome]:
+        chart, ball, lost = self.means(records)
+        for _ in range(size):
+            yield Outcome(self.ball, ball) if self.falls_back(lost, rng) else Outcome(self.chart, chart)
+
+    def run(self, records: Records, rng: np.random.Generator) -> Outcome:
+        return next(self.runs(records, 1, rng))

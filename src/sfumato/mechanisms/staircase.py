@@ -1,7 +1,5 @@
 """The staircase mechanism (Geng, Kairouz, Oh and Viswanath 2015) on a manifold (proofs, Result 5c)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar

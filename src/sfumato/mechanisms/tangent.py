@@ -1,7 +1,5 @@
 """The K-norm mechanism in a chart: noise in the tangent space at a public point, shaped by public knowledge (Result 5)."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
@@ -25,7 +23,7 @@ from ..regions.look import rms_noise
 from ..regions.sketch import OFFSET
 from ..release.record import PROBABILITIES, ChartOf, WholeOf
 from ..release.terms import After, in_order
-from .base import Mechanism
+from .base import Mechanism, radial_noise
 from .plan import Drawn, Losses, Remedy
 from .statistics import CHART_MEAN, Statistic
 
@@ -49,9 +47,8 @@ class TangentKNorm(Mechanism):
     """
 
     statistic: Statistic = field(default=CHART_MEAN, kw_only=True, repr=False)
-    known: Region | None = field(
-        default=None, kw_only=True, repr=False
-    )  # what settled the region, if it is not given so
+    # what settled the region, if it is not given so
+    known: Region | None = field(default=None, kw_only=True, repr=False)
 
     name: ClassVar[str] = "tangent"
     paper: ClassVar[str] = (
@@ -116,10 +113,13 @@ class TangentKNorm(Mechanism):
             return None
         return bias if np.isfinite(bias) else None
 
+    def _whole(self, w: Array | None = None) -> WholeError | None:
+        return (self.known or self.region).whole_after(self.chart, self.n, self.privacy.epsilon, w)
+
     @cached_property
     def foreseen(self) -> WholeError | None:
         """The whole error by a public sample or a model; None where the noise and the curvature are all that is known."""
-        return None if self.known is None else self.known.whole_after(self.chart, self.n, self.privacy.epsilon)
+        return self._whole()
 
     def whole_error(self, p: float) -> float:
         """Return it by what is foreseen, or that of the noise if it is more; else the noise as a distance in the space."""
@@ -135,8 +135,9 @@ class TangentKNorm(Mechanism):
         """The 95% error to the Fréchet mean, where that can be bounded, times what is left of the noise after the shrinking."""
         axes = self.chart.axes
         offsets = np.full(len(axes), OFFSET**2 / len(axes))  # of a mean that is half a radius from the centre
+        shrunk = shrunk_noise(axes, offsets, self.scale.sigma)
         error = self.error_95 + self._stretch * (self.bias() or 0.0)
-        return error * shrunk_noise(axes, offsets, self.scale.sigma) / rms_noise(axes, self.n, self.privacy.epsilon)
+        return error * shrunk / rms_noise(axes, self.n, self.privacy.epsilon)
 
     @property
     def gain(self) -> float | None:
@@ -145,15 +146,14 @@ class TangentKNorm(Mechanism):
     @cached_property
     def whole(self) -> WholeOf:
         whole = WholeOf({f"{p:g}": float(self.whole_error(p)) for p in PROBABILITIES})
-        if self.foreseen is None or self.known is None:
+        if self.foreseen is None:
             return whole
-        return replace(whole, rms=self.foreseen.rms, public=self.foreseen.public, relation=self.known.related_as)
+        relation = (self.known or self.region).related_as
+        return replace(whole, rms=self.foreseen.rms, public=self.foreseen.public, relation=relation)
 
     def whole_after(self, w: Array) -> WholeOf | None:
-        """Return what a record states of the whole error after the draw w."""
-        if self.known is None or self.foreseen is None:
-            return None
-        after = self.known.whole_after(self.chart, self.n, self.privacy.epsilon, w)
+        """Return what a record states of the whole error after the draw w; None where that tells no more."""
+        after = self._whole(w)
         if after is None or after == self.foreseen:
             return None
         drawn = {p: max(foreseen, after.quantile(float(p))) for p, foreseen in self.whole.quantiles.items()}
@@ -190,9 +190,9 @@ class TangentKNorm(Mechanism):
     def losses(self) -> Losses:
         """δ: the noise, of mean length p·σ, has the relative error of its direction and 24 roundings of both lengths.
         Nothing else is rounded: sums of records are sums of whole numbers."""
-        p = len(self.chart.axes)
+        p = self.directions
         sigma = self.scale.sigma
-        self._point(np.zeros(self.space.dim))  # a space without a frame at the centre fails now, not after the charge
+        self.chart.point(np.zeros(p))  # a space without a frame at the centre fails now, not after the charge
         noise_error = (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
         return Losses(self.both(crossing(p, self.spacing, noise_error) + SELECTION, 0.0))
 
@@ -200,15 +200,10 @@ class TangentKNorm(Mechanism):
         """Return w̄, exactly, of the records as they are rounded."""
         return whole_means(records, self.chart.chart_blocks)
 
-    def _noise(self, size: int, rng: np.random.Generator) -> Array:
-        p = len(self.chart.axes)
-        direction = rng.standard_normal((size, p))
-        direction /= np.linalg.norm(direction, axis=1, keepdims=True)
-        return np.asarray(self.scale.sigma * rng.standard_gamma(p, size)[:, None] * direction)
-
     def draws(self, records: Records, size: int, rng: np.random.Generator) -> Array:
-        w = np.array([float(x) for x in self.mean(records)]) + self._noise(size, rng)
-        return self.space.present(self._point(self.chart.tangent(w)))
+        w = np.array([float(x) for x in self.mean(records)])
+        w = w + radial_noise(self.directions, self.scale.sigma, size, rng)
+        return self.space.present(self.chart.point(w))
 
     def draw(self, records: Records, rng: np.random.Generator) -> Drawn:
         return self.about(self.mean(records), rng)
@@ -218,21 +213,17 @@ class TangentKNorm(Mechanism):
         region, from which no mean in it is farther."""
         w = self.lattice_point(mean, rng)
         chart = self.chart
-        reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.stated_error
+        reach = float(np.linalg.norm(chart.tangent(chart.nearest(w)))) + self.noise_95
         value = chart.nearest(james_stein(w, chart.axes, self.scale.sigma))
         shown, raw = (point_or_center(self.space, chart.center, chart.tangent(x)) for x in (value, w))
         return Drawn(shown, raw, self.bias(reach), w, self.whole_after(w))
 
     def lattice_point(self, mean: Sequence[Fraction], rng: np.random.Generator) -> Array:
         """Return w̃ on the lattice of R^p, from whole numbers and exact fractions."""
-        noise = self._noise(1, rng)[0].tolist()
+        noise = radial_noise(self.directions, self.scale.sigma, 1, rng)[0].tolist()
         spacing = Fraction(self.spacing)
         whole = [round((m + Fraction(e)) / spacing) for m, e in zip(mean, noise, strict=True)]
         return np.array(whole, dtype=np.float64) * self.spacing
-
-    def _point(self, tangents: Array) -> Points:
-        chart = self.chart
-        return self.space.exp(chart.center, self.space.from_coordinates(chart.center, tangents))
 
 
 def shaped(region: Region, n: int, epsilon: float) -> list[Remedy]:
@@ -243,6 +234,15 @@ def shaped(region: Region, n: int, epsilon: float) -> list[Remedy]:
         if not TangentKNorm(smooth, epsilon).plan(n).useless:
             ways.append(("or by smoothness along an outline (", Fix("smooth", True), ")"))
     return ways
+
+
+def check_movable(first: TangentKNorm, moved: Callable[[Points], object], *instead: str | Fix) -> None:
+    """Raise a Refusal if the space has no chart about other points: at a public one, so that nothing fails after the charge."""
+    try:
+        moved(first.chart.point(np.full(first.directions, 1e-3)))
+    except Exception as error:
+        why = f"{first.space} has no chart but the one about its centre: "
+        raise Refusal(why, *instead, f" ({error})") from None
 
 
 def whole_means(records: Records, rows: Callable[[Points], Iterable[Array]]) -> list[Fraction]:

@@ -1,23 +1,15 @@
 """What is publicly known about where the records lie."""
 
-from .ball import Ball, check_ball, widest_ball
-from .base import Region, Settled, check_invalid, check_region, check_settled
-from .ellipsoid import Ellipsoid
-from .look import Look, NoLook
-from .sketch import ModelSketch, SampleSketch
-
-__all__ = [
-    "Ball",
-    "Ellipsoid",
-    "Look",
-    "ModelSketch",
-    "NoLook",
-    "Region",
-    "SampleSketch",
-    "Settled",
-    "check_ball",
-    "check_invalid",
-    "check_region",
-    "check_settled",
-    "widest_ball",
-]
+from .ball import Ball as Ball
+from .ball import check_ball as check_ball
+from .ball import widest_ball as widest_ball
+from .base import Region as Region
+from .base import Settled as Settled
+from .base import check_invalid as check_invalid
+from .base import check_region as check_region
+from .base import check_settled as check_settled
+from .ellipsoid import Ellipsoid as Ellipsoid
+from .look import Look as Look
+from .look import NoLook as NoLook
+from .sketch import ModelSketch as ModelSketch
+from .sketch import SampleSketch as SampleSketch

@@ -1,8 +1,9 @@
 """The ball that the data are publicly known to lie in."""
 
-from __future__ import annotations
-
+import hashlib
+import json
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import Any, ClassVar
 
@@ -30,11 +31,6 @@ class Ball(Settled):
     radius : float
         The largest distance from the centre.  Records farther away are clipped, and the noise grows with it.
 
-    Raises
-    ------
-    ValueError
-        If the centre is not a point of the space, or the radius is not a positive number.
-
     Examples
     --------
     >>> from sfumato import Sphere
@@ -49,47 +45,27 @@ class Ball(Settled):
     radius: float
 
     is_ball: ClassVar[bool] = True
+    called = "public ball"
 
     def __init__(self, space: Space, center: ArrayLike, radius: float) -> None:
         point = public_point(space, center, "centre of the ball")
         if not (isinstance(radius, Real) and 1e-100 < float(radius) < 1e100):
-            raise ValueError(
-                f"the radius of the ball must be a positive number, between 1e-100 and 1e100, not {radius!r}"
-            )
+            limits = "a positive number, between 1e-100 and 1e100"
+            raise ValueError(f"the radius of the ball must be {limits}, not {radius!r}")
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "center", point)
         object.__setattr__(self, "radius", float(radius))
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ball) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
+    @cached_property
     def _key(self) -> tuple[object, ...]:
         return self.space, self.center.tobytes(), self.radius
 
     def clip(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Move points outside the ball along the geodesic towards the centre, onto the boundary.
+        """Return points in the space's own representation, those outside the ball moved along the geodesic towards the
+        centre, onto the boundary.
 
-        Parameters
-        ----------
-        points : array_like
-            Records, one in each row.
-        invalid : {"raise", "center"}
-            What to do with a record that is not a point of the space: raise an error that names its row, or replace it by
-            the public centre.
-
-        Returns
-        -------
-        numpy.ndarray
-            The points in the space's own representation, all in the ball.
-
-        Raises
-        ------
-        InvalidPointError
-            If a record is not a point of the space and ``invalid`` is ``"raise"``.
+        A record that is not a point of the space raises an InvalidPointError that names its row; with ``invalid="center"`` the
+        public centre takes its place.
         """
         canonical = admit(self.space, self.center, points, invalid)
         rows = np.flatnonzero(self.outside(canonical))
@@ -117,7 +93,6 @@ class Ball(Settled):
         return self.space.exp(self.center, vectors)
 
     def admit(self, points: ArrayLike, invalid: str = "raise") -> Points:
-        """Return records as mechanisms take them: clipped."""
         return self.clip(points, invalid)
 
     def outside(self, points: Points) -> NDArray[np.bool_]:
@@ -128,11 +103,6 @@ class Ball(Settled):
     def distances(self, points: Points) -> Array:
         """Return distances from the centre to points in the space's own representation."""
         return self.space.distance(self.center, points)
-
-    @property
-    def called(self) -> str:
-        """The ball by who knew it before."""
-        return "public ball"
 
     def as_chart(self) -> Ellipsoid:
         """Return the ball as a chart with d equal axes.
@@ -146,12 +116,48 @@ class Ball(Settled):
         return Ellipsoid(self.space, self.space.present(self.center), axes, source=source, spread=self.radius)
 
     def unclipped(self) -> Ellipsoid:
-        """Return the ball as a chart, which clips records itself."""
-        return self.as_chart()
+        return self.as_chart()  # which clips records itself
 
-    def moved(self, center: Points) -> Ball:
-        """Return the ball of the same radius about another centre."""
+    def moved(self, center: Points) -> "Ball":
         return Ball(self.space, self.space.present(center), self.radius)
+
+
+@dataclass(frozen=True, eq=False)
+class FoundBall(Ball):
+    """A ball whose centre and radius, or radius alone, were released: a region like any other, that remembers its price.
+
+    ``epsilon`` was spent to find it, and adds to the ε of every release that uses it; ``source`` says how it was found, in
+    words, and is written into the records of releases by chart.
+
+    >>> from sfumato import Euclidean
+    >>> FoundBall(Euclidean(dim=1), [0.0], 2.0, epsilon=0.3, source="found privately")
+    FoundBall(space=Euclidean(dim=1), radius=2.0, epsilon=0.3)
+    """
+
+    epsilon: float
+    source: str = field(repr=False)
+
+    called = "ball that was found privately"
+
+    def __init__(self, space: Space, center: ArrayLike, radius: float, epsilon: float, source: str) -> None:
+        super().__init__(space, center, radius)
+        object.__setattr__(self, "epsilon", float(epsilon))
+        object.__setattr__(self, "source", source)
+
+    @cached_property
+    def _key(self) -> tuple[object, ...]:
+        return *super()._key, self.epsilon, self.source
+
+    @property
+    def found(self) -> str:
+        return self.source
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of all that was released, which stands beside its charge in a ledger."""
+        center = self.space.present(self.center).tolist()
+        document = [repr(self.space), center, self.radius, self.epsilon, self.source]
+        return hashlib.sha256(json.dumps(document, ensure_ascii=False).encode()).hexdigest()
 
 
 def _turns(places: NDArray[np.intp]) -> NDArray[np.intp]:
@@ -179,22 +185,11 @@ def widest_ball(space: Space, low: float | None = None, high: float | None = Non
     """Return a ball that surely holds the records, where nothing is known of them but this: a prior for
     ``private_mean(prior=…)``.
 
-    Parameters
-    ----------
-    space : Space
-        For spheres the whole sphere, and no numbers are given.
-    low, high : float, optional
-        Public numbers between which all eigenvalues of a covariance matrix lie (choose them from the units and the sensor), or
-        all coordinates of a vector.
+    For spheres it is the whole sphere, and no numbers are given.  ``low`` and ``high`` are public numbers between which all
+    coordinates of a vector lie, or all eigenvalues of a covariance matrix (choose them from the units and the sensor): then the
+    ball for matrices of size k is that about √(low·high)·I, of radius √k·½·ln(high/low).  It holds them all, as the distance of
+    P from c·I is the root of the sum of ln²(λᵢ/c).
 
-    Returns
-    -------
-    Ball
-        For matrices of size k that about √(low·high)·I, of radius √k·½·ln(high/low): it holds them all, as the distance of P
-        from c·I is the root of the sum of ln²(λᵢ/c).
-
-    Examples
-    --------
     >>> from sfumato import SPD, Sphere
     >>> widest_ball(Sphere(dim=2)).radius == np.pi
     True

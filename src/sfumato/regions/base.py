@@ -46,8 +46,9 @@ class Region(ABC):
         return self.settle(n, epsilon)
 
     def whole_error(self, n: int, epsilon: float) -> WholeError:
-        """Return the whole error of a release by chart that is foreseen: here that of the noise alone."""
-        return noise_error(self.settle(n, epsilon).as_chart().axes, n, epsilon)
+        """Return the whole error of a release by chart that is foreseen: that of the noise where no more is known."""
+        chart = self.settle(n, epsilon).as_chart()
+        return self.whole_after(chart, n, epsilon) or noise_error(chart.axes, n, epsilon)
 
     def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError | None:
         """Return the whole error of a release in a chart that this region settled, or in the ball that it falls back to: as
@@ -79,7 +80,17 @@ class Region(ABC):
 
 
 class Settled(Region):
-    """A region that is the same for any number of records and any ε: it has a chart."""
+    """A region that is the same for any number of records and any ε: it has a chart.  Those of equal numbers are equal."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Settled) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    @property
+    @abstractmethod
+    def _key(self) -> tuple[object, ...]: ...
 
     def settle(self, n: int, epsilon: float) -> Self:
         """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""

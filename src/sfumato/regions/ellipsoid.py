@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -49,11 +50,6 @@ class Ellipsoid(Settled):
         The distance from the centre within which records lie, in all directions, the frozen ones too.  Unless given, the
         longest semi-axis where no direction is frozen; else it is not known (None).
 
-    Raises
-    ------
-    ValueError
-        If the centre is not a point of the space, an axis is not a positive length, or the basis is not orthonormal.
-
     Examples
     --------
     >>> from sfumato import Euclidean
@@ -95,21 +91,13 @@ class Ellipsoid(Settled):
         typical = float(lengths.max() * np.sqrt(np.sum(share**2) / np.sum(share)))
         for array in (point, lengths, rows):
             array.setflags(write=False)
-        fields = {"space": space, "center": point, "axes": lengths, "basis": rows, "source": source}
-        fields |= {
-            "spread": typical if spread is None else float(spread),
-            "reach": None if reach is None else float(reach),
-        }
-        for name, value in fields.items():
+        own = {"space": space, "center": point, "axes": lengths, "basis": rows, "source": source}
+        own["spread"] = typical if spread is None else float(spread)
+        own["reach"] = None if reach is None else float(reach)
+        for name, value in own.items():
             object.__setattr__(self, name, value)
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Ellipsoid) and self._key == other._key
-
-    def __hash__(self) -> int:
-        return hash(self._key)
-
-    @property
+    @cached_property
     def _key(self) -> tuple[object, ...]:
         numbers = (self.center.tobytes(), self.axes.tobytes(), self.basis.tobytes())
         return self.space, *numbers, self.source, self.spread, self.reach
@@ -147,15 +135,7 @@ class Ellipsoid(Settled):
             What the second moment is mixed with: all directions alike; or, for landmarks, smooth outlines, smooth open
             curves, or little bending.
 
-        Returns
-        -------
-        SampleSketch
-            Its ``settle(n, epsilon)`` gives the ellipsoid: what is "auto" depends on both.
-
-        Raises
-        ------
-        ValueError
-            If a row is not a point of the space (the error names it), or the points say nothing about a spread.
+        What it returns gives the ellipsoid by ``settle(n, epsilon)``: what is "auto" depends on both.
 
         Examples
         --------
@@ -190,8 +170,7 @@ class Ellipsoid(Settled):
 
     @staticmethod
     def bending(space: Space, center: ArrayLike, radius: float) -> ModelSketch:
-        """Return a sketch from the bending energy of the thin-plate spline at one public shape (principal warps, Bookstein
-        1989)."""
+        """Return a sketch from the thin-plate spline's bending energy at a public shape (principal warps, Bookstein 1989)."""
         from .sketch import from_landmarks
 
         return from_landmarks(space, center, radius, "bending")
@@ -216,8 +195,7 @@ class Ellipsoid(Settled):
             return shorten(tangents @ (self.basis / self.axes[:, None]).T, in_place=True)
 
     def clip(self, points: Points) -> Points:
-        """Return the points exp_c(W⁺w) of the ellipsoid that stand for canonical points: projected on its directions and
-        clipped."""
+        """Return exp_c(W⁺w) for canonical points: projected on the directions of the ellipsoid, and clipped."""
         return self.point(self.chart(points))
 
     def tangent(self, w: Array) -> Array:
@@ -252,11 +230,9 @@ class Ellipsoid(Settled):
         return shorten(w * (squares / (squares + high)))
 
     def as_chart(self) -> Ellipsoid:
-        """Return itself."""
         return self
 
     def moved(self, center: Points) -> Ellipsoid:
-        """Return the ellipsoid about another centre, its axes carried along; any public directions would do."""
         space = self.space
         p = len(self.axes)
         ends = np.concatenate([np.eye(p), -np.eye(p)])
@@ -292,14 +268,9 @@ class Ellipsoid(Settled):
 
     def parameters(self) -> dict[str, Any]:
         """Return its arguments but for the space, as JSON can hold them."""
-        return {
-            "center": self.space.present(self.center).tolist(),
-            "axes": self.axes.tolist(),
-            "basis": self.basis.tolist(),
-            "source": self.source,
-            "spread": self.spread,
-            "reach": self.reach,
-        }
+        arrays = {"center": self.space.present(self.center), "axes": self.axes, "basis": self.basis}
+        numbers = {name: array.tolist() for name, array in arrays.items()}
+        return {**numbers, "source": self.source, "spread": self.spread, "reach": self.reach}
 
 
 def shorten(vectors: Array, radius: float = 1.0, in_place: bool = False) -> Array:
@@ -396,9 +367,7 @@ def public_point(space: Space, point: ArrayLike, what: str) -> Points:
 def _axes(space: Space, axes: ArrayLike) -> Array:
     lengths = np.array(as_numbers(axes), dtype=np.float64)
     if lengths.ndim != 1 or not 1 <= len(lengths) <= space.dim:
-        raise ValueError(
-            f"{space}: an ellipsoid has between 1 and {space.dim} axes, not those of shape {lengths.shape}"
-        )
+        raise ValueError(f"{space}: an ellipsoid has between 1 and {space.dim} axes, not a shape of {lengths.shape}")
     for j in np.flatnonzero(~((lengths > 1e-100) & (lengths < 1e100))):
         raise ValueError(f"axis {j} of the ellipsoid must be a positive length, 1e-100 to 1e100, not {lengths[j]}")
     return lengths

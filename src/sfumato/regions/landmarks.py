@@ -1,8 +1,6 @@
 """Which displacements of landmarks are likely, from the landmarks alone: smooth ones along an outline, and those of little
 bending.  Each is a second moment in the coordinates at a public shape, up to a factor."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from ..numerics.arrays import Array, Points
@@ -62,7 +60,5 @@ def _restricted(basis: Array, moment: Array) -> Array:
 def _basis(space: Space, center: Points, bending: bool = False) -> Array:
     """Return the tangent basis at the centre as displacements, (d, k, coordinates)."""
     if space.landmark_dim is None:
-        raise ValueError(
-            f"{space}: its points are not landmarks, so nothing is smooth or bends; give axes or a public sample"
-        )
+        raise ValueError(f"{space}: its points are not landmarks that run along or bend: give axes or a public sample")
     return space.displacements(center, bending)

@@ -1,7 +1,5 @@
 """A look, paid for with a share of ε, at whether a public sample fits the records; if not, the ball is used instead."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The Fréchet mean of clipped records, found whatever they are (Result 2b)."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 
 import numpy as np

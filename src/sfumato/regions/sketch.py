@@ -1,8 +1,6 @@
 """What is public about the records before n and ε are known.  Only with these it is settled which directions are worth their
 noise, and so the axes: ``settle(n, epsilon)`` of a sketch gives the :class:`Ellipsoid` (proofs, Result 5)."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
@@ -66,17 +64,14 @@ class _AboutBall(Region):
 
     @property
     def space(self) -> Space:
-        """The space that the records are points of."""
         return self.ball.space
 
     @property
     def center(self) -> Points:
-        """The public centre, canonical."""
         return self.ball.center
 
     @property
     def radius(self) -> float:
-        """The radius of the ball."""
         return self.ball.radius
 
     @abstractmethod
@@ -85,13 +80,6 @@ class _AboutBall(Region):
     def settle(self, n: int, epsilon: float) -> Ellipsoid:
         """Return the ellipsoid for n records and this ε; the same question is answered once."""
         return _settled(self, n, float(epsilon))
-
-    def whole_error(self, n: int, epsilon: float) -> WholeError:
-        """Return the whole error that is foreseen for that ellipsoid."""
-        return self.whole_after(self.settle(n, epsilon), n, epsilon)
-
-    @abstractmethod
-    def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,9 +111,8 @@ class ModelSketch(_AboutBall):
         spread = OFFSET * self.radius
         offsets = (spread * self.roots[:p] / np.linalg.norm(self.roots) / chart.axes) ** 2
         bias = spread * float(self._left_out[p - 1])
-        return WholeError(
-            *noise_moments(chart.axes, sigma), bias, np.inf, shrunk_noise(chart.axes, offsets, sigma), spread
-        )
+        shrunk = shrunk_noise(chart.axes, offsets, sigma)
+        return WholeError(*noise_moments(chart.axes, sigma), bias, np.inf, shrunk, spread)
 
     @cached_property
     def _left_out(self) -> Array:
@@ -202,7 +189,6 @@ class SampleSketch(_AboutBall):
 
     @property
     def related_as(self) -> str:
-        """The relation."""
         return self.relation
 
     # -- the whole error -----------------------------------------------------------------------------------------------
@@ -436,13 +422,7 @@ def from_landmarks(space: Space, center: ArrayLike, radius: float, prior: Prior,
 
 
 def from_sample(
-    space: Space,
-    public_points: ArrayLike,
-    relation: Relation = "related",
-    coverage: float | Literal["auto"] = "auto",
-    modes: int | Literal["auto"] = "auto",
-    weight: float | Literal["auto"] = "auto",
-    prior: Prior | Literal["auto"] = "auto",
+    space: Space, public_points: ArrayLike, relation: Relation, coverage: Any, modes: Any, weight: Any, prior: Any
 ) -> SampleSketch:
     """See :meth:`Ellipsoid.from_sample`."""
     _check(space, relation, coverage, modes, weight)
@@ -503,9 +483,7 @@ def _sample(space: Space, public_points: ArrayLike) -> tuple[Points, Points, Arr
         raise ValueError(f"the public sample: record {row} is so far from the others that no direction leads to it")
     tangents = tangents - tangents.mean(axis=0)
     if not np.abs(tangents).max() > 100 * space.rounding_error(center, 0.0):
-        raise ValueError(
-            f"the public points are all the same: they say nothing about how far records spread; {instead}"
-        )
+        raise ValueError(f"the public points are all the same and say nothing about how far records spread: {instead}")
     return center, points, tangents
 
 

@@ -1,7 +1,5 @@
 """One point of the region for each unit of privacy."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import numpy as np

@@ -114,9 +114,7 @@ def no_region(release: Release) -> str:
     if whole.drawn and whole.drawn["0.95"] > CONTRADICTED * whole.quantiles["0.95"]:
         return "the draw lies farther from the public centre than it would if the public specimens fitted the records"
     if release.error(0.95) > LEFT_OUT * release.noise(0.95):
-        return (
-            "what is clipped and left out may be more than the noise, by what is public, and a region counts the noise"
-        )
+        return "what is clipped and left out may be more than the noise, by what is public: a region counts the noise"
     return ""
 
 

@@ -1,7 +1,5 @@
 """What is released: a value, its guarantee, and a record of public numbers, which is all that its readers need."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
@@ -16,27 +14,21 @@ from ..numerics.arrays import Array
 from ..shown import Shown
 from ..spaces import Space, recorded_name, space_from
 from .document import Document, built, compact, hash_of, is_number, plain, without
-from .terms import BY_NAME, After, Kind, Neighbours, Scalar, filled, found_in_chart, is_lowered, shares_in, symbols_in
+from .terms import BY_NAME, After, Kind, Neighbours, Scalar, found_in_chart, shares_in
 
 if TYPE_CHECKING:
     from .population import PopulationRegion
 
 FORMAT = "sfumato release 1"
 PROBABILITIES = (0.5, 0.8, 0.9, 0.95, 0.99, 0.999, 0.999999)  # at which a record states its error
-NEWER = (
-    "chart",
-    "after",
-    "spread",
-    "spent",
-    "scalar",
-    "whole",
-)  # which earlier versions did not write; left out where empty
+# which earlier versions did not write, of a record and of its parts; left out where empty
+NEWER = ("chart", "after", "spread", "spent", "scalar", "whole")
 NEWER_IN = {
     "ball": ("source",),
     "chart": ("reach", "after"),
     "predicted_error": ("quantiles",),
     "whole": ("drawn", "rms", "public", "relation"),
-}  # the same, of parts
+}
 EMPTY: tuple[Any, ...] = (None, "", {}, [])
 GEODESIC = "geodesic distance"
 STATED = "if the stated sensitivity holds: not checked"  # the condition of a release whose objective is a user's own
@@ -77,7 +69,7 @@ class SpaceOf:
     metric: str
 
     @classmethod
-    def of(cls, space: Space) -> SpaceOf:
+    def of(cls, space: Space) -> Self:
         """Return what a record stores of a space."""
         return cls(recorded_name(space), space.parameters(), space.metric)
 
@@ -125,40 +117,20 @@ class CalibrationOf:
     region: float | None
     numbers: Mapping[str, float]
 
-    @property
-    def lowered(self) -> bool:
-        """Whether σ is that of a smaller ε than was asked for, as double precision can carry no more."""
-        return is_lowered(self.formula)
-
-    @property
-    def symbols(self) -> set[str]:
-        """The symbols of the formula and of its explanation."""
-        return symbols_in(self.formula)
-
-    def filled(self, values: Mapping[str, str]) -> str | None:
-        """Return the formula with these values for its symbols; None where one has no value."""
-        return filled(self.formula, values)
-
 
 @dataclass(frozen=True)
 class ChartOf:
     """The chart of a release: an ellipsoid about the centre, in which the public region is the unit ball."""
 
     axes: list[float]
-    basis: (
-        list[Any] | None
-    )  # the directions of the axes, in the space's coordinates at the centre; None: all, in their order
+    basis: list[Any] | None  # their directions, in the space's coordinates at the centre; None: all, in their order
     source: str  # where axes and directions come from
     spread: float  # the typical distance of a mean from the centre
     frozen: int  # how many directions stay as in the centre
-    bias: (
-        float | None
-    )  # how far the chart's mean is at most from the Fréchet mean of the records in it; None: not known
+    bias: float | None  # how far the chart's mean is at most from the Fréchet mean of its records; None: not known
     look: Mapping[str, Any] | None = None  # the share of ε for whether the public sample fits, and the answer
     point: list[float] | None = None  # the draw's coordinates, before ``after``; None until it is made
-    reach: float | None = (
-        None  # the distance from the centre within which records lie in all directions; None: not known
-    )
+    reach: float | None = None  # how far from the centre records lie, in all directions; None: not known
     after: list[str] = field(default_factory=list)  # what is done to the draw, as terms.After; in order
 
 
@@ -238,7 +210,7 @@ class Record:
         if self.scalar is None and self.statistic in BY_NAME:
             object.__setattr__(self, "scalar", BY_NAME[self.statistic].within(self.ball))
 
-    def copied(self) -> Record:
+    def copied(self) -> Self:
         """Return a copy whose lists and mappings may be changed: plans are kept, and what they know must not change."""
         parts: dict[str, Any] = {
             "ball": replace(self.ball, center=np.array(self.ball.center).tolist()),
@@ -285,18 +257,10 @@ class Record:
             del parts["scalar"]  # the name says it all
         return {name: part for name, part in parts.items() if name not in NEWER or part}
 
-    def released(
-        self,
-        value: Array,
-        guarantee: Guarantee,
-        on_manifold: bool,
-        unprojected: Array | None = None,
-        bias: float | None = None,
-    ) -> Release:
-        """Return the release, once its value is drawn."""
+    def released(self, value: Array, guarantee: Guarantee, on_manifold: bool, **drawn: Any) -> "Release":
+        """Return the release, once its value is drawn; with its ``unprojected`` point and ``bias``, where it has them."""
         parts = {part.name: getattr(self, part.name) for part in fields(Record)}
-        parts |= {"value": value, "unprojected": unprojected, "bias": bias}
-        return Release(guarantee=guarantee, on_manifold=on_manifold, **parts)
+        return Release(value=value, guarantee=guarantee, on_manifold=on_manifold, **parts, **drawn)
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -339,11 +303,8 @@ class Release(Record, Document, Shown):
         check_probability(p)
         whole = self.whole
         if whole is None:
-            if self.predicted_error is None:
-                raise ValueError("this record states no error: nothing public is known of it")
-            raise ValueError(
-                "of this record only the noise is known, as an earlier version made it: noise(p) states that"
-            )
+            self.noise(p)  # which raises where not even that is known
+            raise ValueError("an earlier version made this record: only the noise is known, which noise(p) states")
         return max(_stated(part, p) for part in (whole.quantiles, whole.drawn) if part)
 
     def stated(self, p: float) -> float:
@@ -369,7 +330,7 @@ class Release(Record, Document, Shown):
             raise ValueError("this record states no error: nothing public is known of it")
         return _stated(error.quantiles or {f"{error.probability:g}": error.radius}, p)
 
-    def region(self, level: float = 0.95) -> PopulationRegion:
+    def region(self, level: float = 0.95) -> "PopulationRegion":
         """Return where the mean of the population lies that was sampled, at a confidence ``level`` from 0.85 to 0.999.
 
         It counts sampling error and noise, and is about the chart's mean of records as they are clipped.  Ask for
@@ -381,7 +342,7 @@ class Release(Record, Document, Shown):
 
         return population_region(self, level)
 
-    def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Release:
+    def in_degrees(self, names: tuple[str, str] = ("lat", "lon")) -> Self:
         """Return the release with the value in degrees in its record too: a function of the value alone.
 
         Longitudes are between −180 and 180; angles of other names, as a right ascension, between 0 and 360.

@@ -3,8 +3,6 @@
 Files of earlier versions say some of it in sentences alone.  Those are understood here and nowhere else.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import KW_ONLY, dataclass
@@ -87,7 +85,7 @@ class ScalarStatistic(Named):
     mean: str
     squares_distances: bool = False  # from a released mean
 
-    def within(self, ball: BallOf) -> Scalar:
+    def within(self, ball: "BallOf") -> Scalar:
         """Return what a record says of it: the ball of the numbers has the public limits."""
         (middle,) = ball.center
         high = middle + ball.radius
@@ -138,7 +136,7 @@ PURPOSES = {
 }
 
 
-def found_in_chart(chart: ChartOf | None) -> str:
+def found_in_chart(chart: "ChartOf | None") -> str:
     """Return how a ball was found privately, as far as the source of its chart says so."""
     return chart.source if chart is not None and FOUND.match(chart.source) else ""
 

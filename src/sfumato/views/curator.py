@@ -15,7 +15,7 @@ from ..files.missing import remarks
 from ..files.people import RECORD, repeated_labels
 from ..numerics.arrays import Array, Points
 from ..regions import Ball, Ellipsoid, Region, Settled
-from ..regions.found import FoundBall
+from ..regions.ball import FoundBall
 from ..release import Release
 from ..spaces.base import Space
 

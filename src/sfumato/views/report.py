@@ -16,7 +16,7 @@ import numpy as np
 
 from ..laws.bounds import bounds_of
 from ..release import Release
-from ..release.terms import Kind
+from ..release.terms import Kind, filled, is_lowered, symbols_in
 from . import view_of
 from .directions import in_degrees
 from .page import Block, Code, Grid, Listing, Paragraph, Picture, Points, Section, check_page, write_page
@@ -262,9 +262,10 @@ def _symbols(release: Release) -> list[tuple[str, str, str]]:
         (Code("ε"), f"{c.epsilon:g}", "privacy budget of this release"),
         (Code("r"), f"{release.ball.radius:g}", "radius of the ball, or the longest semi-axis of an ellipsoid"),
     ]
-    if space is not None and c.symbols & {"κ", "h"}:
+    symbols = symbols_in(c.formula)
+    if space is not None and symbols & {"κ", "h"}:
         rows.append((Code("κ"), f"{bounds_of(space).curvature[1]:g}", "largest curvature of the space"))
-    if "h" in c.symbols:
+    if "h" in symbols:
         convex = "how convex half the squared distance is at distance s; 1 if κ ≤ 0"
         rows.append((Code("h(s)"), "√κ·s·cot(√κ·s)", convex))
     for key, number in c.numbers.items():
@@ -291,8 +292,8 @@ def _by_hand(release: Release) -> str:
         v |= {"2k": v["coordinates"], "3k": v["coordinates"]}
     rest = 1 - sum(release.shares.values())  # what was not spent on something else
     v |= {"n": str(release.n), "ε": f"{c.epsilon:.10g}" if rest == 1 else f"{rest:.10g}·{c.epsilon:.10g}"}
-    filled = None if c.lowered else c.filled(v)
-    return "" if filled is None else f"σ = {filled.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
+    product = None if is_lowered(c.formula) else filled(c.formula, v)
+    return "" if product is None else f"σ = {product.replace('/', ' / ')} = {_digits(c.sigma, EXACT)}"
 
 
 def _value(release: Release, s: Subject) -> list[Block]:

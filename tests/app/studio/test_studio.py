@@ -24,10 +24,11 @@ import sfumato as sf
 from sfumato.app import cli
 from sfumato.app.request import Request, as_option, from_page, in_page, wish_of
 from sfumato.app.studio import server
-from sfumato.app.studio.foreseen import of_groups
+from sfumato.app.studio.foreseen import of_groups, plain
 from sfumato.app.studio.previews import Looks, _errors, of_region, of_release
 from sfumato.app.studio.studio import Studio
 from sfumato.errors import Fix, Refusal
+from sfumato.mechanisms import choose
 
 PORT = 8765
 HOME = f"http://127.0.0.1:{PORT}"
@@ -550,7 +551,7 @@ def regions():
 def test_every_kind_of_record_has_a_picture(name):
     region = regions()[name]
     known = of_region(region, None)
-    found = of_release(region, 400, 1.0, "auto", 0.1)
+    found = of_release(choose(region, 400, 1.0))
     json.dumps([known, found], allow_nan=False)
     planned = sf.plan(region, n=400, epsilon=1.0)[0]
     told = (planned.error_95, planned.noise_95, planned.gain, planned.fallback_95)
@@ -588,10 +589,10 @@ def test_a_larger_epsilon_never_looks_worse():
     """Though the noise alone does: more directions are worth it, and each has noise of its own."""
     rises = []
     for region in (regions()["sample"], regions()["smooth"]):
-        found = _errors(region, 400, "tangent", 0.0, 0.0)
+        found = _errors(plain(region, 400, "tangent", 0.0, 0.0))
         assert [row.epsilon for row in found] == sorted(row.epsilon for row in found)
-        assert all(np.diff([row.total for row in found]) <= 0)
-        rises.append(bool((np.diff([row.noise for row in found]) > 0).any()))
+        assert all(np.diff([row.error_95 for row in found]) <= 0)
+        rises.append(bool((np.diff([row.noise_95 for row in found]) > 0).any()))
         assert found[-1].directions > found[0].directions
     assert any(rises)
 
@@ -601,7 +602,7 @@ def test_the_band_holds_the_releases_that_are_drawn():
     region = regions()["globe"]
     widths, spreads = [], []
     for epsilon in (0.25, 1.0):
-        found = of_release(region, 400, epsilon, "laplace", 0.1)["panels"][1]
+        found = of_release(choose(region, 400, epsilon, "laplace"))["panels"][1]
         half = (
             np.radians(float(found["title"].split()[2].removesuffix("°"))) / 400
         )  # one unit of the panel on the sphere
@@ -982,7 +983,7 @@ def test_what_is_said_to_be_detectable_is_found_in_so_many_studies():
     """And half of it is not: the number means something."""
     n, labels = 200, np.repeat(["a", "b"], 200)
     region, rng = sf.Ball(sf.Euclidean(dim=1), [0.0], 1.0), np.random.default_rng(7)
-    said = of_groups(region, n, 1.0, None).more["detectable"]
+    said = of_groups(region, n, 1.0, None)[1]["detectable"]
     rates = []
     for apart in (said, said / 2):
         found = []

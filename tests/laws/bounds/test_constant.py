@@ -8,8 +8,7 @@ from attacks import adversary
 from sfumato.audit import audit
 from sfumato.audit.pairs import Pair
 from sfumato.laws.bounds import bounds_of
-from sfumato.laws.privacy import PureDP
-from sfumato.mechanisms import Problem, choose
+from sfumato.mechanisms import choose
 
 PLANE = sf.Hyperbolic(dim=2)
 
@@ -32,7 +31,7 @@ def points(ball, rng):
 @pytest.mark.parametrize("mechanism", ["kng", "laplace", "exponential"])
 def test_it_is_released_by_every_mechanism(ball, points, mechanism):
     release = sf.private_mean(PLANE.present(points), ball, 2.0, mechanism)
-    plan = choose(Problem(ball, len(points), PureDP(2.0)), mechanism)
+    plan = choose(ball, len(points), 2.0, mechanism)
     mean = sf.frechet_mean(PLANE, PLANE.present(points)).point
     assert PLANE.distance(*PLANE.validate([release.value, mean])) < plan.release_error(0.999999)
     assert release.guarantee.numerical_delta < 1e-6

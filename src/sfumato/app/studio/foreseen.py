@@ -1,9 +1,8 @@
 """What the pictures of a plan show where they cannot show the release itself: one of several groups, a region that is yet to
 be found or moved.  From public numbers alone."""
 
-from __future__ import annotations
-
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -13,8 +12,8 @@ from ...laws.privacy import PureDP
 from ...mechanisms.choice import choose
 from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
-from ...mechanisms.plan import Plan, Problem
-from ...mechanisms.steps import FIRST
+from ...mechanisms.plan import Plan
+from ...mechanisms.stages import FIRST
 from ...regions import Ball, Region
 from ...views.forecasts import SPENT_ON
 from ..request import Request
@@ -24,23 +23,21 @@ TRIES = 40_000
 SPREAD = 0.5  # of the records, as a share of the region
 
 
-class Foreseen(NamedTuple):
-    """A plain release with the same noise: where and of how many records, mechanism, check and inference; and what else there
-    is to say of the true one."""
-
-    region: Region
-    n: int
-    how: tuple[str, float, float]
-    more: dict[str, Any]
+Planned = Callable[[float], Plan]  # the plan of a plain release with the same noise, at any ε
 
 
-def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -> Foreseen:
-    """Return the release of one of two groups, the smallest, with n records.
+def plain(region: Region, n: int, mechanism: str, check: float, inference: float) -> Planned:
+    """Return the plan of a release without a stage of its own before it, for any ε."""
+    return lambda epsilon: choose(region, n, epsilon, mechanism, check, inference=inference)
+
+
+def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -> tuple[Planned, dict[str, Any]]:
+    """Return the plan of one of two groups, the smallest, with n records, and what there is to say of both.
 
     >>> from sfumato import Euclidean
-    >>> seen = of_groups(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), 400, 1.0, None)
-    >>> seen.how, 0.05 < seen.more["detectable"] < 0.2
-    (('tangent', 0.0, 0.1), True)
+    >>> plan, more = of_groups(Ball(Euclidean(dim=2), [0.0, 0.0], radius=1.0), 400, 1.0, None)
+    >>> plan(1.0).spending, 0.05 < more["detectable"] < 0.2
+    ({<Purpose.SPREAD: 'spread'>: 0.1}, True)
     """
     share = inference or SHARE
     chart = region.settle(n, epsilon * (1 - share))
@@ -56,7 +53,7 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     if apart > 2 * chart.radius:
         words = f"Groups of {n} could not be told apart however far in the region they differ: a larger ε or more records help."
     more = {"first": "The mean of each group: ", "also": [words], "detectable": apart}
-    return Foreseen(region, n, ("tangent", 0.0, share), more)
+    return plain(region, n, "tangent", 0.0, share), more
 
 
 def detectable(p: int, sigma: float, n: int, bound: float) -> float:
@@ -79,14 +76,14 @@ def detectable(p: int, sigma: float, n: int, bound: float) -> float:
     return float(np.quantile(needed, POWER))
 
 
-def of_found(region: Region, request: Request) -> Foreseen:
-    """Return a release in a region that is found, if the records lie within NARROW of the public one.
+def of_found(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]:
+    """Return the plan in a region that is found, if the records lie within NARROW of the public one; and what to say of it.
 
     >>> from sfumato import Euclidean
     >>> request = Request(prior="20", center="origin", n=4000, epsilon=1.0)
-    >>> seen = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), request)
-    >>> seen.region.radius, seen.how[0], seen.more["first"]
-    (5.0, 'tangent', 'If your records lie within 5 of some point: ')
+    >>> plan, more = of_found(Ball(Euclidean(dim=2), [0.0, 0.0], radius=20.0), request)
+    >>> plan(1.0).region.radius, more["first"]
+    (5.0, 'If your records lie within 5 of some point: ')
     """
     plan = _planned(region, request)
     narrow = Ball(region.space, region.space.present(region.center), NARROW * region.radius)
@@ -104,24 +101,24 @@ def of_found(region: Region, request: Request) -> Foreseen:
         "useless": plan.useless,
         "to_beat": None,
     }
-    return Foreseen(narrow, request.n, ("tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more)
+    return plain(narrow, request.n, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more
 
 
-def of_steps(region: Region, request: Request) -> Foreseen:
-    """Return a release in two steps: its second, with the ε that is left for it.
+def of_steps(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]:
+    """Return the plan of the second of two steps, with the ε that is left for it; and what to say of both.
 
     >>> from sfumato import Euclidean
     >>> request = Request(radius=2.0, center="origin", n=400, epsilon=1.0, steps=2)
-    >>> of_steps(Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.0), request).more["also"]
+    >>> of_steps(Ball(Euclidean(dim=2), [0.0, 0.0], radius=2.0), request)[1]["also"]
     ['25% of ε is for a first release, which the region is then moved to; the rest is for the mean.']
     """
     plan = _planned(region, request)
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
     more = {"also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
-    return Foreseen(region, request.n, ("tangent", 0.0, spent), more)
+    return plain(region, request.n, "tangent", 0.0, spent), more
 
 
 def _planned(region: Region, request: Request) -> Plan:
     """Return the plan of the release itself."""
-    return choose(Problem(region, request.n, PureDP(request.epsilon)), request.mechanism, **request.how)
+    return choose(region, request.n, request.epsilon, request.mechanism, **request.how)

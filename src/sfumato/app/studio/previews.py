@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from time import monotonic
 from typing import Any, NamedTuple
@@ -9,9 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...errors import Refusal
-from ...laws.privacy import PureDP
-from ...mechanisms.choice import choose
-from ...mechanisms.plan import Plan, Problem
+from ...mechanisms.plan import Plan
 from ...mechanisms.tangent import TangentKNorm
 from ...numerics.arrays import Array
 from ...records import Records
@@ -95,31 +95,28 @@ def of_region(region: Region, sample: Array | None, looks: Looks = LOOKS) -> dic
     }
 
 
-def of_release(
-    region: Region, n: int, epsilon: float, mechanism: str, check: float, inference: float = 0.0, looks: Looks = LOOKS
-) -> dict[str, Any]:
+def of_release(plan: Plan, looks: Looks = LOOKS) -> dict[str, Any]:
     """Return what releases would look like, of synthetic records that lie evenly about the public centre."""
-    plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
-    space = region.space
-    center = region.center
+    space = plan.space
+    center = plan.region.center
+    epsilon = plan.epsilon
     records = _synthetic(plan)
     rng = np.random.default_rng(1)
     draws = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
-    chart = _chart(plan)
     made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee(epsilon, ""), True)
     shown = replace(Subject.of(made_up, P), value=None)
     drawn = _picture(_view(space), shown, _turned(space, center, draws), Role.DRAW, looks)
     return {
         **drawn,
         "error": plan.error_95,
-        "noise": plan.stated_error,
+        "noise": plan.noise_95,
         "gain": plan.gain,
         "fallback": plan.fallback_95,
         "degrees": _degrees(space, space.present(center)),
         "to_beat": float(plan.to_beat),
         "useless": plan.useless,
         "mechanism": plan.name,
-        "directions": space.dim if chart is None else len(chart.axes),
+        "directions": plan.directions or space.dim,
         "dim": space.dim,
         "odds": float(np.exp(min(epsilon, 100.0))),
         "words": f"{SHOWN[drawn['as']]} Not one of your records was read for it.",
@@ -141,78 +138,67 @@ def _picture(view: View, shown: Subject, others: Array, role: Role, looks: Looks
     return {"as": "cells" if cells else "points", "panels": on_page(scene)}
 
 
-def of_errors(region: Region, n: int, mechanism: str, check: float, inference: float = 0.0) -> dict[str, Any]:
+def of_errors(planned: Callable[[float], Plan]) -> dict[str, Any]:
     """Return the error at 95% against ε, on logarithmic scales; ``place`` says where a choice stands: a, b, c, d, bottom, for
     x = a + b·log10 ε and y = c + d·log10(error).
 
     With ε the number of directions grows, and with it the noise: its own curve has kinks, and may rise.  The whole error, by
     which the number of directions is chosen, does not.
     """
-    rows = _errors(region, n, mechanism, check, inference)
-    several = any(row.total > 1.0001 * row.noise for row in rows)
-    panel = _curve(region, rows, several)
+    rows = _errors(planned)
+    several = any(row.error_95 > 1.0001 * row.noise_95 for row in rows)
+    panel = _curve(rows, several)
     frame = Frame(panel)
     more = ["Of this noise", "Directions"] if several else []
     return {
         "panels": on_page(Scene([[panel]])),
         "place": [float(x) for x in (frame.a, frame.b, frame.c, frame.d, frame.bottom)],
         "head": ["ε", "Error at 95%", *more, ""],
-        "table": [row.words(several) for row in rows],
+        "table": [_row(row, several) for row in rows],
         "words": LEFT_OUT if several else "",
     }
 
 
-def _curve(region: Region, rows: list[Predicted], several: bool) -> Panel:
+def _row(plan: Plan, several: bool) -> list[str]:
+    """Return the line of a table for one ε."""
+    more = [f"{plan.noise_95:.3g}", str(plan.directions or plan.space.dim)] if several else []
+    return [f"{plan.epsilon:g}", f"{plan.error_95:.3g}", *more, "useless" if plan.useless else ""]
+
+
+def _curve(rows: list[Plan], several: bool) -> Panel:
     """Return the panel of the error against ε, with the size of the region, above which a release is useless."""
-    errors = np.log10([each for row in rows for each in (row.total, row.noise)])
+    errors = np.log10([each for row in rows for each in (row.error_95, row.noise_95)])
+    radius = rows[0].region.radius
     low = np.array([EPSILONS[0], 10 ** (np.floor(10 * errors.min()) / 10 - 0.1)])
     high = np.array([EPSILONS[-1], 10 ** (np.ceil(10 * errors.max()) / 10 + 0.1)])
     marks: list[Mark] = []
-    if rows[0].gain is None and low[1] < region.radius < high[1]:
-        marks.append(Line(np.array([[low[0], region.radius], [high[0], region.radius]]), Role.REACH))
-        useful = [row.epsilon for row in rows if row.total < region.radius]
+    if rows[0].gain is None and low[1] < radius < high[1]:
+        marks.append(Line(np.array([[low[0], radius], [high[0], radius]]), Role.REACH))
+        useful = [row.epsilon for row in rows if row.error_95 < radius]
         late = not useful or useful[0] > np.sqrt(low[0] * high[0])  # the curve then passes where the words would stand
-        at = np.array([np.sqrt(low[0] * high[0]) * (0.35 if late else 2.5), region.radius])
+        at = np.array([np.sqrt(low[0] * high[0]) * (0.35 if late else 2.5), radius])
         marks.append(Words(at, "size of the region: useless above", move=(0.0, -12.0 if late else 5.0)))
     if several:
-        marks.append(Line(np.array([(row.epsilon, row.noise) for row in rows]), Role.NOISE))
-    marks.append(Line(np.array([(row.epsilon, row.total) for row in rows]), Role.VALUE))
+        marks.append(Line(np.array([(row.epsilon, row.noise_95) for row in rows]), Role.NOISE))
+    marks.append(Line(np.array([(row.epsilon, row.error_95) for row in rows]), Role.VALUE))
     scales = Scales("ε", "error at 95%", ticks=TICKS, log_x=True, log_y=True)
     return Panel(marks, low, high, scales=scales, equal=False)
 
 
-class Predicted(NamedTuple):
-    """What is predicted at an ε: noise and whole error at 95%, in how many directions, and whether it is useless."""
-
-    epsilon: float
-    noise: float
-    total: float
-    directions: int
-    useless: bool
-    gain: float | None
-
-    def words(self, several: bool) -> list[str]:
-        more = [f"{self.noise:.3g}", str(self.directions)] if several else []
-        return [f"{self.epsilon:g}", f"{self.total:.3g}", *more, "useless" if self.useless else ""]
-
-
-def _errors(region: Region, n: int, mechanism: str, check: float, inference: float) -> list[Predicted]:
-    """Return what is predicted at each ε; at fewer where planning is slow."""
-    rows: list[Predicted] = []
+def _errors(planned: Callable[[float], Plan]) -> list[Plan]:
+    """Return the plans at each ε; at fewer where planning is slow."""
+    rows: list[Plan] = []
     until = monotonic() + SECONDS
     for epsilon in EPSILONS[COARSE_FIRST].tolist():
         if monotonic() > until and len(rows) > 2:
             break
-        try:
-            plan = choose(Problem(region, n, PureDP(epsilon)), mechanism, check, inference=inference)
-        except Refusal:
-            continue
-        chart = _chart(plan)
-        directions = region.space.dim if chart is None else len(chart.axes)
-        rows.append(Predicted(epsilon, plan.stated_error, plan.error_95, directions, plan.useless, plan.gain))
+        with suppress(Refusal):
+            plan = planned(epsilon)
+            _ = plan.error_95, plan.noise_95  # which take most of the time
+            rows.append(plan)
     if not rows:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
-    return sorted(rows)
+    return sorted(rows, key=lambda plan: plan.epsilon)
 
 
 def _chart(plan: Plan) -> Ellipsoid | None:

@@ -37,7 +37,7 @@ from .. import PLAIN
 from ..recipes import as_command, as_python
 from ..request import KNOWN, Request, in_page, is_text, sentence, wish_of
 from ..workflow import Workflow, check_apart, public_region
-from .foreseen import Foreseen, of_found, of_groups, of_steps
+from .foreseen import Planned, of_found, of_groups, of_steps, plain
 from .previews import Looks, of_errors, of_region, of_release
 
 SHOWN = re.compile(r".*\.(tps|nts|txt|csv|tsv|json|fcsv|npy|npz|mat|rds|rda|rdata|parquet)", re.IGNORECASE)
@@ -176,8 +176,8 @@ class Studio:
         words = f"A public point, and {MADE_UP} made-up records anywhere within {region.radius:.3g} of it (thin)."
         return of_region(region, inside, self.looks(request)) | {"words": words}
 
-    def _foreseen(self, request: Request) -> Foreseen:
-        """Return what stands in the pictures for the release."""
+    def _foreseen(self, request: Request) -> tuple[Planned, dict[str, Any]]:
+        """Return the plan that stands in the pictures for the release, at any ε, and what else there is to say."""
         _check_asked(request)
         region = self.region(request)[0]
         n = request.n
@@ -187,7 +187,7 @@ class Studio:
             return of_found(region, request)
         if request.steps == 2:
             return of_steps(region, request)
-        return Foreseen(region, n, (request.mechanism, request.share, request.inference or 0.0), {})
+        return plain(region, n, request.mechanism, request.share, request.inference or 0.0), {}
 
     def looks(self, request: Request) -> Looks:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
@@ -198,13 +198,12 @@ class Studio:
 
     def blur(self, request: Request) -> dict[str, Any]:
         """Return what releases would look like, on synthetic data about the public centre."""
-        made = self._foreseen(request)
-        return of_release(made.region, made.n, request.epsilon, *made.how, self.looks(request)) | made.more
+        planned, more = self._foreseen(request)
+        return of_release(planned(request.epsilon), self.looks(request)) | more
 
     def curve(self, request: Request) -> dict[str, Any]:
         """Return the error against ε."""
-        made = self._foreseen(request)
-        return of_errors(made.region, made.n, *made.how)
+        return of_errors(self._foreseen(request)[0])
 
     def ledger(self, request: Request) -> dict[str, Any]:
         """Return what is left of a budget, and the charges for which no release is noted."""

@@ -1,21 +1,40 @@
-"""A user's own objective, whose minimiser is released."""
-
-from __future__ import annotations
+"""What is released: what every statistic says of itself, the two that need to say no more, and a user's own objective."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 
-from ...errors import Refusal
-from ...numerics.arrays import Array, Points
-from ...records import one_thread
-from ...regions.ball import Ball
-from ...release.record import STATED
+from ..errors import Refusal
+from ..numerics.arrays import Array, Points
+from ..records import one_thread
+from ..regions.ball import Ball
+from ..release.record import STATED
+from ..release.terms import Named
 
 TRIALS = 40
 MANY = 10_000  # made-up neighbours at which a sensitivity is tried; fewer where there are more records than MANY
+
+
+class Statistic(Protocol):
+    """A statistic by its name, the distance in which its error is stated, and what its promise rests on and nobody checked."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def distance(self) -> str: ...
+
+    @property
+    def condition(self) -> str: ...
+
+
+# the point with the smallest mean squared distance to the records, on the manifold
+FRECHET_MEAN = Named("Fréchet mean", "geodesic distance")
+# exp_c of the mean of the records' logarithms at the public centre c, in the directions of the region and clipped to it: close
+# to the Fréchet mean of the records so clipped, and a record states how close
+CHART_MEAN = Named("mean in a chart about the public centre", "length in the tangent space at the public centre")
 
 
 @dataclass(frozen=True)
@@ -80,8 +99,7 @@ class Objective:
 
 
 def made_up_neighbours(ball: Ball, n: int) -> Iterator[tuple[Points, Points, Points]]:
-    """Yield points of the ball, and data sets of n records in it that differ in the first: from a fixed seed and public
-    numbers."""
+    """Yield points of the ball, and data sets of n records in it that differ in the first; always the same."""
     space = ball.space
     rng = np.random.default_rng(0)
     ones = (1,) * len(space.point_shape)
