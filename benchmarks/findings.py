@@ -46,7 +46,7 @@ def region(place: str) -> Region:
     """What is public: a ball, or for outlines with 50 landmarks ten modes of a public sample."""
     if place == OUTLINES:
         public = corpus_callosa(PUBLIC, 50, rng=np.random.default_rng(1))
-        return Ellipsoid.from_sample(_space(place), public, modes=MODES)
+        return Ellipsoid.from_sample(_space(place), public, relation="same", modes=MODES)
     space, radius = _space(place), {"S²": 0.6, "SPD(3)": 1.0, SHAPES: 0.15}[place]
     return Ball(space, corpus_callosum_template(10) if place == SHAPES else space.present(space.origin()), radius)
 

@@ -166,7 +166,7 @@ def test_plan_touches_no_data(sfumato):
     code, out, _ = sfumato("plan", *shapes, "--epsilon", "1")
     assert code == 0
     assert "auto takes this one" in out
-    assert "For a 95% error of 0.0352: ε = 2.04 with 409 records, or 836 records with ε = 1." in out
+    assert "For a 95% error of 0.0346: ε = 2.01 with 409 records, or 818 records with ε = 1." in out
     rest = ("--n", "50", "--radius", "1", "--epsilon", "1")
     plan = json.loads(sfumato("plan", "--space", "sphere", *rest, "--json", "--error", "0.1")[1])
     assert plan["wanted"]["error_95"] == 0.1

@@ -20,7 +20,7 @@ EPSILON = 1.0
 WIDE = sf.Ball(SPHERE, SPHERE.origin(), 0.92 * np.pi / 2)
 MISPLACED = {
     "walks out of the ball": (broken.Misplaced(WIDE, EPSILON, place=broken.straying), 100, 0, 2, 5.0),
-    "stops at .3 of the spread": (broken.Misplaced(BALL, EPSILON, place=broken.hasty(0.3)), 100, 0, 2, 2.5),
+    "stops at .29 of the spread": (broken.Misplaced(BALL, EPSILON, place=broken.hasty(0.29)), 100, 0, 2, 2.5),
     "stops at .1 of the spread": (broken.Misplaced(BALL, EPSILON, place=broken.hasty(0.1)), 550, 0, 5, 2.5),
     "stops at .02 of the spread": (broken.Misplaced(BALL, EPSILON, place=broken.hasty(0.02)), 600, 2, 5, 2.5),
 }

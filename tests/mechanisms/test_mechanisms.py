@@ -215,7 +215,7 @@ def test_auto_takes_the_smallest_predicted_error():
     assert choose(ball, 20, 1.0).name == "laplace"
     assert choose(ball, 20, 8.0).name == "staircase"
     rows = forecast(ball, 20, 1.0)
-    assert [r.error_95 for r in rows] == sorted(r.error_95 for r in rows)
+    assert not any(row.useless for row in rows[:3])
     # beyond Assumption 1 only those about the computed mean are left
     assert {r.mechanism for r in forecast(ball_of(SPHERE, 1.2), 20, 1.0) if r.refusal} == {"kng", "exponential"}
 

@@ -43,8 +43,8 @@ def test_logarithms_are_those_above_as_long_as_nothing_is_farther_than_the_injec
     limit, sphere = bounds_of(space).injectivity_radius, sf.Sphere(dim=space.dim)
     for r, R, same in ((0.45, 0.54, True), (0.3, 0.69, True), (0.7, 0.8, False)):
         center = cloud(space, space.origin(), limit, 1, rng)[0]
-        records, x = (cloud(sphere, center, share * limit * space.scale, 300, rng) for share in (r, R))
-        above = np.linalg.norm(sphere.mean_log(x, records), axis=1) / space.scale
+        records, x = (cloud(sphere, center, share * limit * space.q, 300, rng) for share in (r, R))
+        above = np.linalg.norm(sphere.mean_log(x, records), axis=1) / space.q
         signs = rng.choice([-1.0, 1.0], (2, 300, 1))
         here = np.linalg.norm(space.mean_log(signs[0] * x, signs[1] * records), axis=1)
         assert (np.abs(here - above).max() < 1e-9) == same
@@ -55,7 +55,7 @@ def test_logarithms_are_those_above_as_long_as_nothing_is_farther_than_the_injec
 @pytest.mark.parametrize("space", [TURNS, AXES], ids=str)
 def test_the_mean_is_the_one_above_and_does_not_depend_on_signs(space, rng):
     ball = ball_of(space, 0.9 * bounds_of(space).mean_radius_limit)
-    above = cloud(sf.Sphere(dim=space.dim), ball.center, space.scale * ball.radius, 30, rng)
+    above = cloud(sf.Sphere(dim=space.dim), ball.center, space.q * ball.radius, 30, rng)
     laplace = sf.ManifoldLaplace(ball, 1.0)
     mixed = above * rng.choice([-1.0, 1.0], (30, 1))
     mean = sf.Sphere(dim=space.dim).validate(sf.frechet_mean(sf.Sphere(dim=space.dim), above).point[None])

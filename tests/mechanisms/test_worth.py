@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 
 import sfumato as sf
-from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms.choice import choose, private_mean
-from sfumato.mechanisms.plan import Problem
 
 SPREADS = 1 / np.arange(1, 13)
 SPACE = sf.Euclidean(dim=12)
@@ -66,7 +64,7 @@ def test_no_epsilon_goes_into_a_spread_that_no_region_can_come_of(rng):
 def test_a_whole_error_is_not_below_the_noise(rng):
     for dim in (1, 2, 12):
         sketch = sf.Ellipsoid.from_sample(sf.Euclidean(dim=dim), rng.normal(size=(8, dim)))
-        plan = choose(Problem(sketch, 50, PureDP(1.0)))
+        plan = choose(sketch, 50, 1.0)
         release = private_mean(rng.normal(size=(50, dim)), sketch, 1.0, allow_useless=True)
         for p in (0.5, 0.9, 0.95, 0.99, 0.999):
             assert plan.whole_error(p) >= plan.release_error(p)
@@ -85,7 +83,7 @@ def test_a_wider_ball_has_no_smaller_error():
 def test_a_second_step_states_the_whole_error(rng):
     sketch = sf.Ellipsoid.from_sample(SPACE, rng.normal(size=(20, 12)) * SPREADS, relation="same")
     points = rng.normal(size=(600, 12)) * SPREADS
-    plan = choose(Problem(sketch, 600, PureDP(1.0)), steps=2)
+    plan = choose(sketch, 600, 1.0, steps=2)
     release = private_mean(points, sketch, 1.0, steps=2)
-    assert release.error(0.95) >= plan.error_95 > plan.stated_error
+    assert release.error(0.95) >= plan.error_95 > plan.noise_95
     assert plan.gain > 1

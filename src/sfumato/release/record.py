@@ -1,6 +1,5 @@
 """What is released: a value, its guarantee, and a record of public numbers, which is all that its readers need."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
@@ -427,7 +426,7 @@ def _stated(quantiles: Mapping[str, float], p: float) -> float:
 
 def _check_value(value: Array, space: Space | None) -> None:
     """Raise a ValueError if a value is not a point of its space, as far as its shape tells."""
-    if space is not None and math.prod(space.point_shape) > value.size:  # before anything of that size is made
+    if space is not None and space.dim > value.size:  # before anything of that size is made
         raise ValueError(f"{value.size} numbers are not a point of {space}")
     if not np.isfinite(value).all():
         raise ValueError("the value holds NaN or an infinite number")

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ..numerics.arrays import CACHE, Array, Points, in_runs, uniform_weights
+from ..numerics.arrays import CACHE, MANY, RUN, Array, Points, in_runs, uniform_weights
 from ..numerics.curvature import angle_condition, angle_over_sine, t_cot_t
 from .base import Moments, Space
 
@@ -18,10 +18,11 @@ class Arcs(Space):
     distance of two is the angle between them over ``q``, the root of the sphere's curvature."""
 
     q: float = 1.0
+    shrunk: float = 1.0  # one over the length of canonical vectors
 
     def _unit(self, points: ArrayLike) -> Points:
         """Return points as vectors of length one."""
-        return np.asarray(points)
+        return np.asarray(points) if self.shrunk == 1 else np.asarray(points) * self.shrunk
 
     def _canonical_unit(self, points: Points) -> Points:
         """Return canonical points as vectors of length one."""
@@ -29,7 +30,11 @@ class Arcs(Space):
 
     def _point(self, vectors: Points) -> Points:
         """Return the points in the directions of vectors."""
-        return np.asarray(vectors / self._length(vectors))
+        length = self._length(vectors)
+        return np.asarray(vectors / (length if self.shrunk == 1 else length * self.shrunk))
+
+    def align(self, base: Points, points: Points) -> Points:
+        return points
 
     def _aligned(self, base: Points, points: Points) -> Points:
         return self._unit(self.align(base, points))
@@ -114,7 +119,17 @@ class Rows(Arcs):
         mean = toward - along[:, None] * x
         return np.asarray((mean - self._dot(x, mean) * x) / self.q)
 
+    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
+        """Return moments by compiled loops, of points that are many; None where there are none."""
+        return None
+
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
+        if (
+            weights is None
+            and points.size >= MANY // 2
+            and (moments := self._compiled_moments(base, points)) is not None
+        ):
+            return moments
         x = self._canonical_unit(base)
 
         def of_run(part: slice) -> tuple[Points, float, float, float, float]:
@@ -129,8 +144,10 @@ class Rows(Arcs):
             toward = self._turn(products, factor * w) @ y
             return toward, float(w.sum()), float(w @ phi), float(w @ theta2), turning
 
-        toward, weight, along, square, turning = in_runs(of_run, len(points), self.point_shape[0], CACHE)
-        return self._gathered(x, toward, weight, along, square, turning)
+        small = len(points) <= RUN and points.size <= CACHE
+        return self._gathered(
+            x, *(of_run(slice(None)) if small else in_runs(of_run, len(points), points.shape[1], CACHE))
+        )
 
     def _gathered(
         self, x: Points, toward: Points, weight: float, along: float, square: float, turning: float = 0.0

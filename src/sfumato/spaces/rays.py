@@ -123,9 +123,11 @@ class Rays(Rows):
         return np.asarray(x)
 
     def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        points = self._facing(base, points)
-        if weights is not None or (kernels := self._kernels(points)) is None:
-            return super().moments(base, points, weights, accuracy)
+        return super().moments(base, self._facing(base, points), weights, accuracy)
+
+    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
+        if (kernels := self._kernels(points)) is None:
+            return None
         x = np.ascontiguousarray(base)
         toward, *sums = kernels.shape_moments(points.view(np.float64), x.view(np.float64), angle_series(), NEAR)
         return self._gathered(base, toward.view(np.complex128), float(len(points)), *sums)

@@ -57,11 +57,9 @@ class Sphere(Rows):
     def q(self) -> float:  # type: ignore[override]
         return math.sqrt(self.curvature)
 
-    def _unit(self, points: ArrayLike) -> Points:
-        return np.asarray(points) if self.curvature == 1 else np.asarray(points) * self.q
-
-    def _point(self, vectors: Points) -> Points:
-        return np.asarray(vectors / (self._length(vectors) * self.q))
+    @cached_property
+    def shrunk(self) -> float:  # type: ignore[override]
+        return self.q
 
     def origin(self) -> Points:
         return np.append(np.zeros(self.dim), 1 / self.q)
@@ -177,10 +175,10 @@ class Sphere(Rows):
         length = math.sqrt(vector @ vector) * self.q
         return vector / length if length > 1e-9 else otherwise
 
-    def moments(self, base: Points, points: Points, weights: Array | None = None, accuracy: float = 0.0) -> Moments:
-        kernels = compiled() if weights is None and self._compiles(points) else None
+    def _compiled_moments(self, base: Points, points: Points) -> Moments | None:
+        kernels = compiled() if self._compiles(points) else None
         if kernels is None:
-            return super().moments(base, points, weights, accuracy)
+            return None
         n = float(len(points))
         if self.dim == 2:
             logs, hessian, square = kernels.sphere_moments(points, base, angle_series(), NEAR)
