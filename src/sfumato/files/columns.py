@@ -35,7 +35,8 @@ _ENTRY = (
 )
 _QUATERNION = (
     r"(?P<set>.*?)[._ -]?(?P<part>[wxyz])",  # qw, qx; Quat_W; orientation.w
-    r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[0123rijk])",
+    r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[0123])",
+    r"(?P<set>q(uat(ernion)?)?)[._ -]?(?P<part>[rijk])",
 )
 _PARTS = ("wxyz", "0123", "rijk")  # of a quaternion, in the order of its numbers
 _SPECIMEN = r"(specimen|individual|subject|record|sample|shape|name|id)s?([._ -]?(id|name|no|number))?"
