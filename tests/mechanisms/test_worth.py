@@ -87,3 +87,12 @@ def test_a_second_step_states_the_whole_error(rng):
     release = private_mean(points, sketch, 1.0, steps=2)
     assert release.error(0.95) >= plan.error_95 > plan.noise_95
     assert plan.gain > 1
+
+
+def test_remedies_of_a_mechanism_by_name_say_that_another_one_is_needed():
+    """A public sample goes with charts: typed beside the Laplace's name it would be refused."""
+    ball = sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], 0.3)
+    with pytest.raises(
+        sf.Refusal, match=r"a public sample of such records \(Ellipsoid.from_sample with mechanism='auto'\)"
+    ):
+        private_mean(np.tile([0.0, 0.0, 1.0], (5, 1)), ball, 0.3, "laplace")

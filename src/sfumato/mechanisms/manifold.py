@@ -50,8 +50,8 @@ class ManifoldMechanism(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        by_chart: Remedy = ("each with ", Fix("mechanism", "auto"))
-        return [*shaped(self.region, self.n, self.privacy.epsilon), by_chart]
+        ways = shaped(self.region, self.n, self.privacy.epsilon)
+        return [(*way[:-1], " with ", Fix("mechanism", "auto"), ")") for way in ways]
 
     @property
     @abstractmethod
