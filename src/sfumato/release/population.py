@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from .record import Release
 
 CONTRADICTED = 1.5  # times the whole error that was foreseen: after the draw, from which on there is no region
-LEFT_OUT = 1.75  # times the noise: a whole error from which on there is none
+LEFT_OUT = 1.5  # times the noise: a whole error from which on there is none
 
 
 @dataclass(frozen=True, eq=False)
