@@ -1,57 +1,476 @@
-"""Kinds of privacy as values: what is promised, how promises add up, and in which words."""
+"""Kinds of privacy as values: what is promised, how promises add up and are divided, and in which words (proofs, Result 9)."""
 
 from __future__ import annotations
 
+import math
 import warnings
-from dataclasses import dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from fractions import Fraction
+from functools import cached_property, lru_cache
 from numbers import Real
+from typing import Any, ClassVar, Self
 
-from ..errors import Fix, Refusal
+import numpy as np
+from scipy.optimize import minimize_scalar
+from scipy.special import expit, log_ndtr, ndtr
+
+from ..errors import Fix, PrecisionError, Refusal
+from ..numerics.arrays import Array
+from .noise import ROUND_UP, Noise, Parts, largest_noise, quick_root, scales
 
 LARGE_EPSILON = 10.0  # above it a release warns
 LARGEST_EPSILON = 100.0  # above it a release is refused
+USUAL_DELTA = 1e-6  # at which a release states (ε, δ) unless another was asked for
+WIDE = 4096  # directions of a noise that stands for all others where δ is divided between the two sides of a stage
 
 
-@dataclass(frozen=True, order=True)
-class PureDP:
+@dataclass(frozen=True)
+class Privacy(ABC):
+    """A promise about one unit, as a number or two: the smaller, the more private."""
+
+    symbols: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        name = fields(self)[0].name
+        number = getattr(self, name)
+        if isinstance(number, bool) or not (isinstance(number, Real) and 1e-100 < float(number) < 1e100):
+            raise ValueError(f"{name} must be a positive number, between 1e-100 and 1e100, not {number!r}")
+        object.__setattr__(self, name, float(number))
+
+    # -- what it allows --------------------------------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def pure(self) -> float:
+        """The ε that any ε-differentially private mechanism may have to keep this promise."""
+
+    @abstractmethod
+    def noise(self, directions: int, chance: float = 0.0) -> Noise:
+        """Return the noise with the largest ε of which this promise is proven; rounding fails with probability ``chance``."""
+
+    @abstractmethod
+    def scales(self, count: int) -> Array:
+        """Return about that ε for 1 … ``count`` directions: to choose charts by."""
+
+    @abstractmethod
+    def split(self, share: float) -> tuple[Self, Self]:
+        """Return two promises that keep this one together: a share, and the rest."""
+
+    @abstractmethod
+    def aside(self, share: float) -> tuple[Fraction, Self]:
+        """Return the ε of a purely private stage that takes a share, and what is left for the others."""
+
+    # -- between kinds -----------------------------------------------------------------------------------------------------
+    @abstractmethod
+    def profile(self, epsilon: float) -> float:
+        """Return a δ with which (ε, δ)-differential privacy follows."""
+
+    def at(self, delta: float) -> ApproxDP:
+        """Return the (ε, δ) with the least ε that follows, rounded up."""
+        low = 0.0
+        high = 1.0
+        while self.profile(high) > delta:
+            high *= 2
+        while high - low > 1e-9 * high:
+            middle = (low + high) / 2
+            if self.profile(middle) <= delta:
+                high = middle
+            else:
+                low = middle
+        return ApproxDP(high, delta)
+
+    @property
+    def numbers(self) -> tuple[float, ...]:
+        """The numbers of the promise."""
+        return tuple(self.to_dict().values())
+
+    def _as(self, kind: type[Privacy]) -> tuple[float, ...] | None:
+        """Return the numbers of a promise of another kind that follows by itself; None if none does."""
+        return self.numbers if type(self) is kind else None
+
+    def __add__(self, other: Privacy) -> Privacy:
+        """Return what two releases about the same people promise together, whether or not the first decides the second."""
+        for kind in KINDS:
+            mine = self._as(kind)
+            its = other._as(kind)
+            if mine is not None and its is not None:
+                return kind(*map(kind._sum, mine, its))
+        raise TypeError(f"{self} and {other} do not add up: make an (ε, δ) of each, by at(delta)")
+
+    def __le__(self, other: Privacy) -> bool:
+        """Return whether another promise follows from this one."""
+        same = self._as(type(other))
+        if same is not None:
+            return all(mine <= its for mine, its in zip(same, other.numbers, strict=True))
+        return isinstance(other, ApproxDP) and self.profile(other.epsilon) <= other.delta
+
+    @staticmethod
+    def _sum(first: float, second: float) -> float:
+        return first + second
+
+    # -- words and files ---------------------------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """The promise in words."""
+
+    def __str__(self) -> str:
+        return ", ".join(f"{symbol} = {x:g}" for symbol, x in zip(self.symbols, self.numbers, strict=True))
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the promise as JSON holds it."""
+        return {part.name: getattr(self, part.name) for part in fields(self) if part.repr}
+
+    @staticmethod
+    def from_dict(given: Mapping[str, Any]) -> Privacy:
+        """Return the promise that :meth:`to_dict` wrote, of whichever kind.
+
+        >>> Privacy.from_dict({"rho": 0.1}), Privacy.from_dict(ApproxDP(1.0, 1e-6).to_dict())
+        (ZCDP(rho=0.1), ApproxDP(epsilon=1.0, delta=1e-06))
+        """
+        for kind in KINDS:
+            if given.keys() == {part.name for part in fields(kind) if part.repr}:
+                return kind(**given)
+        raise ValueError(f"{dict(given)!r} is no kind of privacy")
+
+    def check(self, force: bool = False) -> Self:
+        """Return the promise; warn of one that promises little, and refuse one that promises nothing unless ``force``."""
+        if self.pure > LARGEST_EPSILON and not force:
+            raise Refusal(
+                f"{self._weak} promises nothing: choose an epsilon of 10 or less (1 is common), or give ",
+                Fix("force", True),
+                " to release all the same. Nothing was spent",
+            )
+        if self.pure > LARGE_EPSILON:
+            warnings.warn(
+                f"{self._weak} promises little: one record may change the odds of what is released by a factor of e to the "
+                f"power of {self.pure:g}. 1 is common; above 10 hardly anyone would call it privacy",
+                stacklevel=4,
+            )
+        return self
+
+    @property
+    def _weak(self) -> str:
+        return f"{self}, as weak as an epsilon of {self.pure:g},"
+
+
+@dataclass(frozen=True)
+class PureDP(Privacy):
     """ε-differential privacy: replacing one unit changes the probability of any outcome by a factor of at most e^ε.
 
     The smaller ``epsilon``, the more private; 1 is common.
 
-    >>> PureDP(0.5) + PureDP(0.25), PureDP(0.5) <= PureDP(1.0)
-    (PureDP(epsilon=0.75), True)
+    >>> PureDP(0.5) + PureDP(0.25), PureDP(0.5) <= PureDP(1.0), PureDP(0.5) <= ZCDP(0.125)
+    (PureDP(epsilon=0.75), True, True)
     >>> PureDP(0.5).words
     '0.5-differentially private'
     """
 
     epsilon: float
-
-    def __post_init__(self) -> None:
-        if not (isinstance(self.epsilon, Real) and 1e-100 < float(self.epsilon) < 1e100):
-            raise ValueError(f"epsilon must be a positive number, between 1e-100 and 1e100, not {self.epsilon!r}")
-        object.__setattr__(self, "epsilon", float(self.epsilon))
-
-    def __add__(self, other: PureDP) -> PureDP:
-        """Return what two releases about the same people promise together."""
-        return PureDP(self.epsilon + other.epsilon)
+    symbols: ClassVar[str] = "ε"
 
     @property
     def words(self) -> str:
-        """The promise in words."""
         return f"{self.epsilon:g}-differentially private"
 
-    def check(self, force: bool = False) -> PureDP:
-        """Return the promise; warn of an ε that promises little, and refuse one that promises nothing unless ``force``."""
-        if self.epsilon > LARGEST_EPSILON and not force:
-            raise Refusal(
-                f"an epsilon of {self.epsilon:g} promises nothing: choose one of 10 or less (1 is common), or give ",
-                Fix("force", True),
-                " to release all the same. Nothing was spent",
+    @property
+    def pure(self) -> float:
+        return self.epsilon
+
+    def noise(self, directions: int, chance: float = 0.0) -> Noise:
+        return Noise(self.epsilon, directions)
+
+    def scales(self, count: int) -> Array:
+        return np.full(count, self.epsilon)
+
+    def split(self, share: float) -> tuple[PureDP, PureDP]:
+        return PureDP(share * self.epsilon), PureDP((1 - share) * self.epsilon)
+
+    def aside(self, share: float) -> tuple[Fraction, PureDP]:
+        rest = PureDP((1 - share) * self.epsilon)
+        return Fraction(self.epsilon) - Fraction(rest.epsilon), rest
+
+    def profile(self, epsilon: float) -> float:
+        return Noise(self.epsilon).certified(epsilon)
+
+    def _as(self, kind: type[Privacy]) -> tuple[float, ...] | None:
+        any_noise = Noise(self.epsilon)
+        return {
+            PureDP: (self.epsilon,),
+            ZCDP: (any_noise.rho,),
+            GDP: (any_noise.mu,),
+            ApproxDP: (self.epsilon, 0.0),
+        }[kind]
+
+    @property
+    def _weak(self) -> str:
+        return f"an epsilon of {self.epsilon:g}"
+
+
+@dataclass(frozen=True)
+class ZCDP(Privacy):
+    """ρ-zero-concentrated differential privacy (Bun and Steinke 2016): Rényi divergences of order α are at most α·ρ.
+
+    The noise of a chart that is s-private in p directions has ρ = s²/(2p), any ε-private mechanism ε²/2; and they add up.
+
+    >>> ZCDP(0.1) + PureDP(1.0), round(ZCDP(0.1).at(1e-6).epsilon, 3), round(ZCDP(0.1).noise(20).epsilon, 6)
+    (ZCDP(rho=0.6), 2.142, 2.0)
+    """
+
+    rho: float
+    symbols: ClassVar[str] = "ρ"
+
+    @property
+    def words(self) -> str:
+        return f"{self.rho:g}-zero-concentrated differentially private"
+
+    @property
+    def pure(self) -> float:
+        return math.sqrt(2 * self.rho)
+
+    def noise(self, directions: int, chance: float = 0.0) -> Noise:
+        return Noise(math.sqrt(2 * max(1, directions) * self.rho), directions)
+
+    def scales(self, count: int) -> Array:
+        return np.asarray(np.sqrt(2 * np.arange(1, count + 1) * self.rho))
+
+    def split(self, share: float) -> tuple[ZCDP, ZCDP]:
+        return ZCDP(share * self.rho), ZCDP((1 - share) * self.rho)
+
+    def aside(self, share: float) -> tuple[Fraction, ZCDP]:
+        part, rest = self.split(share)
+        return Fraction(part.pure * (1 - 1e-15)), rest
+
+    def profile(self, epsilon: float) -> float:
+        """Return the least over α of e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α (Canonne, Kamath and Steinke 2020); at most 1."""
+
+        def log_delta(x: float) -> float:
+            more = math.exp(x)  # α − 1
+            return more * ((1 + more) * self.rho - epsilon) - x + (1 + more) * (x - math.log1p(more))
+
+        start = math.log(max(epsilon / (2 * self.rho), 1e-9))
+        least = minimize_scalar(log_delta, bounds=(min(start, 0.0) - 9, max(start, 0.0) + 3), method="bounded").fun
+        return min(1.0, math.exp(min(0.0, float(least))) * ROUND_UP)
+
+
+@dataclass(frozen=True)
+class GDP(Privacy):
+    """μ-Gaussian differential privacy (Dong, Roth and Su 2022): neighbours are as hard to tell apart as N(0, 1) and N(μ, 1).
+
+    >>> GDP(3.0) + GDP(4.0), round(GDP(1.0).at(1e-6).epsilon, 3), round(GDP(1.0).noise(96).epsilon, 2)
+    (GDP(mu=5.0), 4.887, 9.76)
+    """
+
+    mu: float
+    symbols: ClassVar[str] = "μ"
+
+    @property
+    def words(self) -> str:
+        return f"{self.mu:g}-Gaussian differentially private"
+
+    @property
+    def pure(self) -> float:
+        return float(log_ndtr(self.mu / 2) - log_ndtr(-self.mu / 2)) * (1 - 1e-12)
+
+    def noise(self, directions: int, chance: float = 0.0) -> Noise:
+        """Return it by δ(0) = 2Φ(μ/2) − 1 (proofs, Result 9); in two directions as far as that is proven."""
+        made = largest_noise(directions, self._apart) if directions else Noise(self.pure)
+        return made if made.mu <= self.mu else Noise(self.pure, directions)
+
+    def scales(self, count: int) -> Array:
+        return scales(count, lambda p: largest_noise(p, self._apart, False).epsilon)
+
+    @cached_property
+    def _apart(self) -> tuple[tuple[float, float]]:
+        return ((0.0, float(ndtr(self.mu / 2) - ndtr(-self.mu / 2)) * (1 - 1e-12)),)
+
+    def split(self, share: float) -> tuple[GDP, GDP]:
+        first, second = (self.mu * math.sqrt(part) * (1 - 1e-15) for part in (share, 1 - share))
+        return GDP(first), GDP(second)
+
+    def aside(self, share: float) -> tuple[Fraction, GDP]:
+        part, rest = self.split(share)
+        return Fraction(part.pure), rest
+
+    def profile(self, epsilon: float) -> float:
+        """Return Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2)."""
+        first, second = (float(log_ndtr(-epsilon / self.mu + side * self.mu / 2)) for side in (1, -1))
+        return math.exp(first) * -math.expm1(min(0.0, epsilon + second - first)) * (1 + 1e-6)
+
+    @staticmethod
+    def _sum(first: float, second: float) -> float:
+        return math.hypot(first, second)
+
+
+@dataclass(frozen=True)
+class ApproxDP(Privacy):
+    """(ε, δ)-differential privacy: as ε-differential privacy, but for outcomes of a probability of at most δ.
+
+    δ should be far below 1/n: with δ = 1/n one could publish a record outright.  ``spent`` is the part of ε that purely private
+    stages of the same release take before the noise.
+
+    >>> ApproxDP(1.0, 1e-6) + PureDP(0.5), ApproxDP(1.0, 1e-6) <= ApproxDP(1.0, 1e-5), ZCDP(0.02) <= ApproxDP(1.0, 1e-6)
+    (ApproxDP(epsilon=1.5, delta=1e-06), True, True)
+    >>> [round(ApproxDP(1.0, 1e-6, spent).noise(96).epsilon, 2) for spent in (0.0, 0.1)]
+    [2.42, 2.26]
+    """
+
+    epsilon: float
+    delta: float
+    spent: float = field(default=0.0, repr=False)
+    symbols: ClassVar[str] = "εδ"
+
+    def __post_init__(self) -> None:
+        if self.epsilon:
+            super().__post_init__()
+        if isinstance(self.delta, bool) or not (isinstance(self.delta, Real) and 1e-100 < float(self.delta) < 1):
+            raise ValueError(f"delta must be a small probability, such as 1e-6, not {self.delta!r}")
+
+    @property
+    def words(self) -> str:
+        return f"({self.epsilon:g}, {self.delta:g})-differentially private"
+
+    @property
+    def pure(self) -> float:
+        return self.epsilon - self.spent
+
+    def noise(self, directions: int, chance: float = 0.0) -> Noise:
+        """Return the noise; what rounding adds is part of δ."""
+        if directions == 0:
+            return Noise(self.pure)
+        lost = (1 + math.exp(min(self.epsilon, 600.0))) * chance
+        if not lost < self.delta / 2:
+            raise PrecisionError(
+                f"rounding in double precision would take {lost:.1e} of a delta of {self.delta:g}: use a delta of at least "
+                f"{2 * lost:.1e}, or a region with fewer directions than {directions}"
             )
-        if self.epsilon > LARGE_EPSILON:
-            warnings.warn(
-                f"an epsilon of {self.epsilon:g} promises little: one record may change the odds of what is released by a "
-                f"factor of e to the power of {self.epsilon:g}. 1 is common; above 10 hardly anyone would call it privacy",
-                stacklevel=4,
-            )
-        return self
+        return largest_noise(directions, self._promises(self.delta - lost))
+
+    def scales(self, count: int) -> Array:
+        return scales(count, lambda p: largest_noise(p, self._promises(self.delta), False).epsilon)
+
+    def _promises(self, delta: float) -> tuple[tuple[float, float], ...]:
+        """Return what the noise must keep: a stage before it moves ε to both sides, each of which gets a part of δ."""
+        if not self.spent:
+            return ((self.epsilon, delta),)
+        part = _lower_side(self.epsilon, self.spent, self.delta)
+        upper = (1 - part) * delta / expit(self.spent)
+        return (self.pure, float(upper)), (self.epsilon + self.spent, float(part * delta / expit(-self.spent)))
+
+    def split(self, share: float) -> tuple[ApproxDP, ApproxDP]:
+        first = ApproxDP(share * self.pure, share * self.delta)
+        return first, ApproxDP(self.epsilon, (1 - share) * self.delta, self.spent + first.epsilon)
+
+    def aside(self, share: float) -> tuple[Fraction, ApproxDP]:
+        part = share * self.pure
+        return Fraction(part), ApproxDP(self.epsilon, self.delta, self.spent + part)
+
+    def profile(self, epsilon: float) -> float:
+        return self.delta if epsilon >= self.epsilon else 1.0
+
+    def at(self, delta: float) -> ApproxDP:
+        """Return the promise itself; it says nothing of a smaller δ."""
+        if delta < self.delta:
+            raise ValueError(f"{self} says nothing of a delta of {delta:g}")
+        return ApproxDP(self.epsilon, delta)
+
+    @property
+    def _weak(self) -> str:
+        return f"an epsilon of {self.epsilon:g}"
+
+
+KINDS: tuple[type[Privacy], ...] = (PureDP, ZCDP, GDP, ApproxDP)
+
+
+@lru_cache(maxsize=256)
+def _lower_side(epsilon: float, spent: float, delta: float) -> float:
+    """Return the part of δ for losses on the far side of a stage: that of a noise in many directions."""
+
+    def together(s: float) -> float:
+        return Parts(spent, (Noise(s, WIDE),)).delta(epsilon)
+
+    s = quick_root(1e3, delta, together, epsilon - spent)
+    return float(expit(-spent)) * Noise(s, WIDE).delta(epsilon + spent) / delta
+
+
+def as_privacy(epsilon: float | Privacy | None, privacy: Privacy | None = None, what: str = "a release") -> Privacy:
+    """Return the promise that is asked for, as an ε or as any kind."""
+    if isinstance(epsilon, Privacy) and privacy is None:
+        return epsilon
+    if (epsilon is None) == (privacy is None):
+        raise TypeError(
+            f"{what} needs an epsilon (the smaller, the more private; 1 is common) or a privacy, and not both"
+        )
+    if privacy is not None and not isinstance(privacy, Privacy):
+        raise TypeError(f"privacy is a kind such as sfumato.ApproxDP(1.0, 1e-6), not {privacy!r}")
+    return privacy or PureDP(epsilon)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is proven of one release, whichever was asked for.
+
+    ``chance`` bounds the probability that rounding moves a draw, for each of two neighbours: a further δ of (1 + e^ε)·chance on
+    all but ``approx``, which holds it if that is what was asked for.
+    """
+
+    asked: Privacy
+    epsilon: float
+    rho: float
+    mu: float
+    approx: ApproxDP
+    chance: float = 0.0
+
+    @classmethod
+    def of(cls, asked: Privacy, parts: Sequence[Sequence[Noise]], chance: float = 0.0) -> Facts:
+        """Return the facts of parts that follow each other, each with some ways that what came before chooses among.
+
+        >>> facts = Facts.of(PureDP(1.0), [[Noise(0.1)], [Noise(0.9, 96), Noise(0.9, 10)]])
+        >>> facts.epsilon, round(facts.rho, 4), round(facts.approx.epsilon, 3)
+        (1.0, 0.0455, 0.911)
+        """
+        epsilon = up(sum(max(way.epsilon for way in part) for part in parts))
+        rho = up(sum(max(way.rho for way in part) for part in parts))
+        mu = up(math.hypot(*(max(way.mu for way in part) for part in parts)))
+        if isinstance(asked, PureDP):
+            epsilon = asked.epsilon
+        elif isinstance(asked, ZCDP):
+            rho = asked.rho
+        elif isinstance(asked, GDP):
+            mu = asked.mu
+        approx = asked if isinstance(asked, ApproxDP) else _approx(parts, epsilon, rho)
+        return cls(asked, epsilon, rho, mu, approx, chance)
+
+    def __or__(self, other: Facts) -> Facts:
+        """Return the facts of two releases about different people: the larger of each."""
+        names = ("epsilon", "rho", "mu", "chance")
+        worst = {name: max(getattr(self, name), getattr(other, name)) for name in names}
+        return Facts(asked=self.asked, approx=max(self.approx, other.approx, key=lambda one: one.epsilon), **worst)
+
+    @property
+    def booked(self) -> tuple[float, float]:
+        """The (ε, δ) that a ledger books: that which was asked for, else the pure ε and what rounding adds to it."""
+        if isinstance(self.asked, ApproxDP):
+            return self.asked.epsilon, self.asked.delta
+        return self.epsilon, (1 + math.exp(min(self.epsilon, 600.0))) * self.chance
+
+
+def _approx(parts: Sequence[Sequence[Noise]], epsilon: float, rho: float) -> ApproxDP:
+    """Return the (ε, 10⁻⁶) that is proven: exactly where there is one noise and else pure stages, otherwise by ρ."""
+    stages = [max(way.epsilon for way in part) for part in parts if all(way.directions == 0 for way in part)]
+    noises = [tuple(part) for part in parts if any(way.directions for way in part)]
+    known = [epsilon, ZCDP(rho).at(USUAL_DELTA).epsilon]
+    if len(noises) == 1:
+        known.append(Parts(math.fsum(stages), noises[0]).least_epsilon(USUAL_DELTA))
+    return ApproxDP(min(epsilon, up(min(known))), USUAL_DELTA)
+
+
+def up(number: float) -> float:
+    """Return a number rounded up to six digits, for people to read and files to hold.
+
+    >>> up(2.42209858), up(0.1)
+    (2.4221, 0.1)
+    """
+    rounded = float(f"{number:.6g}")
+    return rounded if rounded >= number else float(f"{number * (1 + 9e-6):.6g}")
