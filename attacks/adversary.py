@@ -130,7 +130,7 @@ def mean_ratio(mechanism: ManifoldLaplace, n: int, restarts: int, rng: np.random
         sides = (np.repeat(points, [*one, share, n - 1 - share], axis=0) for one in ((1, 0), (0, 1)))
         return center_loss(mechanism, *sides)
 
-    return maximise(objective, 4 * d + 1, restarts, rng, steps) / mechanism.epsilon
+    return maximise(objective, 4 * d + 1, restarts, rng, steps) / mechanism.privacy.pure
 
 
 # -- the whole privacy loss on S², by quadrature -------------------------------------------------------------------------

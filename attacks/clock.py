@@ -43,7 +43,7 @@ def timed(
     releases: int,
     seed: int,
 ) -> Found:
-    epsilon = float(mechanism.epsilon)
+    epsilon = mechanism.privacy.pure
     return by_verdict(timing_audit(measure(mechanism, pair), pair, epsilon, releases=releases, seed=seed))
 
 

@@ -68,14 +68,14 @@ class Joint:
         return self.made(data, size, rng, self.wrong, self.epsilon)
 
 
-def _finder(prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Few:
+def _finder(prior: Ball, n: int, center: PureDP | None, radius: Fraction, coverage: float | None) -> Few:
     found = Finder.of(prior, n, center, radius, coverage)
     return Few(found.prior, found.first, found.width, found.target)
 
 
 def radius(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """A radius alone; wrong: the noise of the counts is halved."""
-    finder = _finder(PRIOR, len(data), 0.0, Fraction(epsilon), 0.5)
+    finder = _finder(PRIOR, len(data), None, Fraction(epsilon), 0.5)
     finder = replace(finder, width=finder.width / 2) if wrong else finder
     records = Records(LINE, data[:, :1])
     return np.array([[np.log(finder.find(records, rng)[1])] for _ in range(size)])
@@ -83,7 +83,7 @@ def radius(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilo
 
 def region_then_mean(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """Centre, radius and the mean in their ball; wrong: counts without noise."""
-    stage = Find.of(PRIOR, len(data), epsilon)
+    stage = Find.of(PRIOR, len(data), PureDP(epsilon))
     first = stage.finder.first
     assert first is not None
     width = Fraction(1, 10**9) if wrong else stage.finder.width
@@ -154,7 +154,7 @@ def mean_and_variance_of_sizes(data: Array, size: int, rng: np.random.Generator,
 def components(data: Array, size: int, rng: np.random.Generator, wrong: bool, epsilon: float) -> Array:
     """The second moment in two directions; wrong: each of its numbers has noise of its own, with all of ε."""
     whole = Ball(Euclidean(dim=2), [0.0, 0.0], 1.0).as_chart()
-    plan, chart = _components(whole, len(data), epsilon, 2, None, True, True)
+    plan, chart = _components(whole, len(data), PureDP(epsilon), 2, None, True, True)
     moment = _products(chart, data[:, :2])
     if wrong:
         return np.asarray(moment.mean(axis=0) + rng.laplace(0.0, 1 / (len(data) * epsilon), (size, 3)))
@@ -170,9 +170,9 @@ def class_means(data: Array, size: int, rng: np.random.Generator, wrong: bool, e
     else:
         units, kinds = np.repeat(np.arange(len(data)), 2), np.tile([0, 1], len(data))
         design = Design.make(chart, data[:, :2].reshape(-1, 1), kinds, units, chart.admit)
-    plan = _contrasts(design, 1, DIRECTIONS * epsilon, True)
+    plan = _contrasts(design, 1, PureDP(DIRECTIONS * epsilon), True)
     raw = plan.draws(Records(plan.space, design.rows), size, rng)
-    found = [_medians(design, chart.axes, one, 100.0 if wrong else epsilon, rng) for one in raw]
+    found = [_medians(design, chart.axes, one, 100.0 if wrong else (1 - DIRECTIONS) * epsilon, rng) for one in raw]
     return np.concatenate([raw, [[*middle, np.log(length)] for middle, length in found]], axis=1)
 
 

@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 
 from sfumato.audit import Pair
+from sfumato.laws.privacy import PureDP
 from sfumato.mechanisms.stages import Looked
 from sfumato.numerics.arrays import Array
 from sfumato.records import Records
@@ -39,7 +40,7 @@ class LookedAt:
     region = Ellipsoid(Euclidean(dim=DIM + 1), np.zeros(DIM + 1), [0.3], np.eye(DIM + 1)[1:2])
 
     def stage(self, n: int) -> Looked:
-        return self.kind.of(self.look, n, self.epsilon)
+        return self.kind.of(self.look, n, PureDP(self.epsilon))
 
     def __call__(self, data: Array, size: int, rng: np.random.Generator) -> Array:
         stage, records = self.stage(len(data)), Records(self.look.chart.space, data[:, 1:])

@@ -286,8 +286,8 @@ class Purse:
 
     charges: list[Any] = field(default_factory=list)
 
-    def charge(self, epsilon: float, about: Mapping[str, Any], /) -> None:
-        self.charges.append([epsilon, about])
+    def charge(self, facts: Any, about: Mapping[str, Any], /) -> None:
+        self.charges.append([facts.epsilon, about])
 
 
 Make = Callable[[Any, Purse], Any]

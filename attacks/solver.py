@@ -115,7 +115,11 @@ def probe(mechanism: ManifoldLaplace, name: str, clusters: Points, counts: Count
     found, scale = np.stack(centers), mechanism.at(int(counts[0].sum())).scale
     means, doubt = certain_means(ball, clusters, counts)
     off = np.maximum(space.distance(means, found) - doubt, 0.0)
-    loss = float(np.max(space.distance(found[1:], found[:-1])) / scale.sigma) / mechanism.epsilon if neighbours else 0.0
+    loss = (
+        float(np.max(space.distance(found[1:], found[:-1])) / scale.sigma) / mechanism.privacy.pure
+        if neighbours
+        else 0.0
+    )
     return Excess(name, len(counts), float(np.max(off)) / (scale.numbers["solver"] / 2), loss)
 
 
@@ -217,7 +221,7 @@ def by_draws(mechanism: ManifoldLaplace, n: int, draws: int, seed: int) -> Found
     pairs = [walk.pair(ball, jump(draw, ball, walk, size=4)) for walk in walks(ball, n)]
     losses = [center_loss(mechanism, ball.clip(pair.first), ball.clip(pair.second)) for pair in pairs]
     pair = pairs[int(np.argmax(losses))]
-    verdict = audit(draw, mechanism.epsilon, pair, region=mechanism.ball, draws=draws, seed=seed)
+    verdict = audit(draw, mechanism.privacy.pure, pair, region=mechanism.ball, draws=draws, seed=seed)
     words = f"ε ≥ {verdict.epsilon_lower:.2f}, claimed {verdict.claimed:g}, by {verdict.draws} draws; by the centres "
     words += f"{max(losses):.4g}; {pair.name}"
     return Found(not verdict.convicted, words, {"epsilon": verdict.epsilon_lower, "claimed": verdict.claimed})

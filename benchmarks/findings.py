@@ -104,7 +104,7 @@ def released(plan: Composition, rows: Array, studies: int, rng: np.random.Genera
     for part in blocks(studies, n * p, AT_ONCE):
         chosen = rng.integers(len(rows), size=(len(range(studies)[part]), n))
         means[part], moments[part] = rows[chosen].mean(axis=1), squares[chosen].mean(axis=1)
-    scale, sigma, epsilon = float(plan.width) / n, base.scale.sigma, plan.epsilon
+    scale, sigma, epsilon = float(plan.width) / n, base.scale.sigma, plan.facts.epsilon
     w = np.rint((means + radial_noise(p, base.scale.sigma, studies, rng)) / base.spacing) * base.spacing
     moments += rng.laplace(scale=scale, size=studies)
     found = zip(moments.tolist(), np.linalg.norm(w, axis=1).tolist(), strict=True)

@@ -30,6 +30,10 @@ from .landmarks import smooth_outline as smooth_outline
 from .landmarks import symmetrize as symmetrize
 from .laws.calibration import Calibration as Calibration
 from .laws.calibration import Scale as Scale
+from .laws.privacy import GDP as GDP
+from .laws.privacy import ZCDP as ZCDP
+from .laws.privacy import ApproxDP as ApproxDP
+from .laws.privacy import Privacy as Privacy
 from .laws.privacy import PureDP as PureDP
 from .means import ConvergenceWarning as ConvergenceWarning
 from .means import FrechetMean as FrechetMean

@@ -116,7 +116,7 @@ def test_a_direction_is_said_to_stand_out_only_by_more_than_the_noise(rng):
     assert with_variances(1.0, 1.0, 0.1, -0.1).angles[:2].tolist() == [90, 90]  # the plane is known, not the two
     assert np.isnan(with_variances(0.1, -0.1, -0.1, -0.1).shares).all()
     words = known.describe().splitlines()
-    assert "epsilon 2 (one record)" in words[0]
+    assert "ε = 2 (one record)" in words[0]
     assert ["stands above the noise" in line for line in words[1:4]] == [True, True, False]
     assert "read nothing from it" in words[3]
 

@@ -85,8 +85,8 @@ def test_all_groups_are_charged_as_one_and_each_has_its_own_noise(rng):
     charged = []
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["statistic"], record["groups"], record["n"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["statistic"], record["groups"], record["n"]))
 
     points, labels = two_groups(rng, 100)
     labels[:40] = "x"
@@ -115,12 +115,12 @@ def test_many_groups_are_compared_in_one_chart(rng):
     assert len(found.differences) == 3
     text = found.describe()
     assert "These are 3 tests" in text
-    assert "0 (80), 1 (80), 2 (80), whose groups and sizes are public; epsilon 2 in all" in text
+    assert "0 (80), 1 (80), 2 (80), whose groups and sizes are public; ε = 2 in all" in text
 
 
 # -- what is refused ----------------------------------------------------------------------------------------------------
 class Never:
-    def charge(self, epsilon, record):
+    def charge(self, facts, record):
         raise AssertionError("charged for a comparison that is refused")
 
 

@@ -18,10 +18,10 @@ class Budget:
     def __init__(self, left=np.inf):
         self.charged, self.left = [], left
 
-    def charge(self, epsilon, record):
-        if epsilon > self.left:
+    def charge(self, facts, record):
+        if facts.epsilon > self.left:
             raise sf.BudgetExceeded("nothing is left")
-        self.charged.append(epsilon)
+        self.charged.append(facts.epsilon)
 
 
 @pytest.fixture

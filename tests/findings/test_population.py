@@ -140,8 +140,8 @@ def test_it_is_charged_as_one(rng):
     charged = []
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["spread"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["spread"]))
 
     release = sf.private_mean(cloud(SPHERE, BALL.center, 0.4, 300, rng), BALL, 1.0, inference=0.2, budget=Budget())
     assert [epsilon for epsilon, _ in charged] == [1.0]
@@ -203,8 +203,8 @@ def test_sizes_are_released_with_their_variance_and_charged_as_one(rng):
     charged = []
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["statistic"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["statistic"]))
 
     landmarks = rng.normal(size=(2000, 8, 3))
     sizes = sf.centroid_size(landmarks)

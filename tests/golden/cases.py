@@ -68,8 +68,8 @@ class Charges:
     def __init__(self) -> None:
         self.spent: list[float] = []
 
-    def charge(self, epsilon: float, record: Any, /) -> None:
-        self.spent.append(epsilon)
+    def charge(self, facts: Any, record: Any, /) -> None:
+        self.spent.append(facts.epsilon)
 
 
 def replayed(make: Callable[[Charges], Any]) -> Facts:

@@ -66,7 +66,7 @@ def test_radii_are_found_with_that_law(monkeypatch):
     """Chi-square over 3,000 seeded draws; with half the noise, or without that of the threshold, it is another law."""
     monkeypatch.setattr(finding, "RATIO", 2.0)
     monkeypatch.setattr(finding, "LEAST", 0.02)
-    finder = Finder.of(WIDE, 12, 0.0, Fraction(1), 0.5)
+    finder = Finder.of(WIDE, 12, None, Fraction(1), 0.5)
     grid = finder.grid
     assert len(grid) == 6
     assert (float(finder.width), finder.target) == (2.0, 6)
@@ -83,20 +83,20 @@ def test_radii_are_found_with_that_law(monkeypatch):
 
 @pytest.mark.parametrize("n", [1, 50, 5000])
 def test_shares_add_up_exactly(n):
-    plan = Find.of(WIDE, n, 0.7)
-    parts = [2 / plan.finder.width, Fraction(plan.chart.epsilon)]
+    plan = Find.of(WIDE, n, sf.PureDP(0.7))
+    parts = [2 / plan.finder.width, Fraction(plan.chart.allowed)]
     if plan.finder.first is not None:
-        parts.append(Fraction(plan.finder.first.epsilon))
-    assert sum(parts) == Fraction(0.7)
+        parts.append(Fraction(plan.finder.first.allowed))
+    assert Fraction(0.7) * (1 - Fraction(1, 10**15)) < sum(parts) <= Fraction(0.7)
     assert (plan.finder.first is None) == (n == 1)
 
 
 def test_the_centre_is_skipped_where_it_would_cost_too_much():
     assert Shares.best(2, 5000, 1.0).center > 0
     assert Shares.best(200, 1000, 1.0).center == 0
-    assert Find.of(WIDE, 5000, 1.0, only_radius=True).finder.first is None
+    assert Find.of(WIDE, 5000, sf.PureDP(1.0), only_radius=True).finder.first is None
     space = sf.Euclidean(dim=200)
-    plan = Find.of(sf.Ball(space, np.zeros(200), 9.0), 1000, 1.0)
+    plan = Find.of(sf.Ball(space, np.zeros(200), 9.0), 1000, sf.PureDP(1.0))
     assert plan.source == "radius found privately in a public ball of radius 9"
 
 
@@ -156,8 +156,8 @@ def test_a_found_ball_remembers_its_price_and_says_where_it_comes_from(rng):
     charged = []
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["statistic"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["statistic"]))
 
     points = rng.normal(3, 0.5, (3000, 2))
     found = sf.find_region(points, WIDE, 0.5, 0.9, budget=Budget())
@@ -177,8 +177,8 @@ def test_the_one_call_is_charged_as_one_and_its_record_says_what_was_spent(rng):
     charged = []
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["chart"]["source"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["chart"]["source"]))
 
     points = rng.normal(3, 0.5, (5000, 2))
     release = sf.private_mean(points, prior=WIDE, epsilon=1.0, budget=Budget())
@@ -215,7 +215,7 @@ def test_few_or_equal_records_are_released_like_others(space, n):
 def test_records_at_one_point_have_a_small_ball():
     """The count is 400 above what is asked for, and the noise of it has a scale of 2."""
     found = sf.private_radius(np.zeros((4000, 2)), WIDE, epsilon=1.0, coverage=0.9)
-    assert found.radius == pytest.approx(Finder.of(WIDE, 4000, 0.0, Fraction(1), 0.9).grid[0] * MARGIN)
+    assert found.radius == pytest.approx(Finder.of(WIDE, 4000, None, Fraction(1), 0.9).grid[0] * MARGIN)
 
 
 def test_records_beyond_every_candidate_leave_the_largest():

@@ -22,8 +22,8 @@ class Budget:
     def __init__(self):
         self.charged = []
 
-    def charge(self, epsilon, record):
-        self.charged.append(epsilon)
+    def charge(self, facts, record):
+        self.charged.append(facts.epsilon)
 
 
 def law_of_the_search(counts, target, epsilon, width=None):
@@ -66,7 +66,7 @@ def test_the_exact_law_of_the_search_is_private_for_all_neighbours_and_half_the_
 
 def test_the_search_as_it_is_run_follows_that_law():
     ball, n, epsilon = sf.Ball(LINE, [0.0], 1.0), 12, 1.0
-    finder = Finder.of(ball, n, 0.0, Fraction(epsilon), 0.75)
+    finder = Finder.of(ball, n, None, Fraction(epsilon), 0.75)
     grid = finder.grid
     points = grid[:n, None] * 0.999  # so that it ends early
     counts = [(points[:, 0] <= t).sum() for t in grid]

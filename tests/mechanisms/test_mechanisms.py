@@ -395,8 +395,8 @@ def test_a_sensitivity_that_made_up_neighbours_refute_is_refused(space, r):
     ball, points, charged = ball_of(space, r), np.repeat(space.present(space.origin())[None], 50, axis=0), []
 
     class Ledger:
-        def charge(self, epsilon, record):
-            charged.append(epsilon)
+        def charge(self, facts, record):
+            charged.append(facts.epsilon)
 
     low = mean_objective(space, lambda n: 0.98 * 2 * r / n)  # the truth is 2r/n or a little more
     with pytest.raises(ValueError, match=r"states a sensitivity of .* for 50 records, but replacing one of 50 made-up"):

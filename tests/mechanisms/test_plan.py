@@ -65,7 +65,7 @@ def test_a_plan_is_made_before_any_data(monkeypatch, rng):
 
 
 def test_auto_takes_the_plan_with_the_smallest_error():
-    problem = (sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, 2.0)
+    problem = (sf.Ball(SPHERE, SPHERE.origin(), 0.3), 60, sf.PureDP(2.0))
     rows = plans(*problem)
     assert {name for name, _ in rows} == {kind.name for kind in MECHANISMS.values() if kind.auto}
     assert [plan.compared_by for _, plan in rows] == sorted(plan.compared_by for _, plan in rows)

@@ -251,8 +251,8 @@ def test_a_look_is_one_pass_and_one_charge(rng):
     space, charged = sf.Euclidean(dim=30), []
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["chart"]["look"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["chart"]["look"]))
 
     records = Records(space, private)
     plan = choose(sf.Ellipsoid.from_sample(space, public), 3000, 1.0)
@@ -307,8 +307,8 @@ def test_two_steps_are_one_charge_and_a_record_of_both(rng):
     charged, region = [], ellipsoid(SPHERE)
 
     class Budget:
-        def charge(self, epsilon, record):
-            charged.append((epsilon, record["ball"]["center"]))
+        def charge(self, facts, record):
+            charged.append((facts.epsilon, record["ball"]["center"]))
 
     away = region.point(np.array([[0.6]]))[0]  # so far that the first release is never the centre itself again
     points = SPHERE.present(cloud(SPHERE, away, 0.1, 300, rng))

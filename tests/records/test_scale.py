@@ -133,8 +133,8 @@ class Ledger:
     def __init__(self):
         self.charges = []
 
-    def charge(self, epsilon, record, /):
-        self.charges.append(epsilon)
+    def charge(self, facts, record, /):
+        self.charges.append(facts.epsilon)
 
 
 def test_a_bad_row_in_a_later_chunk_is_named_and_nothing_is_charged(tmp_path):

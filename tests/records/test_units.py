@@ -26,10 +26,10 @@ class Notebook:
     def __init__(self, refuse=False):
         self.charges, self.refuse = [], refuse
 
-    def charge(self, epsilon, record, /):
+    def charge(self, facts, record, /):
         if self.refuse:
             raise ValueError("the budget is spent")
-        self.charges.append((epsilon, record))
+        self.charges.append((facts.epsilon, record))
 
 
 def test_each_unit_becomes_its_own_mean(space, rng):

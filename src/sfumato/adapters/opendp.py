@@ -46,7 +46,7 @@ def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
     if mechanism.calibration == "as run":
         raise ValueError("as_opendp: the privacy of calibration='as run' is not proven, so it has no privacy map")
     space = mechanism.space
-    epsilon = float(mechanism.epsilon)
+    epsilon = mechanism.privacy.pure
 
     def is_member(points: ArrayLike) -> bool:
         try:

@@ -107,7 +107,7 @@ def make(request: Request, as_json: bool) -> None:
     work.check()
     record = Path(request.out)
     session = sf.Session(record, work.ledger(), request.force, ctrl_c)
-    session.afford(request.epsilon)  # before any record is read
+    session.afford(request.privacy)  # before any record is read
     work.load()
     tell_source(work)
     work.settle()
@@ -188,20 +188,19 @@ def plan(
     check_outputs(pictures, request.inputs)
     region, _ = public_region(request)
     n = request.n
-    epsilon = request.epsilon
-    sf.PureDP(epsilon).check(force=True)
-    rows = forecast(region, n, epsilon, **request.how)
+    privacy = request.privacy.check(force=True)
+    rows = forecast(region, n, privacy, **request.how)
     usable = rows[0].refusal is None
-    needs = aim(region, n, epsilon, rows[0], error, **request.how)
-    ways = [] if usable and not rows[0].useless else instead(region, n, epsilon, request.share, as_option)
+    needs = aim(region, n, privacy, rows[0], error, **request.how)
+    ways = [] if usable and not rows[0].useless else instead(region, n, privacy, request.share, as_option)
     draw_plan(request, region, pictures, usable)
     if as_json:
         show_json({"mechanisms": [asdict(row) for row in rows], "wanted": needs, **({"instead": ways} if ways else {})})
     else:
         halves = (max(1, n // 2), 2 * n)
-        others = ((m, forecast(region, m, epsilon, **request.how)[0]) for m in halves)  # if they are said
-        words = [plan_in_words(region, n, epsilon, rows, others), needs_in_words(n, epsilon, needs)]
-        words += [instead_in_words(n, epsilon, ways)] if ways else []
+        others = ((m, forecast(region, m, privacy, **request.how)[0]) for m in halves)  # if they are said
+        words = [plan_in_words(region, n, privacy, rows, others), needs_in_words(n, privacy, needs)]
+        words += [instead_in_words(n, privacy, ways)] if ways else []
         typer.echo("\n\n".join(words))
     if not usable or rows[0].useless:
         raise SystemExit(UNUSABLE)
@@ -219,12 +218,12 @@ def draw_plan(request: Request, region: Region, pictures: dict[str, Path], usabl
         typer.echo("sfumato: no picture is drawn, as nothing can be released", err=True)
         return
     if "plot" in pictures:
-        rows = by_records(region, request.n, request.epsilon, **request.how)
-        plot_plan(region, request.n, request.epsilon, rows, pictures["plot"])
+        rows = by_records(region, request.n, request.privacy, **request.how)
+        plot_plan(region, request.n, request.privacy, rows, pictures["plot"])
     if "simulate" in pictures:
         made_up = region.space.random_points(region.center, region.radius / 2, request.n, np.random.default_rng())
         how = asked(request, region) | {"allow_useless": True}
-        done = sf.private_mean(region.space.present(made_up), epsilon=request.epsilon, **how)
+        done = sf.private_mean(region.space.present(made_up), privacy=request.privacy, **how)
         sf.plot_release(done, pictures["simulate"], title="Simulated: synthetic records")
 
 

@@ -114,4 +114,5 @@ def _options(request: Request) -> str:
     budget = ""
     if r.ledger:
         budget = f", budget=sf.Ledger({r.ledger!r}{_arguments({'dataset': r.dataset})})"
-    return f"epsilon={r.epsilon!r}, {unit}{_arguments(given)}{budget}"
+    promise = f"privacy=sf.{r.privacy!r}" if r.delta or r.rho or r.mu else f"epsilon={r.epsilon!r}"
+    return f"{promise}, {unit}{_arguments(given)}{budget}"

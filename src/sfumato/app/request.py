@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, NamedTuple, TypeVar, 
 from ..errors import Fix, Refusal, SfumatoError
 
 if TYPE_CHECKING:
+    from ..laws.privacy import Privacy
     from ..regions.sketch import Prior, Relation
 
 GROUPS = ("Data", "Public knowledge", "Privacy", "Output", "More")
@@ -130,7 +131,14 @@ class Request:
         "Left and right landmarks, counted from 1, as 1-2,3-4: each specimen becomes its mean with its mirror image.",
         metavar="PAIRS")
     epsilon: float = wish(0.0, PRIVACY, f"{PLANNED} audit demo", "ε",
-        "Privacy budget of the release: the smaller, the more private; 1 is common.", required=True)
+        "Privacy budget of the release: the smaller, the more private; 1 is common.")
+    delta: float | None = wish(None, PRIVACY, PLANNED, "δ",
+        "Beside epsilon: a tiny probability, such as 1e-6, with which its promise may fail; far below one over the number of "
+        "records. Where there are many directions the noise is then much smaller.")
+    rho: float | None = wish(None, PRIVACY, PLANNED, "ρ",
+        "Instead of epsilon: zero-concentrated differential privacy (zCDP).", page=False)
+    mu: float | None = wish(None, PRIVACY, PLANNED, "μ",
+        "Instead of epsilon: Gaussian differential privacy (GDP).", page=False)
     mechanism: str = wish("auto", PRIVACY, "release", "the mechanism",
         "How the noise is drawn: auto takes the most accurate of kng, laplace, staircase, exponential, tangent, …")
     steps: int = wish(1, PRIVACY, "release plan", "“the centre may be far from the mean”",
@@ -170,7 +178,7 @@ class Request:
     # fmt: on
 
     def __post_init__(self) -> None:
-        for words in (*self._wrong_regions(), *self._wrong_priors(), *self._wrong_shares()):
+        for words in (*self._wrong_regions(), *self._wrong_priors(), *self._wrong_shares(), *self._wrong_promises()):
             given = {name: getattr(self, name) for name in ("prior", "inference", "check", "steps", "relation")}
             raise refusal(words, **given)
 
@@ -215,6 +223,14 @@ class Request:
         if self.check is not None and not 0 <= self.check < 1 / 6:
             yield "<check:> must be a share of epsilon: 0 for no look, or up to 0.16"
 
+    def _wrong_promises(self) -> Iterator[str]:
+        """Yield what does not go together of what is to be promised."""
+        given = [name for name in ("epsilon", "rho", "mu") if getattr(self, name)]
+        if len(given) > 1:
+            yield f"{_listed(given)} are different promises: give one of them"
+        if self.delta is not None and (self.rho or self.mu):
+            yield "<delta> goes with <epsilon>: leave it out, or give <epsilon> instead"
+
     def complete(self) -> None:
         """Raise a Refusal if no region can be made of this."""
         if self.public or self.limits is not None:
@@ -235,6 +251,19 @@ class Request:
             )
 
     # -- what follows from the wishes ----------------------------------------------------------------------------------------
+    @property
+    def privacy(self) -> Privacy:
+        """Return what is to be promised."""
+        from ..laws.privacy import GDP, ZCDP, ApproxDP, PureDP
+
+        if self.rho is not None:
+            return ZCDP(self.rho)
+        if self.mu is not None:
+            return GDP(self.mu)
+        if not self.epsilon:
+            raise refusal("say how private the release is to be: <epsilon:> is common, less is more private", epsilon=1)
+        return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
+
     @property
     def find(self) -> Literal["ball", "radius"] | None:
         """Return what is to be found privately within a generous region."""

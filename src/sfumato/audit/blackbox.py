@@ -69,7 +69,7 @@ def audit(
     """
     if isinstance(mechanism, Mechanism):
         region = region_of(mechanism)
-        epsilon = float(mechanism.epsilon) if epsilon is None else epsilon
+        epsilon = mechanism.privacy.pure if epsilon is None else epsilon
         name = f"{mechanism.name} on {mechanism.space}" if name is None else name
     elif region is None or epsilon is None:
         raise ValueError("a function needs the region of its data and the epsilon that it claims: region=, epsilon=")
@@ -283,7 +283,7 @@ def timing_audit(
     True
     """
     if isinstance(measure, Mechanism):
-        epsilon = float(measure.epsilon) if epsilon is None else epsilon
+        epsilon = measure.privacy.pure if epsilon is None else epsilon
         measure = clocked(partial(measure.release, allow_useless=True))
     if epsilon is None:
         raise ValueError("a function needs the epsilon that it claims: epsilon=")

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 from scipy.linalg import helmert
 
 from ..errors import Fix, Refusal
-from ..laws.privacy import PureDP
+from ..laws.noise import Noise
+from ..laws.privacy import Facts, Privacy, as_privacy
 from ..laws.sampling.discrete import exponential_choice
 from ..mechanisms.paying import Budget, paying
 from ..mechanisms.tangent import TangentKNorm
@@ -167,7 +168,7 @@ def private_class_means(
     kind: NDArray[np.intp],
     classes: Sequence[Any],
     region: Region,
-    epsilon: float,
+    epsilon: float | Privacy,
     unit: Any,
     words: str,
     *,
@@ -180,20 +181,23 @@ def private_class_means(
     72% of ε go into the contrasts of the classes, of which each unit gives the direction alone, so that no bound on
     their size is needed; the rest into medians along these directions, which a wide region hardly costs anything.
     """
-    privacy = PureDP(epsilon).check()
+    privacy = as_privacy(epsilon).check()
+    medians, rest = privacy.aside(1 - DIRECTIONS)
     try:
         json.dumps([*classes], ensure_ascii=False, allow_nan=False).encode()
     except (TypeError, ValueError):
         raise ValueError(f"classes must be text or whole numbers, not {classes[0]!r}") from None
     count = len(points) if isinstance(unit, str) else len(np.unique(number_units(unit, len(points))))
-    shape = region.settle(count, DIRECTIONS * privacy.epsilon).as_chart()
+    shape = region.settle(count, rest).as_chart()
     design = Design.make(shape, points, kind, unit, partial(region.admit, invalid=invalid))
-    plan = _plan(design, len(shape.axes), DIRECTIONS * privacy.epsilon, allow_useless)
+    plan = _plan(design, len(shape.axes), rest, allow_useless)
     about = {"statistic": "means of classes (as far as they differ)", "unit": words, "groups": design.sizes}
-    with paying(budget, privacy.epsilon, {**plan.record.document(), **about}) as payment:
+    facts = Facts.of(privacy, [*plan.parts, (Noise(float(medians)),)], plan.chance)
+    with paying(budget, facts, {**plan.record.document(), **about}) as payment:
         release = plan.release_of(Records(plan.space, design.rows), words)
-        middle, size = _medians(design, shape.axes, release.raw, privacy.epsilon, payment.rng)
-        guarantee = replace(release.guarantee, epsilon=privacy.epsilon, neighbours=Neighbours.CLASSES)
+        middle, size = _medians(design, shape.axes, release.raw, float(medians), payment.rng)
+        losses = {**vars(plan.losses), "neighbours": Neighbours.CLASSES, "private": release.guarantee.private}
+        guarantee = Guarantee.of(facts, words, **losses)
         means = ClassMeans(
             classes=[*classes],
             middle=middle,
@@ -208,11 +212,11 @@ def private_class_means(
         return payment.note(means)
 
 
-def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentKNorm:
+def _plan(design: Design, p: int, privacy: Privacy, allow: bool) -> TangentKNorm:
     """Return the plan of the contrasts, or raise a Refusal if their noise is longer than they can be."""
     flat = space_from("euclidean", {"dim": (design.k - 1) * p})
     named = Named("mean contrast of classes, of each unit at length 1", "length in the chart")
-    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(design.n)
+    plan = TangentKNorm(Ball(flat, np.zeros(flat.dim), 1.0), privacy, statistic=named).plan(design.n)
     if plan.noise_95 >= 1 and not allow:
         more = int(np.ceil(design.n * plan.noise_95)) + 1
         raise Refusal(
@@ -228,19 +232,19 @@ def _plan(design: Design, p: int, epsilon: float, allow: bool) -> TangentKNorm:
 def _medians(
     design: Design, axes: Array, raw: Array, epsilon: float, rng: np.random.Generator
 ) -> tuple[list[float], float]:
-    """Return the middle of the classes along the contrasts, and how long these are, by what is left of ε."""
+    """Return the middle of the classes along the contrasts, and how long these are, by the ε that is for both."""
     longest = float(axes.max())
     h = helmert(design.k)
     unit, along = _contrasts(raw, design.k, axes)
     tangents = design.vectors * axes
     edges = longest * np.sinh(BEND * np.arange(-CELLS, CELLS + 1) / CELLS) / np.sinh(BEND)
     if design.of is None:
-        each = MIDDLE * epsilon / len(along)
+        each = MIDDLE / (1 - DIRECTIONS) * epsilon / len(along)
         middle = [private_median(column, edges, each, rng) for column in (tangents.mean(axis=1) @ along.T).T]
         lengths = np.einsum("jk,nkp,jp->n", h, tangents, unit)
         sizes = np.append(0.0, longest * RATIO ** np.arange(-SIZES, 1.0))
-        return middle, private_median(lengths, sizes, (1 - DIRECTIONS - MIDDLE) * epsilon, rng)
-    each = (1 - DIRECTIONS) * epsilon / len(along)  # of each class, as a unit is in one
+        return middle, private_median(lengths, sizes, (1 - MIDDLE / (1 - DIRECTIONS)) * epsilon, rng)
+    each = epsilon / len(along)  # of each class, as a unit is in one
     own = [tangents[design.of == c, 0] @ along.T for c in range(design.k)]
     middles = np.array([[private_median(column, edges, each, rng) for column in places.T] for places in own])
     length = float(np.sum((h @ middles) * (unit @ along.T)))

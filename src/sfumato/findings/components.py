@@ -12,7 +12,7 @@ from scipy.stats import binom
 from ..errors import Fix, Refusal
 from ..files import Dataset, as_data
 from ..laws.calibration.scale import Scale
-from ..laws.privacy import PureDP
+from ..laws.privacy import Privacy, as_privacy
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.paying import Budget, paying
 from ..mechanisms.tangent import TangentKNorm
@@ -183,7 +183,7 @@ class Components(Document, Shown):
 def private_components(
     points: ArrayLike | Dataset,
     mean: Release | Region,
-    epsilon: float,
+    epsilon: float | None = None,
     components: int = 2,
     *,
     modes: int | None = None,
@@ -193,12 +193,13 @@ def private_components(
     budget: Budget | None = None,
     force: bool = False,
     allow_useless: bool = False,
+    privacy: Privacy | None = None,
 ) -> Components:
     """Release the directions in which records vary most about a released mean, and how much.
 
     In the chart about the mean (the region's axes, moved there) a record is a vector u with ‖u‖ ≤ 1.  Replacing one moves the
-    mean of u·uᵀ by at most √2/n in the Frobenius norm, so noise of density ∝ exp(−(nε/√2)·‖N‖) is ε-private, pure: normal
-    noise, which would need a δ, is not offered.  All else is computed from the noisy matrix.
+    mean of u·uᵀ by at most √2/n in the Frobenius norm, so noise of density ∝ exp(−(nε/√2)·‖N‖) is ε-private; with a δ or
+    a ρ, much less of it is (proofs, Result 9).  All else is computed from the noisy matrix.
 
     ``points`` are the records of which ``mean`` was released, whose own ε comes beside this one, or others like them; with a
     region in the place of a mean, variation is about its public centre.  ``components`` is how many leading directions, and
@@ -215,16 +216,16 @@ def private_components(
     >>> bool(abs(found.directions[0, 0]) > 0.9), found.significant[0], found.release.guarantee.epsilon
     (True, True, 1.0)
     """
-    privacy = PureDP(epsilon).check(force)
+    promise = as_privacy(epsilon, privacy, "private_components").check(force)
     if isinstance(components, bool) or not isinstance(components, int | np.integer) or components < 1:
         raise ValueError(f"the number of components must be a whole number of at least 1, not {components!r}")
     region = _about(mean)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid)
     if isinstance(mean, Release):
         check_units_of(mean, records.n, unit)
-    whole = region.settle(records.n, privacy.epsilon).as_chart()
-    plan, chart = _plan(whole, records.n, privacy.epsilon, int(components), modes, region.is_ball, allow_useless)
-    with paying(budget, privacy.epsilon, {**plan.record.document(), "unit": words}) as payment:
+    whole = region.settle(records.n, promise).as_chart()
+    plan, chart = _plan(whole, records.n, promise, int(components), modes, region.is_ball, allow_useless)
+    with paying(budget, plan.facts, {**plan.record.document(), "unit": words}) as payment:
         release = plan.release_of(Mapped(records, plan.space, partial(_products, chart)), words)
         where = {"center": chart.space.present(chart.center), "axes": chart.axes, "basis": chart.basis}
         space = SpaceOf.of(chart.space)
@@ -246,7 +247,7 @@ def _about(mean: Release | Region) -> Region:
 
 
 def _plan(
-    whole: Ellipsoid, n: int, epsilon: float, count: int, modes: int | None, fixed: bool, allow: bool
+    whole: Ellipsoid, n: int, privacy: Privacy, count: int, modes: int | None, fixed: bool, allow: bool
 ) -> tuple[TangentKNorm, Ellipsoid]:
     """Return the plan of the second moment and its chart; a Refusal where no variance could stand out."""
     most = len(whole.axes)
@@ -259,6 +260,7 @@ def _plan(
     def off(p: int) -> float:
         """Return the noise of a variance over the largest that it can be."""
         axes = whole.axes[order[:p]]
+        epsilon = privacy.noise(p * (p + 1) // 2).epsilon
         return noise_quantile(axes, float(np.sqrt(2)) / (n * epsilon), LEVEL) / float(axes.max()) ** 2
 
     def largest(limit: float, high: int) -> int:
@@ -289,4 +291,4 @@ def _plan(
     chart = Ellipsoid(whole.space, **whole.parameters() | {"axes": whole.axes[some], "basis": whole.basis[some]})
     flat = space_from("euclidean", {"dim": p * (p + 1) // 2})
     named = Named("second moment about a mean, in a chart of tangent vectors there", "Frobenius norm of the difference")
-    return SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), epsilon, statistic=named).plan(n), chart
+    return SecondMoment(Ball(flat, np.zeros(flat.dim), 1.0), privacy, statistic=named).plan(n), chart

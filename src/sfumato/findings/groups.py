@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import combinations
+from operator import or_
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,7 @@ from ..files import Dataset, as_data
 from ..files.labels import UNKNOWN, group_name
 from ..files.people import take_unit
 from ..laws.calibration.population import LEAST, check_level, sum_probability, sum_quantile
-from ..laws.privacy import PureDP
+from ..laws.privacy import Privacy, as_privacy
 from ..mechanisms.base import PERSON
 from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
@@ -104,6 +105,11 @@ class Comparison(Document, Shown):
         tail = 1 - sum_probability(max(0.0, apart - cells), p, sigmas, variance)
         return Difference(one, two, level, apart, radius, max(tail, 1e-6))
 
+    @property
+    def privacy(self) -> Privacy:
+        """What is promised of all groups together."""
+        return next(iter(self.groups.values())).guarantee.privacy
+
     @cached_property
     def _w(self) -> dict[str, Array]:
         return {name: released_coordinates(release) for name, release in self.groups.items()}
@@ -118,7 +124,7 @@ def compare_groups(
     points: ArrayLike | Dataset,
     labels: ArrayLike | str,
     region: Region,
-    epsilon: float,
+    epsilon: float | None = None,
     *,
     public_labels: bool = True,
     inference: float = SHARE,
@@ -128,6 +134,7 @@ def compare_groups(
     budget: Budget | None = None,
     force: bool = False,
     allow_useless: bool = False,
+    privacy: Privacy | None = None,
 ) -> Comparison:
     """Release a private mean of each group, their differences with regions, and tests of equal means.
 
@@ -149,21 +156,22 @@ def compare_groups(
     """
     if not public_labels:
         raise Refusal(PRIVATE_LABELS)
-    privacy = PureDP(epsilon).check(force)
+    promise = as_privacy(epsilon, privacy, "compare_groups").check(force)
     inference = check_share(inference)
     points = as_data(points, region.space)
     parts, words = _by_group(points, labels, region, unit, unit_name, invalid)
     sizes = {name: records.n for name, records in parts.items()}
-    chart = region.settle(min(sizes.values()), privacy.epsilon * (1 - inference))
-    plans = {name: plan_group(chart, n, privacy, inference, allow_useless, region) for name, n in sizes.items()}
+    chart = region.settle(min(sizes.values()), promise.aside(inference)[1])
+    plans = {name: plan_group(chart, n, promise, inference, allow_useless, region) for name, n in sizes.items()}
     first = next(iter(plans.values())).record.document()
     about = {"statistic": "means of groups in one chart", "groups": sizes, "unit": words, "n": sum(sizes.values())}
     groups = {}
-    with paying(budget, privacy.epsilon, {**first, **about}) as payment:
+    facts = reduce(or_, (plan.facts for plan in plans.values()))
+    with paying(budget, facts, {**first, **about}) as payment:
         for name, plan in plans.items():
             release = plan.release_of(parts[name], words, degrees=getattr(points, "degrees", None))
             groups[name] = replace(release, guarantee=replace(release.guarantee, neighbours=Neighbours.GROUPS))
-        return payment.note(Comparison(epsilon=privacy.epsilon, groups=groups))
+        return payment.note(Comparison(epsilon=facts.epsilon, groups=groups))
 
 
 def _by_group(
@@ -218,15 +226,15 @@ def _group_names(labels: NDArray[Any], n: int) -> NDArray[np.str_]:
 
 
 def plan_group(
-    chart: Settled, n: int, privacy: PureDP, inference: float, allow: bool, known: Region | None = None
+    chart: Settled, n: int, privacy: Privacy, inference: float, allow: bool, known: Region | None = None
 ) -> Composition:
     """Return the plan of one group of n in the chart of all, which ``known`` settled."""
     share = check_share(inference)
 
-    def planned(region: Region, count: int, epsilon: float) -> Composition:
-        mean = TangentKNorm(region, (1 - share) * epsilon, known=known).plan(count)
-        return Composition(region, count, epsilon, mean, spread=Spread.of(epsilon, share))
+    def planned(region: Region, count: int, privacy: Privacy) -> Composition:
+        mean = TangentKNorm(region, privacy.aside(share)[1], known=known).plan(count)
+        return Composition(region, count, privacy, mean, spread=Spread.of(privacy, share))
 
-    plan = planned(chart, n, privacy.epsilon)
+    plan = planned(chart, n, privacy)
     plan.check_useful(planned, allow)
     return plan

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from ..errors import InvalidPointError
 from ..files import Dataset, as_data
 from ..files.people import RECORD, take_unit
-from ..laws.privacy import PureDP
+from ..laws.privacy import Facts, Privacy, as_privacy
 from ..mechanisms.base import PERSON, gather
 from ..mechanisms.inference import SHARE, Spread, check_share
 from ..mechanisms.paying import Budget, paying
@@ -32,7 +32,7 @@ from ..spaces.base import Space
 def private_variance(
     points: ArrayLike | Dataset,
     mean: Release,
-    epsilon: float,
+    epsilon: float | None = None,
     *,
     reach: float | None = None,
     **options: Any,
@@ -47,7 +47,7 @@ def private_variance(
     mean beyond which records count as being there; unless given, how far any record of the region can be from the mean: the
     radius of a ball, or the reach of an ellipsoid in all directions, the frozen ones too, plus the distance of the released
     mean from the centre.  Other options are ``inference``, the share of ε for the interval, a tenth unless given (0: none);
-    and ``budget``, ``unit``, ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
+    and ``privacy``, ``budget``, ``unit``, ``unit_name``, ``invalid`` and ``force`` as in :func:`sfumato.private_mean`.
 
     >>> from sfumato import Euclidean, private_mean
     >>> points = np.random.default_rng(0).normal(0.0, 0.5, (4000, 2))
@@ -71,7 +71,7 @@ def private_scalar(
     numbers: Callable[[Points], Array],
     limits: tuple[float, float],
     statistic: ScalarStatistic,
-    epsilon: float,
+    epsilon: float | None = None,
     *,
     after: Release | None = None,
     inference: float = SHARE,
@@ -80,6 +80,7 @@ def private_scalar(
     unit_name: str = PERSON,
     invalid: str = "raise",
     force: bool = False,
+    privacy: Privacy | None = None,
 ) -> Release:
     """Release the mean of one number for each record, clipped to public limits: what every statistic of one number is made of.
 
@@ -95,13 +96,13 @@ def private_scalar(
     >>> bool(abs(released.value[0] - 20) < 0.5), released.estimate
     (True, 'the mean temperature, each number clipped to the public limits')
     """
-    privacy = PureDP(epsilon).check(force)
+    promise = as_privacy(epsilon, privacy, "private_scalar").check(force)
     records, words = gather(region, as_data(points, region.space), unit, unit_name, invalid)
     if after is not None:
         check_units_of(after, records.n, unit)
     if np.shape(numbers(np.stack([region.center] * 3))) != (3,):
         raise ValueError("a statistic gives one number for each point: (n, …) points, (n,) numbers. Nothing was spent")
-    plan = scalar_plan(records.n, limits, statistic, privacy, inference)
+    plan = scalar_plan(records.n, limits, statistic, promise, inference)
     return _release(plan, Mapped(records, LINE, partial(_column, numbers, region.center)), statistic, words, budget)
 
 
@@ -140,15 +141,15 @@ def _squared_distances(ball: Ball, points: Points) -> Array:
 
 
 def scalar_plan(
-    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: PureDP, inference: float
+    n: int, limits: tuple[float, float], statistic: ScalarStatistic, privacy: Privacy, inference: float
 ) -> Plan:
     """Return the plan of the mean of one number for each record, by Laplace noise in a chart of the line."""
     ball = _between(*limits)
-    rest = privacy.epsilon * (1 - check_share(inference)) if inference else privacy.epsilon
+    rest = privacy.aside(check_share(inference))[1] if inference else privacy
     base = TangentKNorm(ball, rest, statistic=statistic).plan(n)
     if not inference:
         return base
-    return Composition(ball, n, privacy.epsilon, base, spread=Spread.of(privacy.epsilon, inference))
+    return Composition(ball, n, privacy, base, spread=Spread.of(privacy, inference))
 
 
 def _release(
@@ -157,7 +158,7 @@ def _release(
     """Charge, draw, and say in the record what the number is about."""
     scalar = statistic.within(plan.record.ball)
     public = replace(plan.record, scalar=scalar).document()
-    with paying(budget, plan.privacy.epsilon, {**public, "unit": unit}) as payment:
+    with paying(budget, plan.facts, {**public, "unit": unit}) as payment:
         return payment.note(replace(plan.release_of(records, unit), scalar=scalar))
 
 
@@ -197,13 +198,14 @@ def private_size(
     points: ArrayLike | Dataset,
     smallest: float,
     largest: float,
-    epsilon: float,
+    epsilon: float | None = None,
     *,
     inference: float = SHARE,
     budget: Budget | None = None,
     unit: str | ArrayLike | None = None,
     unit_name: str = PERSON,
     force: bool = False,
+    privacy: Privacy | None = None,
 ) -> SizeRelease:
     """Release the mean and the variance of centroid sizes, which shapes leave out: half of ε for each, charged as one.
 
@@ -219,23 +221,24 @@ def private_size(
     """
     if not 0 <= smallest < largest < np.inf:
         raise ValueError(f"limits of sizes must be public numbers, the smaller first, not {smallest!r} and {largest!r}")
-    privacy = PureDP(epsilon).check(force)
-    half = PureDP(privacy.epsilon / 2)
+    promise = as_privacy(epsilon, privacy, "private_size").check(force)
+    halves = promise.split(0.5)
     _, unit = take_unit(points, unit)  # while the labels beside the landmarks are known
     sizes = centroid_size(points)
     if (bad := np.flatnonzero(~np.isfinite(sizes))).size:
         raise InvalidPointError({int(row): "has no size: a landmark is missing, or its SCALE is" for row in bad})
     records, words = gather(_between(smallest, largest), sizes[:, None], unit, unit_name)
-    first = scalar_plan(records.n, (smallest, largest), SIZE, half, inference)
+    first = scalar_plan(records.n, (smallest, largest), SIZE, halves[0], inference)
 
     def second(far: float) -> Plan:
-        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, half, inference)
+        return scalar_plan(records.n, (0.0, far**2), SIZE_VARIANCE, halves[1], inference)
 
-    second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
+    most = second(largest - smallest)  # the most and the least, so that what they refuse is refused before the charge
     second((largest - smallest) / 2)
+    facts = Facts.of(promise, [*first.parts, *most.parts], first.chance + most.chance)
     limits = [float(smallest), float(largest)]
     public = {"statistic": "mean and variance of centroid sizes", "limits": limits, "n": records.n, "unit": words}
-    with paying(budget, privacy.epsilon, public) as payment:
+    with paying(budget, facts, public) as payment:
         mean = _release(first, records, SIZE, words)
         middle = float(np.clip(mean.value[0], smallest, largest))
         far = max(middle - smallest, largest - middle)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import BudgetExceeded, UnsavedError
-from ..laws.privacy import PureDP
+from ..laws.privacy import Facts, Privacy, as_privacy
 from ..mechanisms import private_mean
 from ..mechanisms.paying import note_release
 from ..regions import Region
@@ -45,20 +45,20 @@ class Session:
     ctrl_c: Interruption = field(default_factory=Interruption)
     entry: Entry | None = field(default=None, init=False)  # the charge of the release that is being made
 
-    def afford(self, epsilon: float) -> None:
+    def afford(self, privacy: float | Privacy) -> None:
         """Raise a BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
-        PureDP(epsilon)  # which names a wrong one
+        epsilon = as_privacy(privacy).pure
         if self.ledger is not None and Decimal(repr(epsilon)) > self.ledger.left:
             raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
 
-    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
+    def charge(self, facts: Facts, record: Mapping[str, Any], /) -> None:
         """Charge the ledger, if there is one, as :func:`sfumato.private_mean` asks of a budget."""
         if self.ledger is None:
             return
         with self.ctrl_c.held_back():
-            self.entry = self.ledger.charge(epsilon, record)
+            self.entry = self.ledger.charge(facts.epsilon, record)
             self.ctrl_c.words = (
-                f"nothing was released, but epsilon {epsilon:g} is charged to {self.ledger.path.name} (line "
+                f"nothing was released, but epsilon {facts.epsilon:g} is charged to {self.ledger.path.name} (line "
                 f"{self.entry.sequence}) and stays charged, since the records were already in use"
             )
         self.ctrl_c.check()
@@ -67,7 +67,7 @@ class Session:
         self,
         points: Any,
         region: Region | None,
-        epsilon: float,
+        epsilon: float | Privacy,
         mechanism: str = "auto",
         *,
         degrees: tuple[str, str] | None = None,
@@ -80,20 +80,21 @@ class Session:
         """
 
         def make() -> Release:
-            release = private_mean(points, region, epsilon, mechanism, budget=self, **options)
+            release = private_mean(points, region, None, mechanism, privacy=as_privacy(epsilon), budget=self, **options)
             return release if degrees is None else release.in_degrees(degrees)
 
         return self._run(epsilon, make)
 
-    def compare(self, points: Any, labels: Any, region: Region, epsilon: float, **options: Any) -> Comparison:
+    def compare(self, points: Any, labels: Any, region: Region, epsilon: float | Privacy, **options: Any) -> Comparison:
         """Release the means of groups as :func:`sfumato.compare_groups` does, with its ``options``; pay for them as one, write
         them to one file and note them in the ledger."""
-        return self._run(epsilon, partial(compare_groups, points, labels, region, epsilon, budget=self, **options))
+        how = {"privacy": as_privacy(epsilon), "budget": self, **options}
+        return self._run(epsilon, partial(compare_groups, points, labels, region, **how))
 
-    def _run(self, epsilon: float, make: Callable[[], T]) -> T:
+    def _run(self, privacy: float | Privacy, make: Callable[[], T]) -> T:
         """Return what is made with this session as its budget, written and noted beside its charge."""
         self.entry = None
-        self.afford(epsilon)
+        self.afford(privacy)
         made = make()
         with self.ctrl_c.held_back():
             try:

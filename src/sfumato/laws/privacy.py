@@ -6,7 +6,7 @@ import math
 import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from fractions import Fraction
 from functools import cached_property, lru_cache
 from numbers import Real
@@ -80,6 +80,16 @@ class Privacy(ABC):
                 low = middle
         return ApproxDP(high, delta)
 
+    def sized(self, number: float) -> Self:
+        """Return a promise of the same kind with another first number, which is ε, ρ or μ."""
+        return replace(self, **{fields(self)[0].name: number})
+
+    @property
+    def size_words(self) -> str:
+        """The first number, in words."""
+        name = fields(self)[0].name
+        return f"{'an' if name == 'epsilon' else 'a'} {name} of {self.numbers[0]:g}"
+
     @property
     def numbers(self) -> tuple[float, ...]:
         """The numbers of the promise."""
@@ -104,6 +114,9 @@ class Privacy(ABC):
         if same is not None:
             return all(mine <= its for mine, its in zip(same, other.numbers, strict=True))
         return isinstance(other, ApproxDP) and self.profile(other.epsilon) <= other.delta
+
+    def __lt__(self, other: Privacy) -> bool:
+        return self != other and self <= other
 
     @staticmethod
     def _sum(first: float, second: float) -> float:
@@ -185,7 +198,11 @@ class PureDP(Privacy):
         return np.full(count, self.epsilon)
 
     def split(self, share: float) -> tuple[PureDP, PureDP]:
-        return PureDP(share * self.epsilon), PureDP((1 - share) * self.epsilon)
+        part = share * self.epsilon
+        rest = self.epsilon - part
+        if Fraction(part) + Fraction(rest) > Fraction(self.epsilon):
+            rest = math.nextafter(rest, 0.0)
+        return PureDP(part), PureDP(rest)
 
     def aside(self, share: float) -> tuple[Fraction, PureDP]:
         rest = PureDP((1 - share) * self.epsilon)
@@ -441,6 +458,12 @@ class Facts:
             mu = asked.mu
         approx = asked if isinstance(asked, ApproxDP) else _approx(parts, epsilon, rho)
         return cls(asked, epsilon, rho, mu, approx, chance)
+
+    @cached_property
+    def stated(self) -> dict[str, Any]:
+        """What a release states beside ε: the other kinds, and what was asked for if that was not ε."""
+        asked = None if isinstance(self.asked, PureDP) else self.asked.to_dict()
+        return {"rho": self.rho, "mu": self.mu, "approx": self.approx.to_dict(), "asked": asked}
 
     def __or__(self, other: Facts) -> Facts:
         """Return the facts of two releases about different people: the larger of each."""

@@ -1,4 +1,4 @@
-"""What users type: a mechanism with its region and ε; settled for n records, it has every public number of a release."""
+"""What users type: a mechanism with its region and privacy; settled for n records, it has every public number of a release."""
 
 from abc import abstractmethod
 from collections.abc import Callable
@@ -15,6 +15,8 @@ from ..errors import PrecisionError, Refusal
 from ..files import Dataset, as_data
 from ..files.people import take_unit
 from ..laws.calibration.scale import CALIBRATIONS, Calibration, Scale, check_records
+from ..laws.noise import Noise
+from ..laws.privacy import Privacy, PureDP
 from ..laws.sampling import generator_name
 from ..numerics.arrays import Array
 from ..records import MEMORY, Progress, Records, chunk_rows, is_lazy, stream
@@ -34,17 +36,18 @@ PERSON = "one unit: all records with the same label"
 
 @dataclass(frozen=True)
 class Mechanism(Plan):
-    """A way to release a statistic of points in a public region with ε-differential privacy.
+    """A way to release a statistic of points in a public region with ε-differential privacy, or another kind.
 
+    ``epsilon`` is a number, or a promise of any kind, such as ``ApproxDP(1.0, 1e-6)``.
     ``calibration``: "certified" (the smallest proven scale), "tight" (theory, Results 1 and 2), "theorem" (the paper's
     theorems as printed) or "as run" (what the paper's experiments ran: for studies, refused by :meth:`release`).
 
     :meth:`at` settles it for n records: then it has ``n``, its ``scale``, and ``ideal``, the ε of ideal draws with that scale;
-    what rounding adds is within the ε that was asked for.
+    what rounding adds is within ``allowed``, the ε that the promise leaves to this mechanism's noise.
     """
 
     region: Region
-    epsilon: float
+    epsilon: float | Privacy
     calibration: Calibration = field(default="certified")
     n: int = field(init=False, default=0, repr=False)
     ideal: float = field(init=False, compare=False, repr=False)
@@ -61,7 +64,7 @@ class Mechanism(Plan):
     takes_charts: ClassVar[bool] = False  # whether it is defined for every region, and not for balls alone
 
     def __post_init__(self) -> None:
-        _ = self.privacy  # raises what ε cannot be
+        _ = self.privacy  # raises what is no promise
         check_region(self.region, f"the first argument of {type(self).__name__} is")
         if not self.takes_charts:
             _ = self.ball  # raises what is not a ball
@@ -73,6 +76,24 @@ class Mechanism(Plan):
         def __getattr__(self, name: str) -> Any:
             words = f"no attribute {name!r}" if name not in ("scale", "ideal") else "no scale before at(n) settles it"
             raise AttributeError(f"{type(self).__name__} has {words}", name=name, obj=self)
+
+    @cached_property
+    def privacy(self) -> Privacy:
+        """What is promised."""
+        return self.epsilon if isinstance(self.epsilon, Privacy) else PureDP(self.epsilon)
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        return [(Noise(self.allowed),)]
+
+    @cached_property
+    def allowed(self) -> float:
+        """The largest ε of the noise, rounding included, for which the promise is proven."""
+        return self.privacy.pure
+
+    @property
+    def chance(self) -> float:
+        return self.losses.numerical_delta / (1 + float(np.exp(min(self.ideal, 600.0))))
 
     @cached_property
     def ball(self) -> Ball:
@@ -131,7 +152,7 @@ class Mechanism(Plan):
     def fitting(self) -> float:
         """Return the same ε if what rounding adds to the scale fits beside it, else a smaller one to try."""
         losses = self.losses
-        asked = self.privacy.epsilon
+        asked = self.allowed
         lower = self.ideal
         if losses.numerical_epsilon > asked - self.ideal:
             lower = asked - 2 * losses.numerical_epsilon
@@ -142,7 +163,7 @@ class Mechanism(Plan):
     def check(self) -> None:
         """Raise a PrecisionError if a release cannot be made well: before any budget is spent."""
         losses = self.losses
-        if losses.numerical_delta > MOST_DELTA or self.ideal + losses.numerical_epsilon > self.privacy.epsilon:
+        if losses.numerical_delta > MOST_DELTA or self.ideal + losses.numerical_epsilon > self.allowed:
             raise PrecisionError(
                 f"rounding in double precision would add {losses.numerical_epsilon:.1e} to epsilon and a failure probability "
                 f"of {min(1.0, losses.numerical_delta):.1e} to a release by {self.name} on {self.space} with a radius of "
@@ -179,7 +200,6 @@ class Mechanism(Plan):
         scale = self.scale
         reach = float(scale.region) if np.isfinite(scale.region) else None
         numbers = {key: float(number) for key, number in scale.numbers.items()}
-        asked = self.privacy.epsilon
         center = self.space.present(self.region.center).tolist()
         return Record(
             statistic=self.statistic.name,
@@ -187,7 +207,9 @@ class Mechanism(Plan):
             ball=BallOf(center, self.region.radius, self.region.found),
             n=self.n,
             mechanism=MechanismOf(self.name, self.options),
-            calibration=CalibrationOf(self.calibration, asked, scale.formula, float(scale.sigma), reach, numbers),
+            calibration=CalibrationOf(
+                self.calibration, self.facts.epsilon, scale.formula, float(scale.sigma), reach, numbers
+            ),
             sampler=self.sampler,
             lattice_spacing=self.spacing,
             generator="",
@@ -217,16 +239,16 @@ class Mechanism(Plan):
                 f"{type(self).__name__} with calibration='as run' is the paper's experiment, whose privacy is not proven: "
                 "it can be sampled for study, not released"
             )
-        asked = self.privacy.check(force).epsilon
+        privacy = self.privacy.check(force)
         return release_by(
-            lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, asked, **options
+            lambda r, n, e: replace(self, region=r, epsilon=e).plan(n), points, self.region, privacy, **options
         )
 
 
 @lru_cache(maxsize=256)
 def _fitted(mechanism: Any, n: int) -> Any:
     """Return the plan with the least noise whose rounding is within ε; the same public question is answered once."""
-    asked = mechanism.privacy.epsilon
+    asked = mechanism.allowed
 
     def planned(epsilon: float) -> Any:
         return mechanism.settled(n, epsilon, mechanism.noise(n, epsilon))
@@ -249,19 +271,19 @@ def _fitted(mechanism: Any, n: int) -> Any:
 
 
 def release_by(
-    planned: Callable[[Region, int, float], Plan],
+    planned: Callable[[Region, int, Privacy], Plan],
     points: Any,
     region: Region,
-    epsilon: float,
+    privacy: Privacy,
     *,
     budget: Budget | None = None,
     allow_useless: bool = False,
     **how: Any,
 ) -> Release:
-    """Release what a plan for the region, the number of records and ε gives; ``how`` is as of :func:`gather`."""
+    """Release what a plan for the region, the number of records and the promise gives; ``how`` is as of :func:`gather`."""
     points = as_data(points, region.space)
     records, unit = gather(region, points, **how)
-    plan = planned(region, records.n, epsilon)
+    plan = planned(region, records.n, privacy)
     plan.check_useful(planned, allow_useless)
     return plan.release_of(records, unit, budget, getattr(points, "degrees", None))  # of data that came in degrees
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from ..errors import Fix, Refusal
 from ..files import Dataset
 from ..laws.calibration.scale import check_records
-from ..laws.privacy import PureDP
+from ..laws.privacy import Privacy, as_privacy
 from ..records import MEMORY, Progress
 from ..regions import Ball, Look, Region, check_region
 from ..regions.look import MOST_SHARE, SHARE
@@ -86,24 +86,24 @@ class Forecasts(list[Forecast], Shown):
 
 
 @lru_cache(maxsize=64)
-def plans(asked: Region, n: int, epsilon: float, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
+def plans(asked: Region, n: int, privacy: Privacy, check: float = SHARE) -> tuple[tuple[str, Plan | Refusal], ...]:
     """Return what each mechanism that releases the Fréchet mean on the manifold would do, the most accurate first.
 
     In a ball these are all that are proven for its space; in any other region those that work in its chart.  Sees no data, and
     the same public question is answered once.
     """
     check_records(n)
-    region, look = _looked(asked, n, epsilon, check)
+    region, look = _looked(asked, n, privacy, check)
     if look is not None:
-        return ((look.chart.name, Composition(asked, n, epsilon, look.chart, look)),)
+        return ((look.chart.name, Composition(asked, n, privacy, look.chart, look)),)
     rows: list[tuple[str, Plan | Refusal]] = []
     for kind in MECHANISMS.values():
         # records were clipped by the region that was asked for: only charts clip what a sketch let through
         takes = asked.is_ball or kind.takes_charts
-        if not kind.auto or not takes or epsilon < kind.worth_from[region.space.dim > 3]:
+        if not kind.auto or not takes or privacy.pure < kind.worth_from[region.space.dim > 3]:
             continue
         try:
-            plan = kind(region, epsilon).plan(n)
+            plan = kind(region, privacy).plan(n)
             if asked.is_ball and plan.is_far_from_the_mean:
                 raise Refusal(
                     "in so wide a ball nothing is proven of how far a mean in the tangent space is from the Fréchet mean; it "
@@ -120,17 +120,17 @@ def plans(asked: Region, n: int, epsilon: float, check: float = SHARE) -> tuple[
     return tuple(sorted(rows, key=order))
 
 
-def forecast(region: Region, n: int, epsilon: float, mechanism: str = "auto", **how: Any) -> list[Forecast]:
+def forecast(region: Region, n: int, privacy: float | Privacy, mechanism: str = "auto", **how: Any) -> list[Forecast]:
     """Return forecasts for the mechanisms that release the Fréchet mean on the manifold, best first; from public numbers only.
 
     The wishes are those of :func:`choose`: a mechanism by its name, steps, inference and what is to be found give one forecast.
     The error within a ball that is yet to be found is that in the whole prior.
     """
     if mechanism == "auto" and how.get("steps", 1) == 1 and not how.get("inference") and how.get("find") is None:
-        return [Forecast.of(*row) for row in plans(region, n, PureDP(epsilon).epsilon, how.get("check", SHARE))]
+        return [Forecast.of(*row) for row in plans(region, n, as_privacy(privacy), how.get("check", SHARE))]
     plan: Plan | Refusal
     try:
-        plan = choose(region, n, epsilon, mechanism, **how)
+        plan = choose(region, n, privacy, mechanism, **how)
     except Refusal as refusal:
         plan = refusal
     return [Forecast.of(TangentKNorm.name if mechanism == "auto" else mechanism, plan)]
@@ -148,6 +148,7 @@ def plan(
     inference: float = 0.0,
     prior: Ball | None = None,
     find: What = "ball",
+    privacy: Privacy | None = None,
 ) -> list[Forecast]:
     """Predict each mechanism's error before any budget is spent.  Touches no data.
 
@@ -167,19 +168,20 @@ def plan(
         if radius is None:
             raise TypeError("plan needs a radius for a space; or give a sfumato.Ball in place of both")
         region = Ball(region, region.present(region.origin()), radius)
-    if n is None or epsilon is None:
-        raise TypeError("plan needs the number of records n and an epsilon")
+    promise = as_privacy(epsilon, privacy, "plan")
+    if n is None:
+        raise TypeError("plan needs the number of records n")
     if (region is None) == (prior is None):
         raise TypeError("plan takes a region or a prior, and not both")
     asked = check_region(prior if region is None else region, "the first argument of plan is")
     how = {"check": check, "steps": steps, "inference": inference, "find": None if prior is None else find}
-    return Forecasts(forecast(asked, n, epsilon, mechanism, **how))
+    return Forecasts(forecast(asked, n, promise, mechanism, **how))
 
 
 def choose(
     region: Region,
     n: int,
-    epsilon: float,
+    privacy: float | Privacy,
     mechanism: str = "auto",
     check: float = SHARE,
     steps: int = 1,
@@ -187,7 +189,7 @@ def choose(
     find: What | None = None,
 ) -> Plan:
     """Return the plan of the mechanism with this name; "auto" takes the one that is expected to be nearest to the mean."""
-    epsilon = PureDP(epsilon).epsilon
+    privacy = as_privacy(privacy)
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
     in_chart = kind in (None, TangentKNorm)
@@ -197,10 +199,10 @@ def choose(
     if find is None:
         _check_first(check, steps)
     if share or find or (in_chart and (steps == 2 or kind is not None)):
-        return _by_chart(region, n, epsilon, check, steps, share, find)
+        return _by_chart(region, n, privacy, check, steps, share, find)
     if kind is not None:
-        return kind(region, epsilon).plan(n)
-    rows = plans(region, n, epsilon, check)
+        return kind(region, privacy).plan(n)
+    rows = plans(region, n, privacy, check)
     best = rows[0][1]
     if isinstance(best, Refusal):
         whys = [(f"\n- {name}: ", *why.parts) for name, why in rows if isinstance(why, Refusal)]
@@ -216,32 +218,36 @@ def _check_first(check: float, steps: int) -> None:
         raise ValueError(f"steps must be 1 or 2, not {steps!r}")
 
 
-def _by_chart(region: Region, n: int, whole: float, check: float, steps: int, share: float, find: What | None) -> Plan:
+def _by_chart(
+    region: Region, n: int, whole: Privacy, check: float, steps: int, share: float, find: What | None
+) -> Plan:
     """Return the plan of a release by chart, with the stage before it and a share of ε for the spread of the records."""
     settled = region
-    epsilon = (1 - share) * whole
+    privacy = whole.aside(share)[1] if share else whole
     first: Stage | None = None
     if find is not None:
-        first = Find.of(region, n, epsilon, find == "radius")
+        first = Find.of(region, n, privacy, find == "radius")
     elif steps == 2:
-        first = FirstStep.of(region, n, epsilon)
+        first = FirstStep.of(region, n, privacy)
     else:
-        settled, first = _looked(region, n, epsilon, check, always=share > 0)
+        settled, first = _looked(region, n, privacy, check, always=share > 0)
     if share and first is None and region.related_as not in ("", "same"):  # no region would come of it
         return _by_chart(region, n, whole, check, steps, 0.0, find)
-    chart = TangentKNorm(settled, epsilon).plan(n) if first is None else first.chart
+    chart = TangentKNorm(settled, privacy).plan(n) if first is None else first.chart
     if first is None and not share:
         return chart
     return Composition(region, n, whole, chart, first, Spread.of(whole, share) if share else None)
 
 
-def _looked(region: Region, n: int, epsilon: float, check: float, always: bool = False) -> tuple[Region, Looked | None]:
+def _looked(
+    region: Region, n: int, privacy: Privacy, check: float, always: bool = False
+) -> tuple[Region, Looked | None]:
     """Return the region to use and the look that decides, if one is worth its share of ε."""
     if not check:
         return region, None
-    looked = region.looked(n, epsilon, check, always)
+    looked = region.looked(n, privacy, check, always)
     if isinstance(looked, Look):
-        return looked.chart, Looked.of(looked, n, epsilon, region)
+        return looked.chart, Looked.of(looked, n, privacy, region)
     return region, None
 
 
@@ -275,8 +281,9 @@ def private_mean(
     workers: int = 1,
     memory: int = MEMORY,
     progress: Progress | None = None,
+    privacy: Privacy | None = None,
 ) -> Release:
-    """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy.
+    """Release the Fréchet mean of the points, clipped to a public ball, with ε-differential privacy or another kind.
 
     Parameters
     ----------
@@ -326,6 +333,8 @@ def private_mean(
         About how many bytes of chunked data to hold at a time.
     progress : callable, optional
         Called as ``progress(pass, parts done, parts in all)``.
+    privacy : PureDP, ApproxDP, ZCDP or GDP, optional
+        In place of ``epsilon``: what is to be promised.  ``ApproxDP(1.0, 1e-6)`` takes far less noise in many directions.
 
     Raises
     ------
@@ -345,12 +354,10 @@ def private_mean(
     if prior is not None and region is not None:
         raise TypeError("private_mean takes a region or a prior: a prior is for records of which no region is known")
     region = check_region(prior if region is None else region, "the second argument of private_mean is")
-    if epsilon is None:
-        raise TypeError("private_mean needs an epsilon: the smaller, the more private; 1 is common")
+    promise = as_privacy(epsilon, privacy, "private_mean").check(force)
     if steps == 2:
         region = region.unclipped()
-    privacy = PureDP(epsilon).check(force)
     asked = (mechanism, check, steps, inference, None if prior is None else find)
     how: dict[str, Any] = {"unit": unit, "unit_name": unit_name, "invalid": invalid, "budget": budget}
     how |= {"allow_useless": allow_useless, "workers": workers, "memory": memory, "progress": progress}
-    return release_by(lambda r, n, e: choose(r, n, e, *asked), points, region, privacy.epsilon, **how)
+    return release_by(lambda r, n, e: choose(r, n, e, *asked), points, region, promise, **how)

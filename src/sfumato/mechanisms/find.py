@@ -12,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from ..files import as_data
 from ..laws.bounds import bounds_of, has_bounds
-from ..laws.privacy import PureDP
+from ..laws.noise import Noise
+from ..laws.privacy import Facts, Privacy, as_privacy
 from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points, blocks
 from ..records import Records
@@ -72,11 +73,11 @@ class Finder:
     target: int
 
     @classmethod
-    def of(cls, prior: Ball, n: int, center: float, radius: Fraction, coverage: float | None) -> Self:
-        """Return the search for an ε of the centre and one of the radius; ``coverage`` None: nearly all records, as far as
-        the noise can tell."""
+    def of(cls, prior: Ball, n: int, center: Privacy | None, radius: Fraction, coverage: float | None) -> Self:
+        """Return the search for the privacy of the centre and the ε of the radius; ``coverage`` None: nearly all records, as
+        far as the noise can tell."""
         whole = _whole(prior)
-        first = TangentKNorm(whole or prior, center).plan(n) if center else None
+        first = TangentKNorm(whole or prior, center).plan(n) if center is not None else None
         if first is not None and whole is None:
             check_movable(first, prior.moved, "only a radius can be found")
         prior.as_chart()  # which is what stays if none is found
@@ -91,6 +92,11 @@ class Finder:
         """Candidates for the radius, rising: any record of the prior is within twice its radius of a centre in it."""
         most = self.prior.radius * (1 if self.first is None else 2)
         return np.asarray(most * RATIO ** np.arange(-int(np.log(1 / LEAST) / np.log(RATIO)), 1.0), dtype=np.float64)
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        """The noise of the centre and of the radius."""
+        return [*([] if self.first is None else self.first.parts), (Noise(float(2 / self.width)),)]
 
     @property
     def losses(self) -> Losses:
@@ -165,22 +171,30 @@ class Find(Stage):
 
     finder: Finder
     split: Shares
-    epsilon: float  # of the search and of what follows
     chart: TangentKNorm  # in the whole prior
 
     finds_region: ClassVar[bool] = True
 
     @classmethod
-    def of(cls, region: Region, n: int, epsilon: float, only_radius: bool = False) -> Self:
+    def of(cls, region: Region, n: int, privacy: Privacy, only_radius: bool = False) -> Self:
         """Return the stage, with the plan of the mean in the whole prior."""
         prior = check_ball(region, "a prior")
-        split = Shares.best(prior.space.dim, n, epsilon)
+        split = Shares.best(prior.space.dim, n, privacy.pure)
         if only_radius:
             split = replace(split, center=0.0)
-        rest = split.rest * epsilon
-        center = split.center * epsilon
-        finder = Finder.of(prior, n, center, Fraction(epsilon) - Fraction(rest) - Fraction(center), None)
-        return cls(finder, split, epsilon, TangentKNorm(prior, rest).plan(n))
+        radius, rest = privacy.aside(split.radius)
+        center: Privacy | None = None
+        if split.center:
+            center, rest = rest.split(split.center / (1 - split.radius))
+        return cls(Finder.of(prior, n, center, radius, None), split, TangentKNorm(prior, rest).plan(n))
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        return self.finder.parts
+
+    @property
+    def drawn(self) -> tuple[TangentKNorm, ...]:
+        return (self.chart,) if self.finder.first is None else (self.finder.first, self.chart)
 
     @property
     def shares(self) -> dict[Purpose, float]:
@@ -207,11 +221,14 @@ class Find(Stage):
 
     def run(self, records: Records, rng: np.random.Generator) -> Outcome:
         center, radius = self.finder.find(records, rng)
-        ball = FoundBall(self.chart.space, center, radius, self.epsilon - self.chart.ideal, self.source)
+        price = sum(noise.epsilon for (noise,) in self.parts)
+        ball = FoundBall(self.chart.space, center, radius, price, self.source)
         return Outcome(self.chart.within(ball))
 
 
-def find_region(points: ArrayLike, prior: Ball, epsilon: float, coverage: float = 0.95, **options: Any) -> FoundBall:
+def find_region(
+    points: ArrayLike, prior: Ball, epsilon: float | None = None, coverage: float = 0.95, **options: Any
+) -> FoundBall:
     """Find, privately, a ball that holds most records within a generous public one: a centre, and a radius about it.
 
     Two thirds of ε place the centre (the mean in a chart of the prior; the mean in the space around, where the prior is a whole
@@ -224,8 +241,8 @@ def find_region(points: ArrayLike, prior: Ball, epsilon: float, coverage: float 
 
     The prior is a ball that surely holds the records, as far as anybody knows beforehand: for directions, a radius of π about
     any direction, the whole sphere.  Releases that use the ball that is found cost their own ε beside this one, which it
-    remembers as its price.  ``options`` are ``budget``, ``force``, ``unit``, ``unit_name``, ``invalid``, ``workers`` and
-    ``memory`` as of :func:`sfumato.private_mean`.
+    remembers as its price.  ``options`` are ``privacy`` in the place of ε, ``budget``, ``force``, ``unit``, ``unit_name``,
+    ``invalid``, ``workers`` and ``memory`` as of :func:`sfumato.private_mean`.
 
     >>> from sfumato import Euclidean
     >>> points = np.random.default_rng(0).normal(3.0, 0.5, (4000, 2))
@@ -236,7 +253,9 @@ def find_region(points: ArrayLike, prior: Ball, epsilon: float, coverage: float 
     return _found(points, prior, epsilon, coverage, True, **options)
 
 
-def private_radius(points: ArrayLike, ball: Ball, epsilon: float, coverage: float = 0.95, **options: Any) -> FoundBall:
+def private_radius(
+    points: ArrayLike, ball: Ball, epsilon: float | None = None, coverage: float = 0.95, **options: Any
+) -> FoundBall:
     """Return the distance from a public centre within which a share of the records lies, found privately: the ball of that
     radius.
 
@@ -254,9 +273,10 @@ def private_radius(points: ArrayLike, ball: Ball, epsilon: float, coverage: floa
 def _found(
     points: Any,
     prior: Ball,
-    epsilon: float,
+    epsilon: float | None,
     coverage: float,
     centre: bool,
+    privacy: Privacy | None = None,
     budget: Budget | None = None,
     force: bool = False,
     **options: Any,
@@ -264,14 +284,17 @@ def _found(
     check_ball(prior, "the second argument, which surely holds the records,")
     if not (isinstance(coverage, int | float) and 0.5 <= coverage < 1):
         raise ValueError(f"coverage must be a share of the records, from 0.5 to below 1, not {coverage!r}")
-    asked = PureDP(epsilon).check(force).epsilon
+    rest = asked = as_privacy(epsilon, privacy).check(force)
     records, unit = gather(prior, as_data(points, prior.space), **{"unit_name": "one unit", **options})
-    share = 2 * asked / 3 if centre else 0.0
-    finder = Finder.of(prior, records.n, share, Fraction(asked) - Fraction(share), coverage)
+    first: Privacy | None = None
+    if centre:
+        first, rest = asked.split(2 / 3)
+    finder = Finder.of(prior, records.n, first, Fraction(rest.pure), coverage)
+    facts = Facts.of(asked, finder.parts, finder.losses.numerical_delta / 2)
     what = "centre and radius" if centre else "radius"
-    source = f"{what} found privately for epsilon {asked:g}, in a public ball of radius {prior.radius:.6g}"
+    source = f"{what} found privately for epsilon {facts.epsilon:g}, in a public ball of radius {prior.radius:.6g}"
     about = {"statistic": f"{what} of a ball that holds {coverage:g} of the records", "n": records.n, "unit": unit}
     within = {"center": prior.space.present(prior.center).tolist(), "radius": prior.radius}
-    with paying(budget, asked, {**about, "space": repr(prior.space), "prior": within}) as payment:
+    with paying(budget, facts, {**about, "space": repr(prior.space), "prior": within}) as payment:
         center, radius = finder.find(records, payment.rng)
-        return payment.note(FoundBall(prior.space, center, radius, asked, source))
+        return payment.note(FoundBall(prior.space, center, radius, facts.epsilon, source))

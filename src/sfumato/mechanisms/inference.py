@@ -8,6 +8,8 @@ from typing import ClassVar, Self
 
 import numpy as np
 
+from ..laws.noise import Noise
+from ..laws.privacy import Privacy
 from ..laws.sampling.discrete import CLOCK_DELTA, discrete_laplace
 from ..numerics.arrays import Array, Points
 from ..records import Records
@@ -46,9 +48,14 @@ class Spread:
     losses: ClassVar = Losses(0.0, clock_delta=CLOCK_DELTA)  # which it adds to those of the plan of the mean
 
     @classmethod
-    def of(cls, epsilon: float, share: float) -> Self:
+    def of(cls, privacy: Privacy, share: float) -> Self:
         """Return the stage that a share of ε pays for."""
-        return cls(share, 1 / (Fraction(epsilon) - Fraction((1 - share) * epsilon)))
+        return cls(share, 1 / privacy.aside(share)[0])
+
+    @property
+    def part(self) -> tuple[Noise, ...]:
+        """Its noise, as a part of the release."""
+        return (Noise(float(1 / self.width)),)
 
     @property
     def words(self) -> str:

@@ -50,7 +50,7 @@ class ManifoldMechanism(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        ways = shaped(self.region, self.n, self.privacy.epsilon)
+        ways = shaped(self.region, self.n, self.privacy)
         return [(*way[:-1], " with ", Fix("mechanism", "auto"), ")") for way in ways]
 
     @property

@@ -8,6 +8,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from ..laws.privacy import Facts
 from ..laws.sampling import secure_generator
 from ..records import one_thread
 
@@ -15,7 +16,7 @@ from ..records import one_thread
 class Budget(Protocol):
     """What a release asks of a ledger."""
 
-    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> object:
+    def charge(self, facts: Facts, record: Mapping[str, Any], /) -> object:
         """Write the charge down for good, or raise: before the data are used for a draw.
 
         A budget that also has ``complete(entry, sha256)``, as a :class:`~sfumato.Ledger` does, is then told which release
@@ -59,15 +60,16 @@ def note_release(budget: Budget | None, entry: object, release: Hashed) -> None:
 
 
 @contextmanager
-def paying(budget: Budget | None, epsilon: float, public: Mapping[str, Any]) -> Iterator[Payment]:
-    """Charge ε with what is public of the release, if there is a budget; then draw within, on one thread.
+def paying(budget: Budget | None, facts: Facts, public: Mapping[str, Any]) -> Iterator[Payment]:
+    """Charge what is proven of a release, with what is public of it, if there is a budget; then draw within, on one thread.
 
-    >>> with paying(None, 1.0, {}) as payment:
+    >>> from ..laws.privacy import PureDP
+    >>> with paying(None, Facts.of(PureDP(1.0), [[PureDP(1.0).noise(0)]]), {}) as payment:
     ...     0 <= payment.rng.random() < 1
     True
     """
     if budget is not None and not hasattr(budget, "charge"):
         raise TypeError(f"budget must be a ledger, as sfumato.Ledger('study.ledger'), not {budget!r}")
-    entry = None if budget is None else budget.charge(epsilon, public)
+    entry = None if budget is None else budget.charge(facts, public)
     with one_thread():
         yield Payment(budget, entry, secure_generator())

@@ -11,7 +11,8 @@ import numpy as np
 
 from ..errors import Fix, Refusal
 from ..laws.calibration.scale import Scale
-from ..laws.privacy import PureDP
+from ..laws.noise import Noise
+from ..laws.privacy import Facts, Privacy
 from ..laws.sampling import HANDED_IN, lattice_spacing
 from ..numerics.arrays import Array
 from ..records import Records
@@ -50,7 +51,7 @@ class Drawn:
 class Plan(ABC):
     """The contract of what can be released: a mechanism that is settled for n records, or a composition of several stages.
 
-    ``epsilon`` is what was asked for and is charged.
+    ``privacy`` is what was asked for, and ``facts`` are all that is proven and charged.
     """
 
     comparable: ClassVar[bool] = True  # whether its error and the radius of the region are in the same distance
@@ -60,7 +61,7 @@ class Plan(ABC):
         @property
         def region(self) -> Region: ...
         @property
-        def epsilon(self) -> float: ...
+        def privacy(self) -> Privacy: ...
         @property
         def n(self) -> int: ...
         @property
@@ -81,10 +82,21 @@ class Plan(ABC):
         """The space that the records are points of."""
         return self.region.space
 
+    # -- privacy -------------------------------------------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def parts(self) -> list[tuple[Noise, ...]]:
+        """The noise of each part of the release, in the ways that parts before it may choose."""
+
+    @property
+    @abstractmethod
+    def chance(self) -> float:
+        """A bound on the probability that rounding moves a draw, whatever the data."""
+
     @cached_property
-    def privacy(self) -> PureDP:
-        """What is promised, which raises what ε cannot be."""
-        return PureDP(self.epsilon)
+    def facts(self) -> Facts:
+        """All that is proven of the release."""
+        return Facts.of(self.privacy, self.parts, self.chance)
 
     # -- public numbers ------------------------------------------------------------------------------------------------
     @abstractmethod
@@ -189,10 +201,10 @@ class Plan(ABC):
         """What else than a larger ε and more records makes the noise smaller, where it is too large to be of use."""
         return []
 
-    def check_useful(self, again: Callable[[Region, int, float], "Plan"], allow: bool = False) -> None:
+    def check_useful(self, again: Callable[[Region, int, Privacy], "Plan"], allow: bool = False) -> None:
         """Raise a Refusal if the noise is as large as what is known beforehand, unless that is wanted.
 
-        ``again(region, n, epsilon)`` plans the same for other numbers: those that would help are looked for among them, and
+        ``again(region, n, privacy)`` plans the same for other numbers: those that would help are looked for among them, and
         smaller questions that can be answered with the same ones.
         """
         if allow or not self.useless:
@@ -210,26 +222,26 @@ class Plan(ABC):
             ". Nothing was spent",
         )
 
-    def _helps(self, again: Callable[[Region, int, float], "Plan"]) -> list[Remedy]:
+    def _helps(self, again: Callable[[Region, int, Privacy], "Plan"]) -> list[Remedy]:
         """Return what makes the release one of use."""
         n = self.n
-        epsilon = self.privacy.epsilon
+        privacy = self.privacy
 
-        def error(region: Region, n: int, epsilon: float) -> float:
+        def error(region: Region, n: int, privacy: Privacy) -> float:
             """Return the error of a release that is of use, else infinity."""
             try:
-                plan = again(region, n, epsilon)
+                plan = again(region, n, privacy)
             except Refusal:
                 return np.inf
             return np.inf if plan.useless else plan.error_95
 
         steps = 1.2 ** np.arange(1, 40)
-        larger = (f"{epsilon * step:.2g}" for step in steps)
+        larger = (privacy.sized(float(f"{privacy.numbers[0] * step:.2g}")) for step in steps)
         more = (_two_digits(n * step) for step in steps)
-        enough = islice((e for e in larger if error(self.asked, n, float(e)) < np.inf), 1)
-        ways: list[Remedy] = [(f"an epsilon of {e}",) for e in enough]
-        ways += [(f"{m} records",) for m in islice((m for m in more if error(self.asked, m, epsilon) < np.inf), 1)]
-        for words, space, then in smaller_questions(self.region, lambda region: error(region, n, epsilon)):
+        enough = islice((one for one in larger if error(self.asked, n, one) < np.inf), 1)
+        ways: list[Remedy] = [(one.size_words,) for one in enough]
+        ways += [(f"{m} records",) for m in islice((m for m in more if error(self.asked, m, privacy) < np.inf), 1)]
+        for words, space, then in smaller_questions(self.region, lambda region: error(region, n, privacy)):
             ways.append((f"{words} ({space.typed}, with an error up to {then:.3g})",))
         return ways + self.remedies
 
@@ -259,14 +271,14 @@ class Plan(ABC):
         """Charge, draw, and return the value of admitted records with its guarantee and record."""
         self.check_data(records)
         record = self.record
-        with paying(budget, self.privacy.epsilon, {**record.document(), "unit": unit}) as payment:
+        with paying(budget, self.facts, {**record.document(), "unit": unit}) as payment:
             record, drawn = self.run(record, records, payment.rng)
             return payment.note(self._finished(record, drawn, unit, degrees))
 
     def _finished(self, record: Record, drawn: Drawn, unit: str, degrees: tuple[str, str] | None) -> Release:
         condition = self.statistic.condition
         private = not condition and record.generator != HANDED_IN
-        guarantee = Guarantee(self.privacy.epsilon, unit, private=private, condition=condition, **vars(self.losses))
+        guarantee = Guarantee.of(self.facts, unit, private=private, condition=condition, **vars(self.losses))
         if drawn.point is not None and record.chart is not None:
             record = replace(record, chart=replace(record.chart, point=drawn.point.tolist()))
         if drawn.whole is not None:

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from ..errors import Fix, Refusal
+from ..laws.privacy import Privacy, as_privacy
 from ..regions import Ball, Region
 from ..regions.look import SHARE
 from .choice import Forecast, forecast, plans
@@ -17,26 +18,30 @@ MOST_RECORDS = 9.0  # as a power of ten
 MOST = float(np.finfo(float).max)  # the error that is wanted where any will do that is of use
 
 
-def best_error(region: Region, n: int, epsilon: float, useful: bool = False, **how: Any) -> float:
+def best_error(region: Region, n: int, privacy: float | Privacy, useful: bool = False, **how: Any) -> float:
     """Return the smallest predicted 95% error of any mechanism; infinite if none can be used, or none is ``useful``."""
-    best = forecast(region, n, epsilon, **how)[0]
+    best = forecast(region, n, privacy, **how)[0]
     return np.inf if best.error_95 is None or (useful and best.useless) else best.error_95
 
 
-def _some_error(region: Region, n: int, epsilon: float, wanted: float, how: dict[str, Any]) -> float:
+def _some_error(region: Region, n: int, privacy: Privacy, wanted: float, how: dict[str, Any]) -> float:
     """Return the same; where any error of use will do, that of the ball's chart if it is one, as that is found at once."""
     if wanted == MOST and region.is_ball and not how.keys() - {"check"}:
         try:
-            chart = TangentKNorm(region, epsilon).plan(n)
+            chart = TangentKNorm(region, privacy).plan(n)
             if not chart.useless and not chart.is_far_from_the_mean:
                 return chart.error_95
         except Refusal:
             pass
-    return best_error(region, n, epsilon, wanted == MOST, **how)
+    return best_error(region, n, privacy, wanted == MOST, **how)
 
 
-def needed_epsilon(region: Region, n: int, error: float | None = None, **how: Any) -> float | None:
+def needed_epsilon(
+    region: Region, n: int, error: float | None = None, privacy: float | Privacy = 1.0, **how: Any
+) -> float | None:
     """Return the smallest ε at which n records give this 95% error, to within 1%; None if no ε up to 100 is enough.
+
+    It is the first number of a promise like ``privacy``: ρ or μ, or the ε that goes with its δ.
 
     Without an ``error``, which is a distance, any will do with which a release is of use.  ``how`` are ``check``, ``inference``
     and ``find`` as of :func:`sfumato.private_mean`; with ``find`` the region is a prior.  Touches no data.
@@ -47,11 +52,12 @@ def needed_epsilon(region: Region, n: int, error: float | None = None, **how: An
     1.0
     """
     wanted = MOST if error is None else error
-    found = _least(lambda x: _some_error(region, n, 10.0**x, wanted, how), wanted, -4.0, 2.0)
+    kind = as_privacy(privacy)
+    found = _least(lambda x: _some_error(region, n, kind.sized(10.0**x), wanted, how), wanted, -4.0, 2.0)
     return None if found is None else 10.0**found
 
 
-def needed_n(region: Region, epsilon: float, error: float | None = None, **how: Any) -> int | None:
+def needed_n(region: Region, epsilon: float | Privacy, error: float | None = None, **how: Any) -> int | None:
     """Return the smallest number of records that gives this 95% error, to within 1%; None if 10⁹ are not enough.
 
     All else is as of :func:`needed_epsilon`.
@@ -62,12 +68,13 @@ def needed_n(region: Region, epsilon: float, error: float | None = None, **how: 
     True
     """
     wanted = MOST if error is None else error
-    found = _least(lambda x: _some_error(region, round(10.0**x), epsilon, wanted, how), wanted, 0.0, MOST_RECORDS)
+    privacy = as_privacy(epsilon)
+    found = _least(lambda x: _some_error(region, round(10.0**x), privacy, wanted, how), wanted, 0.0, MOST_RECORDS)
     return None if found is None else round(10.0**found)
 
 
 def instead(
-    region: Region, n: int, epsilon: float, check: float = SHARE, say: Callable[[Fix], str] = str
+    region: Region, n: int, epsilon: float | Privacy, check: float = SHARE, say: Callable[[Fix], str] = str
 ) -> list[dict[str, Any]]:
     """Return what else could be asked of the same records, in balls of the same radius.  Touches no data.
 
@@ -81,15 +88,16 @@ def instead(
     >>> ways[-1]["question"]
     'noise shaped by a public sample of such records (Ellipsoid.from_sample)'
     """
-    useful = smaller_questions(region, lambda ball: best_error(ball, n, epsilon, useful=True, check=check))
+    privacy = as_privacy(epsilon)
+    useful = smaller_questions(region, lambda ball: best_error(ball, n, privacy, useful=True, check=check))
     answered = {words: (space, n, error) for words, space, error in useful}
     rows = []
     for words, spaces in region.space.smaller().items():
         space, records, error = answered.get(words, (spaces[0], None, None))
         if error is None:
-            records = needed_n(Ball(space, space.present(space.origin()), region.radius), epsilon, check=check)
+            records = needed_n(Ball(space, space.present(space.origin()), region.radius), privacy, check=check)
         rows.append({"question": words, "space": space.typed, "n": records, "error_95": error})
-    for _, plan in plans(region, n, epsilon, check):
+    for _, plan in plans(region, n, privacy, check):
         more = [] if isinstance(plan, Refusal) else plan.remedies
         for way in more:
             row: dict[str, Any] = {"question": Refusal(*way).say(say), "space": None, "n": n, "error_95": None}
@@ -99,7 +107,7 @@ def instead(
 
 
 def aim(
-    region: Region, n: int, epsilon: float, best: Forecast, error: float | None = None, **how: Any
+    region: Region, n: int, privacy: Privacy, best: Forecast, error: float | None = None, **how: Any
 ) -> dict[str, float | None]:
     """Return what an error needs: the one that is wanted, or half of the best; where that is of no use, any that is.
 
@@ -110,16 +118,16 @@ def aim(
         error = best.error_95 / 2
     wanted = MOST if error is None else error
     alone = how if best.error_95 is None else {**how, "mechanism": best.mechanism}
-    enough = needed_epsilon(region, n, error, **alone)
-    if enough is None or best_error(region, n, 0.97 * enough, wanted == MOST, **how) <= wanted:
+    enough = needed_epsilon(region, n, error, privacy, **alone)
+    if enough is None or best_error(region, n, privacy.sized(0.97 * enough), wanted == MOST, **how) <= wanted:
         alone = how
-        enough = needed_epsilon(region, n, error, **how)
+        enough = needed_epsilon(region, n, error, privacy, **how)
 
     def error_at(x: float) -> float:
-        return _some_error(region, round(10.0**x), epsilon, wanted, alone)
+        return _some_error(region, round(10.0**x), privacy, wanted, alone)
 
-    near = None if enough is None else _near(error_at, wanted, np.log10(n * enough / epsilon))
-    records = needed_n(region, epsilon, error, **alone) if near is None else round(10.0**near)
+    near = None if enough is None else _near(error_at, wanted, np.log10(n * enough / privacy.numbers[0]))
+    records = needed_n(region, privacy, error, **alone) if near is None else round(10.0**near)
     return {"error_95": error, "epsilon_at_n": enough, "n_at_epsilon": records}
 
 
@@ -160,7 +168,7 @@ def _halved(function: Callable[[float], float], wanted: float, low: float, high:
     return high
 
 
-def by_records(region: Region, n: int, epsilon: float, **how: Any) -> dict[int, list[Forecast]]:
+def by_records(region: Region, n: int, privacy: float | Privacy, **how: Any) -> dict[int, list[Forecast]]:
     """Return forecasts for n and for numbers of records from a tenth of n to ten times n, as a picture shows them."""
     sizes = np.unique(np.round(np.geomspace(max(5, n / 10), 10 * n, 9)).astype(int))
-    return {int(size): forecast(region, int(size), epsilon, **how) for size in {*sizes.tolist(), n}}
+    return {int(size): forecast(region, int(size), privacy, **how) for size in {*sizes.tolist(), n}}

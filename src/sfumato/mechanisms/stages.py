@@ -14,6 +14,8 @@ import numpy as np
 from ..errors import Fix
 from ..laws.calibration.rounding import UNIT
 from ..laws.calibration.scale import Scale
+from ..laws.noise import Noise
+from ..laws.privacy import Privacy
 from ..numerics.arrays import Array
 from ..records import Records
 from ..regions import Look, Region, Settled
@@ -57,6 +59,21 @@ class Stage(ABC):
         """What the shares were spent on, in words: the end of a formula."""
 
     @property
+    @abstractmethod
+    def parts(self) -> list[tuple[Noise, ...]]:
+        """The noise of what it spends before the mean."""
+
+    @property
+    def ways(self) -> tuple[TangentKNorm, ...]:
+        """The plans of the mean that it chooses among."""
+        return (self.chart,)
+
+    @property
+    def drawn(self) -> tuple[TangentKNorm, ...]:
+        """All plans that are drawn from."""
+        return self.ways
+
+    @property
     def fallback_95(self) -> float | None:
         """The whole error at 95% of the other way out, where the stage decides between two; else None."""
         return None
@@ -94,7 +111,7 @@ class Composition(Plan):
 
     region: Region
     n: int
-    epsilon: float
+    privacy: Privacy
     chart: TangentKNorm
     first: Stage | None = None
     spread: Spread | None = None
@@ -102,6 +119,18 @@ class Composition(Plan):
     @property
     def name(self) -> str:
         return self.chart.name
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        before = [] if self.first is None else self.first.parts
+        ways = (self.chart,) if self.first is None else self.first.ways
+        mean = tuple(noise for plan in ways for noise in plan.parts[0])
+        return [*before, mean, *([] if self.spread is None else [self.spread.part])]
+
+    @property
+    def chance(self) -> float:
+        drawn = (self.chart,) if self.first is None else self.first.drawn
+        return self.losses.numerical_delta / (1 + float(np.exp(min(600.0, *(plan.ideal for plan in drawn)))))
 
     @property
     def scale(self) -> Scale:
@@ -181,14 +210,15 @@ class Composition(Plan):
         formula = record.calibration.formula
         chart = record.chart
         spread = None
+        symbol = self.privacy.symbols[0]
         if self.first is not None and chart is not None:
-            formula += f", ε here {1 - self.first.share:g} of the whole: {self.first.words}"
+            formula += f", {symbol} here {1 - self.first.share:g} of the whole: {self.first.words}"
             chart = replace(chart, **self.first.described(plan, done))
         if self.spread is not None:
-            before = ", ε here" if self.first is None else "; and all of that is"
+            before = f", {symbol} here" if self.first is None else "; and all of that is"
             formula += f"{before} {1 - self.spread.share:g} of the whole: {self.spread.words}"
             spread = self.spread.described(self.n)
-        calibration = replace(record.calibration, epsilon=self.privacy.epsilon, formula=formula)
+        calibration = replace(record.calibration, epsilon=self.facts.epsilon, formula=formula)
         spent = {what.value: share for what, share in self.spending.items()}
         return replace(record, calibration=calibration, chart=chart, spread=spread, spent=spent)
 
@@ -230,12 +260,21 @@ class FirstStep(Stage):
     words = f"{FIRST:g} of it was spent on a first release, which is the centre"
 
     @classmethod
-    def of(cls, region: Region, n: int, epsilon: float) -> Self:
+    def of(cls, region: Region, n: int, privacy: Privacy) -> Self:
         """Return the stage, with the plans of both steps."""
-        settled = region.settle(n, (1 - FIRST) * epsilon)
-        first, second = (TangentKNorm(settled, s * epsilon, known=region).plan(n) for s in (FIRST, 1 - FIRST))
+        both = privacy.split(FIRST)
+        settled = region.settle(n, both[1])
+        first, second = (TangentKNorm(settled, one, known=region).plan(n) for one in both)
         check_movable(first, settled.moved, "use ", Fix("steps", 1))
         return cls(settled, first, second)
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        return self.first.parts
+
+    @property
+    def drawn(self) -> tuple[TangentKNorm, ...]:
+        return self.first, self.chart
 
     @property
     def losses(self) -> Losses:
@@ -258,16 +297,24 @@ class Looked(Stage):
     sample's chart, and by the ball (Result 5)."""
 
     look: Look
-    epsilon: float  # of the look and of what follows
+    privacy: Privacy  # of the look and of what follows
     chart: TangentKNorm
     ball: TangentKNorm
 
     @classmethod
-    def of(cls, look: Look, n: int, epsilon: float, known: Region | None = None) -> Self:
+    def of(cls, look: Look, n: int, privacy: Privacy, known: Region | None = None) -> Self:
         """Return the stage, with the plans of both ways out; ``known`` is the sketch that settled them."""
-        rest = (1 - look.share) * epsilon
+        rest = privacy.aside(look.share)[1]
         chart, ball = (TangentKNorm(region, rest, known=known).plan(n) for region in (look.chart, look.ball))
-        return cls(look, epsilon, chart, ball)
+        return cls(look, privacy, chart, ball)
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        return [(Noise(float(self.privacy.aside(self.look.share)[0])),)]
+
+    @property
+    def ways(self) -> tuple[TangentKNorm, ...]:
+        return self.chart, self.ball
 
     @property
     def fallback_95(self) -> float:
@@ -284,12 +331,12 @@ class Looked(Stage):
     @cached_property
     def limit(self) -> float:
         """The loss above which the ball is used."""
-        return self.look.limit(self.chart.n, self.epsilon)
+        return self.look.limit(self.chart.n, self.privacy)
 
     @property
     def width(self) -> float:
         """Scale of the Laplace noise of the look."""
-        return self.look.scale(self.chart.n, self.epsilon)
+        return self.look.scale(self.chart.n, self.privacy)
 
     @property
     def losses(self) -> Losses:

@@ -15,6 +15,8 @@ from ..laws.calibration.rounding import SELECTION, UNIT, crossing, relative_erro
 from ..laws.calibration.scale import Scale, check_records
 from ..laws.calibration.stein import james_stein, shrinks, shrunk_noise
 from ..laws.calibration.whole import WholeError
+from ..laws.noise import Noise
+from ..laws.privacy import Privacy
 from ..numerics.arrays import MANY, RUN, Array, Points, compiled
 from ..records import Records
 from ..regions import Ellipsoid, Region, Settled
@@ -36,7 +38,8 @@ class TangentKNorm(Mechanism):
 
     The draw is exp_c(W⁺w̃), a point of the manifold, and ``raw`` of a release; ``value`` is made of w̃ by moving it towards the
     public centre (Result 10), and then to the nearest point of the region.  Privacy: ε-DP with σ = 2/(nε), as replacing one
-    record moves w̄ by at most 2/n (proofs, Result 5).  Nothing about the manifold enters the proof.  The region is a ball, an
+    record moves w̄ by at most 2/n (proofs, Result 5); for other kinds the ε of this noise follows from the number of directions
+    (Result 9).  Nothing about the manifold enters the proof.  The region is a ball, an
     ellipsoid, or what :meth:`Ellipsoid.from_sample`, ``smooth`` and ``bending`` give, whose axes are settled for this n and ε.
 
     >>> from sfumato import Sphere
@@ -61,7 +64,7 @@ class TangentKNorm(Mechanism):
     def at(self, n: int) -> Self:
         """Return the mechanism with its axes and its scale settled for n records."""
         check_records(n)
-        settled = self.region.settle(n, self.privacy.epsilon)
+        settled = self.region.settle(n, self.privacy)
         return super().at(n) if settled is self.region else replace(self, region=settled, known=self.region).at(n)
 
     def within(self, region: Settled) -> Self:
@@ -74,7 +77,16 @@ class TangentKNorm(Mechanism):
     @cached_property
     def chart(self) -> Ellipsoid:
         """The region as a chart, for n records."""
-        return self.region.settle(self.n, self.privacy.epsilon).as_chart()
+        return self.region.settle(self.n, self.privacy).as_chart()
+
+    @cached_property
+    def allowed(self) -> float:
+        p = self.directions
+        return self.privacy.noise(p, crossing(p, 1 / 32, _noise_error(p, 1.0)) + 2 * SELECTION).epsilon
+
+    @property
+    def parts(self) -> list[tuple[Noise, ...]]:
+        return [(Noise(self.allowed, self.directions),)]
 
     @property
     def after(self) -> str:
@@ -114,7 +126,7 @@ class TangentKNorm(Mechanism):
         return bias if np.isfinite(bias) else None
 
     def _whole(self, w: Array | None = None) -> WholeError | None:
-        return (self.known or self.region).whole_after(self.chart, self.n, self.privacy.epsilon, w)
+        return (self.known or self.region).whole_after(self.chart, self.n, self.allowed, w)
 
     @cached_property
     def foreseen(self) -> WholeError | None:
@@ -137,7 +149,7 @@ class TangentKNorm(Mechanism):
         offsets = np.full(len(axes), OFFSET**2 / len(axes))  # of a mean that is half a radius from the centre
         shrunk = shrunk_noise(axes, offsets, self.scale.sigma)
         error = self.error_95 + self._stretch * (self.bias() or 0.0)
-        return error * shrunk / rms_noise(axes, self.n, self.privacy.epsilon)
+        return error * shrunk / rms_noise(axes, self.n, self.allowed)
 
     @property
     def gain(self) -> float | None:
@@ -183,7 +195,7 @@ class TangentKNorm(Mechanism):
 
     @property
     def remedies(self) -> list[Remedy]:
-        return shaped(self.region, self.n, self.privacy.epsilon) if self.gain is None else []
+        return shaped(self.region, self.n, self.privacy) if self.gain is None else []
 
     # -- draws -------------------------------------------------------------------------------------------------------------
     @cached_property
@@ -191,10 +203,8 @@ class TangentKNorm(Mechanism):
         """δ: the noise, of mean length p·σ, has the relative error of its direction and 24 roundings of both lengths.
         Nothing else is rounded: sums of records are sums of whole numbers."""
         p = self.directions
-        sigma = self.scale.sigma
         self.chart.point(np.zeros(p))  # a space without a frame at the centre fails now, not after the charge
-        noise_error = (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
-        return Losses(self.both(crossing(p, self.spacing, noise_error) + SELECTION, 0.0))
+        return Losses(self.both(crossing(p, self.spacing, _noise_error(p, self.scale.sigma)) + SELECTION, 0.0))
 
     def mean(self, records: Records) -> list[Fraction]:
         """Return w̄, exactly, of the records as they are rounded."""
@@ -226,12 +236,17 @@ class TangentKNorm(Mechanism):
         return np.array(whole, dtype=np.float64) * self.spacing
 
 
-def shaped(region: Region, n: int, epsilon: float) -> list[Remedy]:
+def _noise_error(p: int, sigma: float) -> float:
+    """Return the expected length of what rounding moves the noise by."""
+    return (relative_error(p) + 24 * UNIT) * (p + 1) * sigma
+
+
+def shaped(region: Region, n: int, privacy: Privacy) -> list[Remedy]:
     """Return what shapes the noise of a ball better: a public sample of such records; and smoothness, where that is of use."""
     ways: list[Remedy] = [("noise shaped by a public sample of such records (", Fix("public", "FILE"), ")")]
     if region.space.landmark_dim is not None:
         smooth = Ellipsoid.smooth(region.space, region.space.present(region.center), region.radius)
-        if not TangentKNorm(smooth, epsilon).plan(n).useless:
+        if not TangentKNorm(smooth, privacy).plan(n).useless:
             ways.append(("or by smoothness along an outline (", Fix("smooth", True), ")"))
     return ways
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ..errors import InvalidPointError
 from ..laws.calibration.whole import WholeError, noise_error
+from ..laws.privacy import Privacy, as_privacy
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 
@@ -35,24 +36,25 @@ class Region(ABC):
         def radius(self) -> float: ...
 
     @abstractmethod
-    def settle(self, n: int, epsilon: float) -> Settled:
-        """Return the region for n records and this ε."""
+    def settle(self, n: int, privacy: float | Privacy) -> Settled:
+        """Return the region for n records and this ε or other kind of privacy."""
 
-    def looked(self, n: int, epsilon: float, share: float, always: bool = False) -> Look | Settled:
+    def looked(self, n: int, privacy: float | Privacy, share: float, always: bool = False) -> Look | Settled:
         """Return the look at whether the region fits, which this share of ε pays for; or the region to use without one.
 
         ``always``: also where a wrong region would cost little, as a region for the population rests on the answer.
         """
-        return self.settle(n, epsilon)
+        return self.settle(n, privacy)
 
-    def whole_error(self, n: int, epsilon: float) -> WholeError:
+    def whole_error(self, n: int, privacy: float | Privacy) -> WholeError:
         """Return the whole error of a release by chart that is foreseen: that of the noise where no more is known."""
-        chart = self.settle(n, epsilon).as_chart()
+        chart = self.settle(n, privacy).as_chart()
+        epsilon = as_privacy(privacy).noise(len(chart.axes)).epsilon
         return self.whole_after(chart, n, epsilon) or noise_error(chart.axes, n, epsilon)
 
     def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError | None:
         """Return the whole error of a release in a chart that this region settled, or in the ball that it falls back to: as
-        foreseen, or after the draw w̃ = ``raw``.  None where the noise and curvature are all that is known."""
+        foreseen, or after the draw w̃ = ``raw``; ``epsilon`` is that of the noise.  None where no more is known than that."""
         return None
 
     def unclipped(self) -> Region:
@@ -92,7 +94,7 @@ class Settled(Region):
     @abstractmethod
     def _key(self) -> tuple[object, ...]: ...
 
-    def settle(self, n: int, epsilon: float) -> Self:
+    def settle(self, n: int, privacy: float | Privacy) -> Self:
         """Return itself: these lengths hold for any number of records and any ε (a sketch's axes depend on both)."""
         return self
 

@@ -7,6 +7,7 @@ from enum import Enum
 
 import numpy as np
 
+from ..laws.privacy import Privacy, as_privacy
 from ..numerics.arrays import Array, Points
 from .ball import Ball
 from .ellipsoid import Ellipsoid, shorten, tangent_blocks
@@ -61,19 +62,22 @@ class Look:
             lost = shorten(in_ball - self.chart.tangent(kept) / self.ball.radius, in_place=True)
             yield np.concatenate([kept, in_ball, lost], axis=1)
 
-    def scale(self, n: int, epsilon: float) -> float:
+    def scale(self, n: int, privacy: float | Privacy) -> float:
         """Return the scale of the Laplace noise that is added to ‖mean loss‖: 2R/(n·share·ε)."""
-        return 2 * self.ball.radius / (n * self.share * epsilon)
+        return 2 * self.ball.radius / (n * float(as_privacy(privacy).aside(self.share)[0]))
 
-    def limit(self, n: int, epsilon: float) -> float:
+    def limit(self, n: int, privacy: float | Privacy) -> float:
         """Return the loss above which the ball is used, from public numbers: where noise² + loss² of the chart exceeds
         noise² of the ball; or less, if the noise of the look is so wide that a chart worse than WORST times the ball would
         be kept too often."""
-        rest = (1 - self.share) * epsilon
-        ball = rms_noise(self.ball.as_chart().axes, n, rest)
-        chart = rms_noise(self.chart.axes, n, rest)
-        width = self.scale(n, epsilon) / ball
-        room = WORST * (1 - self.share) - 1
+        whole = as_privacy(privacy)
+        rest = whole.aside(self.share)[1]
+        d = self.ball.space.dim
+        left = rest.noise(d).epsilon
+        ball = rms_noise(self.ball.as_chart().axes, n, left)
+        chart = rms_noise(self.chart.axes, n, rest.noise(len(self.chart.axes)).epsilon)
+        width = self.scale(n, whole) / ball
+        room = WORST * left / whole.noise(d).epsilon - 1
         careful = min(1.0, 1 + width - width * math.log(max(1.0, width / (2 * room))))
         return min(careful * math.sqrt(max(0.0, ball**2 - chart**2)), BLIND * self.ball.radius)
 

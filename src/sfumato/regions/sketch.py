@@ -15,6 +15,7 @@ from scipy.special import chdtri, gammaincinv
 from ..errors import InvalidPointError
 from ..laws.calibration.stein import james_stein, shrunk_noise
 from ..laws.calibration.whole import WholeError, error_quantile, noise_moments
+from ..laws.privacy import Privacy, as_privacy
 from ..numerics.arrays import Array, Points
 from ..spaces.base import Space
 from .ball import Ball
@@ -75,11 +76,11 @@ class _AboutBall(Region):
         return self.ball.radius
 
     @abstractmethod
-    def _settle(self, n: int, epsilon: float) -> Ellipsoid: ...
+    def _settle(self, n: int, privacy: Privacy) -> Ellipsoid: ...
 
-    def settle(self, n: int, epsilon: float) -> Ellipsoid:
-        """Return the ellipsoid for n records and this ε; the same question is answered once."""
-        return _settled(self, n, float(epsilon))
+    def settle(self, n: int, privacy: float | Privacy) -> Ellipsoid:
+        """Return the ellipsoid for n records and this ε or other kind of privacy; the same question is answered once."""
+        return _settled(self, n, as_privacy(privacy))
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,17 +97,19 @@ class ModelSketch(_AboutBall):
     basis: Array = field(repr=False)
     modes: int | None = None  # p, where it is given
 
-    def _settle(self, n: int, epsilon: float) -> Ellipsoid:
+    def _settle(self, n: int, privacy: Privacy) -> Ellipsoid:
         noise, variation = _unit_noise(self.roots)
         spread = OFFSET * self.radius
-        figures = error_quantile(STATED, _sigma(n, epsilon) * noise, variation, spread * self._left_out, np.inf)
+        figures = error_quantile(
+            STATED, _sigma(n, privacy.scales(len(noise))) * noise, variation, spread * self._left_out, np.inf
+        )
         p = self.modes or int(np.argmin(figures)) + 1
         axes = np.sqrt(self.roots[:p] * np.sum(self.roots[:p]))
         return _ellipsoid(self.ball, axes, self.basis[:p], self.source, spread)
 
     def whole_after(self, chart: Ellipsoid, n: int, epsilon: float, raw: Array | None = None) -> WholeError:
         """Return the whole error that is foreseen: of where the mean is no draw tells more than the model."""
-        sigma = _sigma(n, epsilon)
+        sigma = float(_sigma(n, epsilon))
         p = len(chart.axes)
         spread = OFFSET * self.radius
         offsets = (spread * self.roots[:p] / np.linalg.norm(self.roots) / chart.axes) ** 2
@@ -161,31 +164,32 @@ class SampleSketch(_AboutBall):
     tangents: Array = field(repr=False)  # of the sample, less their mean
     bend: float = 0.0  # |mean logarithm − logarithm of the mean| over the distance of the two centres
 
-    def looked(self, n: int, epsilon: float, share: float, always: bool = False) -> Look | Settled:
+    def looked(self, n: int, privacy: float | Privacy, share: float, always: bool = False) -> Look | Settled:
         """Return the chart with its look; the chart alone where there is none (:meth:`no_look`).
 
         >>> from sfumato import Euclidean
         >>> sample = np.random.default_rng(0).normal(size=(60, 20)) / np.arange(1, 21) ** 2
-        >>> look = Ellipsoid.from_sample(Euclidean(dim=20), sample).looked(n=400, epsilon=1.0, share=0.1)
+        >>> look = Ellipsoid.from_sample(Euclidean(dim=20), sample).looked(400, 1.0, share=0.1)
         >>> type(look).__name__, look.share, 0 < look.limit(400, 1.0) < look.ball.radius
         ('Look', 0.1, True)
         """
-        why = self.no_look(n, epsilon, share)
+        why = self.no_look(n, privacy, share)
         if why is None or (why is NoLook.NEEDLESS and always):
-            return Look(self.settle(n, (1 - share) * epsilon), self.ball, share)
-        return self.settle(n, epsilon)
+            return Look(self.settle(n, as_privacy(privacy).aside(share)[1]), self.ball, share)
+        return self.settle(n, privacy)
 
-    def no_look(self, n: int, epsilon: float, share: float) -> NoLook | None:
+    def no_look(self, n: int, privacy: float | Privacy, share: float) -> NoLook | None:
         """Return why there is no look at whether the sample fits the records; None where there is one."""
         if self.relation == "same":
             return NoLook.SAME
-        rest = (1 - share) * epsilon
-        error = rms_noise(self.ball.as_chart().axes, n, epsilon)
+        whole = as_privacy(privacy)
+        rest = whole.aside(share)[1]
+        error = rms_noise(self.ball.as_chart().axes, n, whole.noise(self.space.dim).epsilon)
         if error**2 * (WORST**2 - 1) >= self.radius**2:
             return NoLook.NEEDLESS
         look = Look(self.settle(n, rest), self.ball, share)
-        worth = rms_noise(look.chart.axes, n, rest) < error
-        return None if worth and look.limit(n, epsilon) > DULL * error else NoLook.BLIND
+        worth = rms_noise(look.chart.axes, n, rest.noise(len(look.chart.axes)).epsilon) < error
+        return None if worth and look.limit(n, whole) > DULL * error else NoLook.BLIND
 
     @property
     def related_as(self) -> str:
@@ -199,7 +203,7 @@ class SampleSketch(_AboutBall):
         The f ≥ 1 for which Σw̃²/(f·b + T) = p, b the variances of the mean that were assumed and T the noise's, says how many
         times farther apart (in squares) the means are.  Held-out points moved to the release show what is clipped there.
         """
-        sigma = _sigma(n, epsilon)
+        sigma = float(_sigma(n, epsilon))
         p = len(chart.axes)
         public = self._public(n)
         candidate = self._candidate(chart)
@@ -298,10 +302,10 @@ class SampleSketch(_AboutBall):
         squares = self._kappa(n) * charts.lost + drift**2 * self._variance * charts.drift + charts.clip
         return np.asarray(np.hypot(np.sqrt(squares), self.bend * self._public(n)))
 
-    def _settle(self, n: int, epsilon: float) -> Ellipsoid:
+    def _settle(self, n: int, privacy: Privacy) -> Ellipsoid:
         charts = self._candidates
         some = slice(None) if self.modes is None else slice(self.modes - 1, self.modes)
-        noise = _sigma(n, epsilon) * charts.noise[:, some]
+        noise = (_sigma(n, privacy.scales(self.space.dim)) * charts.noise)[:, some]
         lengths = noise, charts.variation[:, some], self._bias(n)[:, some]
         figures = error_quantile(STATED, *lengths, self._degrees)
         if self.relation == "other" and (wide := self._too_wide[:, some]).any() and not wide.all():
@@ -371,8 +375,8 @@ class SampleSketch(_AboutBall):
 
 
 @lru_cache(maxsize=64)
-def _settled(sketch: _AboutBall, n: int, epsilon: float) -> Ellipsoid:
-    return sketch._settle(n, epsilon)
+def _settled(sketch: _AboutBall, n: int, privacy: Privacy) -> Ellipsoid:
+    return sketch._settle(n, privacy)
 
 
 def _lift(relation: Relation) -> float:
@@ -381,9 +385,9 @@ def _lift(relation: Relation) -> float:
     return float(np.sqrt(1 + shift**2 + drift**2))
 
 
-def _sigma(n: int, epsilon: float) -> float:
+def _sigma(n: int, epsilon: ArrayLike) -> Array:
     """Return the scale of the noise in the chart, so far as its square is a number."""
-    return float(min(2 / n / epsilon, 1e150))
+    return np.asarray(np.minimum(2 / n / np.asarray(epsilon), 1e150))
 
 
 def _unit_noise(roots: Array) -> tuple[Array, Array]:

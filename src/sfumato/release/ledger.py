@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from ..errors import BudgetExceeded, LedgerError, printable
+from ..laws.privacy import Facts
 from .chain import GENESIS, Book, Entry, amount, canonical, verified
 
 __all__ = ["Book", "Entry", "Ledger"]
@@ -114,13 +115,13 @@ class Ledger:
             raise
         return cls(path, dataset)
 
-    def charge(self, epsilon: float | str | Decimal, record: Mapping[str, Any]) -> Entry:
+    def charge(self, epsilon: float | str | Decimal | Facts, record: Mapping[str, Any]) -> Entry:
         """Spend ε, before the data are read: it is on disk when this returns, and is never given back.
 
         ``record`` says what for and must be public: all of a release's record but its value.  A float counts as the decimal
         that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
         """
-        asked = amount(epsilon)
+        asked = amount(epsilon.epsilon if isinstance(epsilon, Facts) else epsilon)
         text = canonical(record)
         dataset = self._named()
         if "value" in record:

@@ -69,7 +69,7 @@ class PopulationRegion:
         wide = ", taking the records as spread out as their public region allows" if release.spread is None else ""
         return (
             f"With {self.level:.0%} confidence {what} lies within {size} of the {value} "
-            f"(n = {release.n}; sampling error and privacy noise at epsilon {release.guarantee.epsilon:g} together{wide}). "
+            f"(n = {release.n}; sampling error and privacy noise at {release.guarantee.privacy} together{wide}). "
             f"{clipped}"
         )
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from ..errors import UnknownSpaceError
+from ..laws.privacy import Facts, Privacy
 from ..laws.radial import check_probability
 from ..numerics.arrays import Array
 from ..shown import Shown
@@ -41,6 +42,10 @@ class Guarantee:
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
     probability that the running time of the sampler depends on the data (None: not bounded).
 
+    ``asked`` is the promise that was asked for, where that was not ε; ``epsilon``, ``rho``, ``mu`` and ``approx``, an (ε, δ),
+    are all that is proven (proofs, Result 9; None in records of earlier versions).  The numerical δ comes on top of all but
+    an (ε, δ) that was asked for.
+
     A ``condition`` that nobody checked stands before all of it: then ``private`` is False.
     """
 
@@ -52,6 +57,24 @@ class Guarantee:
     numerical_epsilon: float = 0.0
     clock_delta: float | None = 0.0
     condition: str = ""
+    rho: float | None = None
+    mu: float | None = None
+    approx: Mapping[str, float] | None = None
+    asked: Mapping[str, float] | None = None
+
+    @classmethod
+    def of(cls, facts: Facts, unit: str, **more: Any) -> Self:
+        """Return the guarantee of a release of which these facts are proven."""
+        return cls(facts.epsilon, unit, **facts.stated, **more)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The promise that was asked for."""
+        return Privacy.from_dict(self.asked or {"epsilon": self.epsilon})
+
+    def document(self) -> dict[str, Any]:
+        """Return it as it stands in a file, where what earlier versions did not state is left out."""
+        return {name: part for name, part in vars(self).items() if part is not None or name == "clock_delta"}
 
     @property
     def grouped(self) -> bool:
@@ -367,7 +390,7 @@ class Release(Record, Document, Shown):
         return np.array(self.value, dtype=dtype, copy=copy)
 
     def content(self) -> dict[str, Any]:
-        return {"value": self.value.tolist(), "guarantee": plain(self.guarantee), **self.record}
+        return {"value": self.value.tolist(), "guarantee": self.guarantee.document(), **self.record}
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Self:

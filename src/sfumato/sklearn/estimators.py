@@ -35,6 +35,7 @@ from ..errors import Refusal
 from ..files.people import take_unit
 from ..findings.classes import private_class_means
 from ..findings.components import from_triangle, triangle
+from ..laws.privacy import Privacy, as_privacy
 from ..mechanisms.base import PERSON
 from ..mechanisms.choice import private_mean
 from ..mechanisms.paying import Budget
@@ -70,6 +71,7 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
     radius: float | None = None
     metric: str | None = None
     epsilon: float | None = None
+    privacy: Privacy | None = None
     budget: Budget | None = None
     charge_clones: bool = False
     allow_useless: bool = False
@@ -102,8 +104,8 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
             )
         return values
 
-    def _known(self, shape: tuple[int, ...]) -> tuple[Region, float]:
-        """Return the region and ε; without a space it is of positive definite matrices, their size that of records."""
+    def _known(self, shape: tuple[int, ...]) -> tuple[Region, Privacy]:
+        """Return the region and the promise; without a space it is of positive definite matrices of the size of records."""
         name = type(self).__name__
         if self._is_clone and self.budget is not None and not self.charge_clones:
             raise Refusal(
@@ -114,17 +116,22 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
         if self.region is not None:
             region = check_region(self.region, "region must be")
             self._leave_out("space", "metric", "center", "radius")
-            return region, self._require("epsilon")[0]
-        center, radius, epsilon = self._require("center", "radius", "epsilon")
+            return region, self._promise()[0]
+        promise, center, radius, *_ = self._promise("center", "radius")
         if self.space is not None:
             self._leave_out("metric")
-            return Ball(self.space, center, radius), epsilon
+            return Ball(self.space, center, radius), promise
         metric = "riemann" if self.metric is None else self.metric
         if metric not in (*METRICS, *METRICS.values()):
             raise ValueError(f"{name}: no metric is called {metric!r}; there are {', '.join(METRICS)}")
         if np.ndim(center) == 0:
             center = center * np.eye(max(1, math.isqrt(math.prod(shape))))
-        return Ball(space_from(METRICS.get(metric, metric), {"size": len(center)}), center, radius), epsilon
+        return Ball(space_from(METRICS.get(metric, metric), {"size": len(center)}), center, radius), promise
+
+    def _promise(self, *names: str) -> list[Any]:
+        """Return what is promised, by an ε or the privacy in its place, and other required parameters."""
+        values = self._require(*names, *(() if self.privacy is not None else ("epsilon",)))
+        return [as_privacy(self.epsilon, self.privacy), *values]
 
     def _leave_out(self, *names: str) -> None:
         """Raise an error if one of these parameters is given."""
@@ -133,18 +140,18 @@ class _PrivateEstimator(BaseEstimator):  # type: ignore[misc]
                 takes = "a region, or center and radius with a space or a metric"
                 raise ValueError(f"{type(self).__name__} takes {takes}: leave out {name}")
 
-    def _take(self, X: Any, unit: str | ArrayLike | None) -> tuple[Region, float, Array, str | ArrayLike]:
-        """Return the region, ε, the records and their unit, which a Dataset's labels may ask for."""
+    def _take(self, X: Any, unit: str | ArrayLike | None) -> tuple[Region, Privacy, Array, str | ArrayLike]:
+        """Return the region, the promise, the records and their unit, which a Dataset's labels may ask for."""
         X, unit = take_unit(X, unit)
         X = _array(X)
-        region, epsilon = self._known(X.shape[1:])
-        return region, epsilon, self._records(X, region.space, reset=True), unit
+        region, promise = self._known(X.shape[1:])
+        return region, promise, self._records(X, region.space, reset=True), unit
 
     def _release(self, X: Any, unit: str | ArrayLike | None, **options: Any) -> Array:
         """Release the mean of records, keep its record, and return its value."""
-        region, epsilon, records, unit = self._take(X, unit)
+        region, promise, records, unit = self._take(X, unit)
         options |= {"unit": unit, "budget": self.budget, "allow_useless": self.allow_useless}
-        self.release_ = private_mean(records, region, epsilon, self.mechanism, **options)
+        self.release_ = private_mean(records, region, None, self.mechanism, privacy=promise, **options)
         self._space = region.space
         return np.asarray(self.release_.value)
 
@@ -174,10 +181,11 @@ class PrivateFrechetMean(_PrivateEstimator):
     positive definite matrices, and the centre may be a number c for c times the identity.  ``metric`` is that of these
     matrices by pyRiemann's names ("riemann" unless given, "logeuclid", "logchol", "wasserstein") or those of :class:`SPD`.  A
     ``region`` (a Ball, an Ellipsoid, or what the makers of ellipsoids give) stands in place of all these.  ``epsilon`` is the
-    privacy loss of each ``fit``; ``mechanism`` is "auto" or the name of one.  A row that is not a point of the space raises an
-    error, or is replaced by the public centre with ``invalid="center"``.  A ``budget``, such as a Ledger, is charged before the
-    data are used; with ``charge_clones`` clones of the estimator fit and charge it too, as cross-validation does: five folds
-    charge five times.  ``allow_useless`` releases also if the noise is as large as what is known beforehand.
+    privacy loss of each ``fit``, or ``privacy`` a promise of another kind; ``mechanism`` is "auto" or the name of one.  A row
+    that is not a point of the space raises an error, or is replaced by the public centre with ``invalid="center"``.  A
+    ``budget``, such as a Ledger, is charged before the data are used; with ``charge_clones`` clones of the estimator fit and
+    charge it too, as cross-validation does: five folds charge five times.  ``allow_useless`` releases also if the noise is as
+    large as what is known beforehand.
 
     Fitted, ``mean_`` is the released value, ``release_`` its record, and ``n_features_in_`` the length of a flattened record.
 
@@ -325,7 +333,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         """
         if y is None:
             raise ValueError(f"{type(self).__name__} requires y to be passed, but the target y is None")
-        region, epsilon, records, unit = self._take(X, unit)
+        region, promise, records, unit = self._take(X, unit)
         kinds = column_or_1d(y, warn=True)
         assert_all_finite(kinds, input_name="y")
         check_classification_targets(kinds)
@@ -337,7 +345,7 @@ class PrivateMDM(ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMi
         words = unit if isinstance(unit, str) else PERSON
         options: dict[str, Any] = {"invalid": self.invalid, "budget": self.budget, "allow_useless": self.allow_useless}
         names = classes.tolist()
-        self.release_ = private_class_means(records, kind, names, region, epsilon, unit, words, **options)
+        self.release_ = private_class_means(records, kind, names, region, promise, unit, words, **options)
         self.classes_ = classes
         self.covmeans_ = self.release_.means_in(region.space)
         self._space = region.space

@@ -14,7 +14,7 @@ from .drawing import draw
 from .page import Block, Grid, Paragraph, Picture, Points, Section, check_page, notebook, write_page
 from .plots import captioned, render, write_picture
 from .subject import Links, Subject
-from .words import region, telling
+from .words import powers, region, telling
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -44,7 +44,7 @@ def draw_comparison(comparison: Comparison, links: Links | None = None, channels
     }
     drawn = draw(view.pair(subjects, difference.chart_radius))
     others = [f"The first two of {len(more) + 2} groups are drawn."] if more else []
-    promised = f"ε = {comparison.epsilon:g} for all groups together; n = {first.n} and {second.n}"
+    promised = f"{powers(str(comparison.privacy))} for all groups together; n = {first.n} and {second.n}"
     return captioned(drawn, [difference.words, promised, *others])
 
 
@@ -80,7 +80,7 @@ def describe(comparison: Comparison) -> str:
     known = [bound for bound in bias if bound is not None]
     near = f" Fréchet means may differ from these by up to {max(known):.2g}." if known == bias else ""
     return (
-        f"Compared: {sizes}, whose groups and sizes are public; epsilon {comparison.epsilon:g} in all, as each unit "
+        f"Compared: {sizes}, whose groups and sizes are public; {powers(str(comparison.privacy))} in all, as each unit "
         f"({unit}) is in one group.\n{words}{many}\nThe means are those in a chart about the public "
         f"centre, of populations as they are clipped to the public region.{near}"
     )
@@ -139,7 +139,9 @@ def write_comparison_report(
 
 def _sections(comparison: Comparison, words: str) -> list[Section]:
     first = next(iter(comparison.groups.values()))
-    glance = [("Privacy", f"ε = {comparison.epsilon:g} for all groups together, for replacing {first.guarantee.unit}")]
+    glance = [
+        ("Privacy", f"{powers(str(comparison.privacy))} for all groups together, for replacing {first.guarantee.unit}")
+    ]
     glance += [("Groups", ", ".join(f"{name} (n = {release.n})" for name, release in comparison.groups.items()))]
     groups = [
         (
@@ -168,7 +170,7 @@ def _sections(comparison: Comparison, words: str) -> list[Section]:
             "What is promised",
             [
                 Paragraph(
-                    f"All releases together are ε-differentially private with ε = {comparison.epsilon:g}. Neighbours are "
+                    f"All releases together are {comparison.privacy.words}. Neighbours are "
                     f"{first.guarantee.neighbours}. One unit is {first.guarantee.unit}."
                 ),
                 Paragraph("Not promised:"),

@@ -42,7 +42,7 @@ def describe(components: Components) -> str:
     many = "1 public direction" if p == 1 else f"{p} public directions"
     lines = [
         f"Directions of variation about the mean, in {many}: {components.release.n} records, "
-        f"epsilon {guarantee.epsilon:g} ({printable(guarantee.unit)}), beside that of the mean."
+        f"{guarantee.privacy} ({printable(guarantee.unit)}), beside that of the mean."
     ]
     for j, (low, high) in enumerate(components.intervals()):
         share = components.shares[j]

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..laws.privacy import Privacy
 from ..release.terms import Purpose
 from .page import Grid, Paragraph
 from .words import RELATED, nearer
@@ -24,11 +25,11 @@ SPENT_ON: dict[str, str] = {  # in words
 
 
 def plan_in_words(
-    region: Region, n: int, epsilon: float, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
+    region: Region, n: int, privacy: Privacy, rows: list[Forecast], others: Iterable[tuple[int, Forecast]] = ()
 ) -> str:
     """Return what each mechanism would do, as a table; and the best one for ``others``, as for fewer and more records."""
     lines = [
-        f"{region.space}, n = {n}, radius {region.radius:.4g}, ε = {epsilon:g}\n",
+        f"{region.space}, n = {n}, radius {region.radius:.4g}, {privacy}\n",
         f"{'mechanism':14s}{'95% error':>12s}{'median error':>15s}{'95% noise':>12s}{'scale':>12s}{'gain':>8s}{'to beat':>10s}",
     ]
     for row in rows:
@@ -103,16 +104,17 @@ def _worth(region: Region, best: Forecast, error: float, to_beat: float) -> str:
     return f"{known}: this release says more, with an error up to {error:.3g}."
 
 
-def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) -> str:
+def instead_in_words(n: int, privacy: Privacy, ways: Iterable[Mapping[str, Any]]) -> str:
     """Return what else could be asked of the same records.
 
+    >>> from ..laws.privacy import PureDP
     >>> way = {"question": "the variance of each channel alone", "space": "diagonal-spd(size=9)", "n": 50, "error_95": 0.5}
-    >>> print(instead_in_words(50, 1.0, [way, {**way, "n": 80, "error_95": None}]))
+    >>> print(instead_in_words(50, PureDP(1.0), [way, {**way, "n": 80, "error_95": None}]))
     What 50 records and ε = 1 could say instead, with a region of the same radius:
       the variance of each channel alone, in the space 'diagonal-spd(size=9)': error up to 0.5
       the variance of each channel alone, in the space 'diagonal-spd(size=9)': not yet, but from 80 records on
     """
-    lines = [f"What {n} records and ε = {epsilon:g} could say instead, with a region of the same radius:"]
+    lines = [f"What {n} records and {privacy} could say instead, with a region of the same radius:"]
     for way in ways:
         if way["space"] is None:
             lines.append(f"  {way['question']}")
@@ -123,16 +125,18 @@ def instead_in_words(n: int, epsilon: float, ways: Iterable[Mapping[str, Any]]) 
     return "\n".join(lines)
 
 
-def needs_in_words(n: int, epsilon: float, needs: Mapping[str, float | None]) -> str:
+def needs_in_words(n: int, privacy: Privacy, needs: Mapping[str, float | None]) -> str:
     """Return the ε, or the number of records, that a 95% error needs.
 
-    >>> needs_in_words(50, 1.0, {"error_95": 0.1, "epsilon_at_n": 2.0, "n_at_epsilon": None})
+    >>> from ..laws.privacy import PureDP
+    >>> needs_in_words(50, PureDP(1.0), {"error_95": 0.1, "epsilon_at_n": 2.0, "n_at_epsilon": None})
     'For a 95% error of 0.1: ε = 2 with 50 records, and no n with ε = 1.'
     """
     goal = f"For a 95% error of {needs['error_95']:.3g}" if needs["error_95"] else "For a release of use"
-    first = f"ε = {needs['epsilon_at_n']:.3g}" if needs["epsilon_at_n"] else "no ε up to 100"
+    symbol = privacy.symbols[0]
+    first = f"{symbol} = {needs['epsilon_at_n']:.3g}" if needs["epsilon_at_n"] else f"no {symbol} up to 100"
     second = f"or {needs['n_at_epsilon']} records" if needs["n_at_epsilon"] else "and no n"
-    return f"{goal}: {first} with {n} records, {second} with ε = {epsilon:g}."
+    return f"{goal}: {first} with {n} records, {second} with {privacy}."
 
 
 def html(rows: Sequence[Forecast]) -> str:
@@ -155,7 +159,7 @@ def html(rows: Sequence[Forecast]) -> str:
     return Grid(lines, header, numeric=True).html("") + words.html("")
 
 
-def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:
+def plot_plan(region: Region, n: int, privacy: Privacy, rows: Mapping[int, Sequence[Forecast]], path: Path) -> None:
     """Draw the predicted 95% error of every mechanism against the number of records, with n marked."""
     from .figures import LINES, QUIET, figure, plain, top_legend
     from .plots import captioned, write_picture
@@ -181,7 +185,7 @@ def plot_plan(region: Region, n: int, epsilon: float, rows: Mapping[int, Sequenc
     axes.set(xlabel="records n", ylabel="error at 95%")
     plain(axes)
     top_legend(axes, 3)
-    said = [f"{region.space}, radius {region.radius:.3g}, ε = {epsilon:g}"]
+    said = [f"{region.space}, radius {region.radius:.3g}, {privacy}"]
     if len(directions) > 1 and not in_ball:
         left_out = "not counted" if rows[n][0].gain is None else "in the error"
         said.append(f"More records pay for more directions, each with noise of its own; what is left out is {left_out}")

@@ -19,7 +19,7 @@ from .drawing import draw
 from .figures import balanced
 from .page import escape
 from .subject import Links, Subject
-from .words import frozen, nearer
+from .words import frozen, nearer, powers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -120,7 +120,7 @@ def draw_release(
             f"with probability {p:g} the mean of the records lies within {s.error:.3g} (noise alone {release.noise(p):.3g}), "
             f"{nearer(release.gain)} than the public centre"
         )
-    sentences = [f"ε = {g.epsilon:g}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
+    sentences = [f"{powers(str(g.privacy))}, n = {release.n}, mechanism {release.mechanism.name}; {known}"]
     sentences += list(filter(None, [view.shown(s), frozen(release)]))
     sentences += [] if release.on_manifold else [view.off_manifold(s)]
     sentences += [] if g.private else [g.condition or "made for study: this is not a private release"]

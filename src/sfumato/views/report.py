@@ -158,7 +158,7 @@ def _glance(release: Release, s: Subject, words: str, caption: str) -> list[Bloc
             f"within {_digits(release.error(0.95))} of the mean of the records with probability 95%, all counted; "
             f"{nearer(release.gain)} than the public centre. Noise alone: {stated}"
         )
-    promised = f"ε = {g.epsilon:g}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
+    promised = f"{powers(str(g.privacy))}, for replacing {g.unit}" + (f", {g.condition}" if g.condition else "")
     made = release.time.replace("T", " ").replace("+00:00", " UTC")
     rows = [
         ("Privacy", promised if g.private or g.condition else "none: made for study"),

@@ -7,15 +7,17 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from scipy.special import ndtr
 
 from ..errors import printable
 from ..laws.bounds import bounds_of, has_bounds
+from ..laws.privacy import ZCDP, ApproxDP, Privacy
 from ..release.population import no_region
 from ..release.terms import After
 from .directions import in_degrees
 
 if TYPE_CHECKING:
-    from ..release import Release
+    from ..release import Guarantee, Release
 
 LONG_VALUE = 400  # numbers of a value that are still shown
 UNCHECKED = (
@@ -88,18 +90,48 @@ def in_digits(factor: float) -> str:
 def promise(release: Release) -> Fact:
     """Return what is promised."""
     g = release.guarantee
-    factor = f" = {in_digits(float(np.exp(g.epsilon)))}" if g.epsilon < 50 else ""
+    asked = g.privacy
+    least = asked.epsilon if isinstance(asked, ApproxDP) else g.epsilon
+    factor = f" = {in_digits(float(np.exp(least)))}" if least < 50 else ""
     odds = (
         "Whatever anyone knows or learns elsewhere, replacing one unit's value by any other changes the probability of any "
-        f"outcome by a factor of at most e^{g.epsilon:g}{factor}. Repeated releases add up their epsilons."
+        f"outcome by a factor of at most e^{least:g}{factor}{_beyond(g)}. {_also(g)}Repeated releases add up their epsilons."
     )
     if g.condition:
         given = f"{g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
         return Fact("Promise", f"{given} {odds}", ", ")
-    start = f"the release is {g.epsilon:g}-differentially private."
+    start = f"the release is {asked.words}."
     if not g.private:
         start = "none, as this value was made for study. Had it been a release, then:"
     return Fact("Promise", f"{start} {odds}")
+
+
+def _beyond(g: Guarantee) -> str:
+    """Return what δ excepts, and what holds without exception."""
+    if not isinstance(g.privacy, ApproxDP):
+        return ""
+    rare = powers(f"{g.privacy.delta:g}")
+    return f", but for outcomes of a probability of {rare} in all; without exception, by at most e^{g.epsilon:g}"
+
+
+def _also(g: Guarantee) -> str:
+    """Return what else is proven, and what it means for a guess."""
+    if g.mu is None or g.rho is None or g.approx is None:
+        return ""
+    kinds: list[Privacy] = [ZCDP(g.rho), ApproxDP(**g.approx)]
+    proven = " and ".join(powers(str(kind)) for kind in kinds if kind != g.privacy)
+    right = f"Of 100 guesses whether one unit is in, at most {guesses(g.mu)} would be right instead of 50."
+    return f"{right} Also proven: {proven}. "
+
+
+def guesses(mu: float) -> str:
+    """Return how many of 100 guesses whether one unit is in are right, rounded up: 100·Φ(μ/2), whatever else is known.
+
+    >>> guesses(0.1024), guesses(1.0)
+    ('52.1', '70')
+    """
+    right = 100 * float(ndtr(mu / 2))
+    return f"{np.ceil(10 * right) / 10:g}" if right < 55 else f"{min(100, np.ceil(right)):g}"
 
 
 def _accuracy(release: Release) -> Fact:

@@ -590,7 +590,7 @@ def test_a_larger_epsilon_never_looks_worse():
     rises = []
     for region in (regions()["sample"], regions()["smooth"]):
         found = _errors(plain(region, 400, "tangent", 0.0, 0.0))
-        assert [row.epsilon for row in found] == sorted(row.epsilon for row in found)
+        assert [row.facts.epsilon for row in found] == sorted(row.facts.epsilon for row in found)
         assert all(np.diff([row.error_95 for row in found]) <= 0)
         rises.append(bool((np.diff([row.noise_95 for row in found]) > 0).any()))
         assert found[-1].directions > found[0].directions

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...findings.groups import plan_group
 from ...laws.calibration.population import variance_bound
-from ...laws.privacy import PureDP
+from ...laws.privacy import Privacy, as_privacy
 from ...mechanisms.choice import choose
 from ...mechanisms.find import NARROW
 from ...mechanisms.inference import MOST_SHARE, SHARE
@@ -23,15 +23,17 @@ TRIES = 40_000
 SPREAD = 0.5  # of the records, as a share of the region
 
 
-Planned = Callable[[float], Plan]  # the plan of a plain release with the same noise, at any ε
+Planned = Callable[[float], Plan]  # the plan of a plain release with the same noise, at any ε (and the δ that is given)
 
 
-def plain(region: Region, n: int, mechanism: str, check: float, inference: float) -> Planned:
+def plain(region: Region, n: int, privacy: Privacy, mechanism: str, check: float, inference: float) -> Planned:
     """Return the plan of a release without a stage of its own before it, for any ε."""
-    return lambda epsilon: choose(region, n, epsilon, mechanism, check, inference=inference)
+    return lambda epsilon: choose(region, n, privacy.sized(epsilon), mechanism, check, inference=inference)
 
 
-def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -> tuple[Planned, dict[str, Any]]:
+def of_groups(
+    region: Region, n: int, epsilon: float | Privacy, inference: float | None
+) -> tuple[Planned, dict[str, Any]]:
     """Return the plan of one of two groups, the smallest, with n records, and what there is to say of both.
 
     >>> from sfumato import Euclidean
@@ -40,12 +42,15 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     ({<Purpose.SPREAD: 'spread'>: 0.1}, True)
     """
     share = inference or SHARE
-    chart = region.settle(n, epsilon * (1 - share))
-    plan = plan_group(chart, n, PureDP(epsilon), share, allow=True, known=region)
+    privacy = as_privacy(epsilon)
+    chart = region.settle(n, privacy.aside(share)[1])
+    plan = plan_group(chart, n, privacy, share, allow=True, known=region)
     p = len(plan.chart.chart.axes)
     sigma = plan.scale.sigma
     wide = float(plan.width / n)
-    apart = chart.radius * detectable(p, sigma, n, variance_bound(0.95, n, epsilon, p, sigma, SPREAD**2, wide, 0.0))
+    apart = chart.radius * detectable(
+        p, sigma, n, variance_bound(0.95, n, plan.facts.epsilon, p, sigma, SPREAD**2, wide, 0.0)
+    )
     words = (
         f"Two groups of {n} would be told apart in {POWER * 10:g} of 10 studies if their means are {apart:.2g} apart, if "
         "records fill about half of the region."
@@ -53,7 +58,7 @@ def of_groups(region: Region, n: int, epsilon: float, inference: float | None) -
     if apart > 2 * chart.radius:
         words = f"Groups of {n} could not be told apart however far in the region they differ: a larger ε or more records help."
     more = {"first": "The mean of each group: ", "also": [words], "detectable": apart}
-    return plain(region, n, "tangent", 0.0, share), more
+    return plain(region, n, privacy, "tangent", 0.0, share), more
 
 
 def detectable(p: int, sigma: float, n: int, bound: float) -> float:
@@ -101,7 +106,7 @@ def of_found(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]
         "useless": plan.useless,
         "to_beat": None,
     }
-    return plain(narrow, request.n, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more
+    return plain(narrow, request.n, request.privacy, "tangent", 0.0, min(sum(plan.spending.values()), MOST_SHARE)), more
 
 
 def of_steps(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]:
@@ -116,9 +121,9 @@ def of_steps(region: Region, request: Request) -> tuple[Planned, dict[str, Any]]
     words = f"{FIRST:.0%} of ε is for a first release, which the region is then moved to; the rest is for the mean."
     more = {"also": [words], "error": plan.error_95, "useless": plan.useless}
     spent = FIRST * (1 - (request.inference or 0.0)) + (request.inference or 0.0)
-    return plain(region, request.n, "tangent", 0.0, spent), more
+    return plain(region, request.n, request.privacy, "tangent", 0.0, spent), more
 
 
 def _planned(region: Region, request: Request) -> Plan:
     """Return the plan of the release itself."""
-    return choose(region, request.n, request.epsilon, request.mechanism, **request.how)
+    return choose(region, request.n, request.privacy, request.mechanism, **request.how)

@@ -23,6 +23,7 @@ from ...views.base import View
 from ...views.plots import read_links
 from ...views.scene import Cells, Line, Mark, Panel, Role, Scales, Scene, Words
 from ...views.subject import Subject
+from ...views.words import guesses
 from .panels import Frame, on_page
 
 DRAWS = 4  # releases shown
@@ -99,11 +100,11 @@ def of_release(plan: Plan, looks: Looks = LOOKS) -> dict[str, Any]:
     """Return what releases would look like, of synthetic records that lie evenly about the public centre."""
     space = plan.space
     center = plan.region.center
-    epsilon = plan.epsilon
+    facts = plan.facts
     records = _synthetic(plan)
     rng = np.random.default_rng(1)
     draws = np.stack([plan.draw(records, rng).value for _ in range(DRAWS)])
-    made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee(epsilon, ""), True)
+    made_up = replace(plan.record, spread=None).released(space.present(center), Guarantee.of(facts, ""), True)
     shown = replace(Subject.of(made_up, P), value=None)
     drawn = _picture(_view(space), shown, _turned(space, center, draws), Role.DRAW, looks)
     return {
@@ -118,7 +119,8 @@ def of_release(plan: Plan, looks: Looks = LOOKS) -> dict[str, Any]:
         "mechanism": plan.name,
         "directions": plan.directions or space.dim,
         "dim": space.dim,
-        "odds": float(np.exp(min(epsilon, 100.0))),
+        "odds": float(np.exp(min(plan.privacy.numbers[0], 100.0))),
+        "guesses": guesses(facts.mu),
         "words": f"{SHOWN[drawn['as']]} Not one of your records was read for it.",
     }
 
@@ -162,7 +164,7 @@ def of_errors(planned: Callable[[float], Plan]) -> dict[str, Any]:
 def _row(plan: Plan, several: bool) -> list[str]:
     """Return the line of a table for one ε."""
     more = [f"{plan.noise_95:.3g}", str(plan.directions or plan.space.dim)] if several else []
-    return [f"{plan.epsilon:g}", f"{plan.error_95:.3g}", *more, "useless" if plan.useless else ""]
+    return [f"{plan.privacy.numbers[0]:g}", f"{plan.error_95:.3g}", *more, "useless" if plan.useless else ""]
 
 
 def _curve(rows: list[Plan], several: bool) -> Panel:
@@ -174,13 +176,13 @@ def _curve(rows: list[Plan], several: bool) -> Panel:
     marks: list[Mark] = []
     if rows[0].gain is None and low[1] < radius < high[1]:
         marks.append(Line(np.array([[low[0], radius], [high[0], radius]]), Role.REACH))
-        useful = [row.epsilon for row in rows if row.error_95 < radius]
+        useful = [row.privacy.numbers[0] for row in rows if row.error_95 < radius]
         late = not useful or useful[0] > np.sqrt(low[0] * high[0])  # the curve then passes where the words would stand
         at = np.array([np.sqrt(low[0] * high[0]) * (0.35 if late else 2.5), radius])
         marks.append(Words(at, "size of the region: useless above", move=(0.0, -12.0 if late else 5.0)))
     if several:
-        marks.append(Line(np.array([(row.epsilon, row.noise_95) for row in rows]), Role.NOISE))
-    marks.append(Line(np.array([(row.epsilon, row.error_95) for row in rows]), Role.VALUE))
+        marks.append(Line(np.array([(row.privacy.numbers[0], row.noise_95) for row in rows]), Role.NOISE))
+    marks.append(Line(np.array([(row.privacy.numbers[0], row.error_95) for row in rows]), Role.VALUE))
     scales = Scales("ε", "error at 95%", ticks=TICKS, log_x=True, log_y=True)
     return Panel(marks, low, high, scales=scales, equal=False)
 
@@ -198,7 +200,7 @@ def _errors(planned: Callable[[float], Plan]) -> list[Plan]:
             rows.append(plan)
     if not rows:
         raise Refusal("nothing can be released at any ε up to 10: use more records, or a smaller radius")
-    return sorted(rows, key=lambda plan: plan.epsilon)
+    return sorted(rows, key=lambda plan: plan.privacy.numbers[0])
 
 
 def _chart(plan: Plan) -> Ellipsoid | None:

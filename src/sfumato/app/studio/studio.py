@@ -24,7 +24,7 @@ from ...files.people import named_labels, repeated_labels
 from ...findings import Comparison
 from ...findings.session import Session
 from ...laws.calibration.scale import check_records
-from ...laws.privacy import PureDP
+from ...laws.privacy import Facts
 from ...regions import Region
 from ...release import Release
 from ...release.chain import canonical
@@ -85,7 +85,7 @@ class Job:
             **shown,
             "words": done.describe(),
             "takes": sorted(self.takes),
-            "epsilon": done.guarantee.epsilon if isinstance(done, Release) else done.epsilon,
+            "promise": str(done.guarantee.privacy if isinstance(done, Release) else done.privacy),
             "command": "" if self.space is None else as_command(request),
             "python": "" if self.space is None else as_python(request, self.space),
             "dropped": dropped,
@@ -182,12 +182,12 @@ class Studio:
         region = self.region(request)[0]
         n = request.n
         if request.by:
-            return of_groups(region, request.smallest or max(1, n // 2), request.epsilon, request.inference)
+            return of_groups(region, request.smallest or max(1, n // 2), request.privacy, request.inference)
         if request.find is not None:
             return of_found(region, request)
         if request.steps == 2:
             return of_steps(region, request)
-        return plain(region, n, request.mechanism, request.share, request.inference or 0.0), {}
+        return plain(region, n, request.privacy, request.mechanism, request.share, request.inference or 0.0), {}
 
     def looks(self, request: Request) -> Looks:
         """Return lines, names and coasts for the pictures, from public files and what was typed alone."""
@@ -294,7 +294,7 @@ class Studio:
             )
         _check_file(request)
         session = Watched(Job(request))
-        session.afford(request.epsilon)
+        session.afford(request.privacy)
         return session
 
     def _make(self, session: Watched) -> None:
@@ -316,9 +316,7 @@ class Studio:
                 if job.release is None and not job.charged:  # it cost nothing, and may be tried again
                     self.refused[job.id] = self.jobs.pop(job.id)
                 elif job.release is None:
-                    job.refusal += (
-                        f". ε {job.request.epsilon:g} is charged and stays charged, as the records were in use"
-                    )
+                    job.refusal += f". {job.request.privacy} is charged and stays charged, as the records were in use"
             job.stage = "done" if job.release is not None else "stopped"
             job.done = True
 
@@ -390,7 +388,7 @@ class Watched(Session):
         job.space = work.space
         job.curator = [work.clipping(job.release).removeprefix(f"{MARK}: ")]
 
-    def charge(self, epsilon: float, record: Mapping[str, Any], /) -> None:
+    def charge(self, facts: Facts, record: Mapping[str, Any], /) -> None:
         n = self.job.request.n
         if record["n"] != n:
             raise Refusal(
@@ -398,7 +396,7 @@ class Watched(Session):
                 "look at the blur again, and release. Nothing was spent"
             )
         self.job.stage = "charging the ledger" if self.ledger is not None else "drawing"
-        super().charge(epsilon, record)
+        super().charge(facts, record)
         self.job.stage = "drawing, and writing the record"
 
 
@@ -459,7 +457,7 @@ def _check_asked(request: Request) -> None:
     if not request.n or not request.epsilon:
         raise ValueError("give the number of records n, and an epsilon above 0")
     check_records(request.n)
-    PureDP(request.epsilon).check(force=False)
+    request.privacy.check(force=False)
     if request.by and request.find is not None:
         words = "give one public record and a distance, or public specimens, in step 2"
         raise ValueError(f"groups are compared within one region that is publicly known: {words}")
