@@ -170,6 +170,9 @@ CALLS = {
     ),
     "Chart": (lambda d: refused_or_done(lambda: sf.Chart(log=lambda y: y, exp=lambda v: v, dim=d)), SCALARS),
     "PureDP": (lambda e: refused_or_done(sf.PureDP, e), SCALARS),
+    "ZCDP": (lambda e: refused_or_done(sf.ZCDP, e), SCALARS),
+    "GDP": (lambda e: refused_or_done(sf.GDP, e), SCALARS),
+    "ApproxDP": (lambda e, d: refused_or_done(sf.ApproxDP, e, d), SCALARS, SCALARS),
     "frechet_mean": (lambda s, x, w: refused_or_done(sf.frechet_mean, s, x, w), SPACE, ARRAYS, st.none() | ARRAYS),
     "plan": (lambda s, r, n, e: refused_or_done(sf.plan, s, r, n, e), SPACE, SCALARS, SCALARS, SCALARS),
     "private_mean": (
@@ -235,6 +238,7 @@ WITHOUT = {  # named types without checks of their own: results, records and exc
     "Scale", "SfumatoError", "UnsavedError", "Session",  # a session asks what private_mean asks
     "AmbientLaplace", "Exponential", "ManifoldLaplace", "ManifoldStaircase", "PointwiseLaplace",  # made under "KNG"
     "TangentKNorm",  # and this
+    "Privacy",  # what all kinds are
 }  # fmt: skip
 
 

@@ -623,7 +623,7 @@ def test_a_large_epsilon_is_warned_of_and_a_huge_one_needs_force(sfumato, wings,
     assert "promise little together" in sfumato("ledger", "init", "study.ledger", "--epsilon", "1e13")[2]
     paid = (*wings[:-1], "1e12", "--out", "m.json", "--ledger", "study.ledger", "--mechanism", "exponential")
     code, _, err = sfumato(*paid)
-    assert (code, "promises nothing: choose one of 10 or less" in err, "--force" in err) == (2, True, True), err
+    assert (code, "promises nothing: choose an epsilon of 10 or less" in err, "--force" in err) == (2, True, True), err
     assert "Spent so far: nothing" in sfumato("ledger", "show", "study.ledger")[1]
     code, _, err = sfumato(*wings[:-1], "20", "--out", "m.json")
     assert (code, err.count("promises little")) == (0, 1), err

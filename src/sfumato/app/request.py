@@ -261,7 +261,9 @@ class Request:
         if self.mu is not None:
             return GDP(self.mu)
         if not self.epsilon:
-            raise refusal("say how private the release is to be: <epsilon:> is common, less is more private", epsilon=1)
+            raise refusal(
+                "epsilon must be a positive number: <epsilon:> is common, and less is more private", epsilon=1
+            )
         return PureDP(self.epsilon) if self.delta is None else ApproxDP(self.epsilon, self.delta)
 
     @property

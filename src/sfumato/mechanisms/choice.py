@@ -189,7 +189,7 @@ def choose(
     find: What | None = None,
 ) -> Plan:
     """Return the plan of the mechanism with this name; "auto" takes the one that is expected to be nearest to the mean."""
-    privacy = as_privacy(privacy)
+    privacy = privacy if isinstance(privacy, Privacy) else as_privacy(privacy)
     kind = _kind(mechanism)
     share = check_share(inference) if inference else 0.0
     in_chart = kind in (None, TangentKNorm)

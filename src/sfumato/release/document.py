@@ -139,6 +139,8 @@ def plain(part: Any) -> Any:
     if isinstance(part, list | tuple):
         numbers = bool(part) and type(part[0]) is float  # a list of numbers is copied as a whole: a chart has thousands
         return list(part) if numbers else [plain(item) for item in part]
+    if hasattr(part, "document"):  # which knows what of it is left out
+        return part.document()
     return {each.name: plain(getattr(part, each.name)) for each in fields(part)} if is_dataclass(part) else part
 
 

@@ -390,7 +390,7 @@ class Release(Record, Document, Shown):
         return np.array(self.value, dtype=dtype, copy=copy)
 
     def content(self) -> dict[str, Any]:
-        return {"value": self.value.tolist(), "guarantee": self.guarantee.document(), **self.record}
+        return {"value": self.value.tolist(), "guarantee": plain(self.guarantee), **self.record}
 
     @classmethod
     def from_content(cls, content: dict[str, Any]) -> Self:

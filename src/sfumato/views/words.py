@@ -100,7 +100,7 @@ def promise(release: Release) -> Fact:
     if g.condition:
         given = f"{g.condition}. {UNCHECKED} If it holds, then with epsilon {g.epsilon:g}:"
         return Fact("Promise", f"{given} {odds}", ", ")
-    start = f"the release is {asked.words}."
+    start = f"the release is {powers(asked.words)}."
     if not g.private:
         start = "none, as this value was made for study. Had it been a release, then:"
     return Fact("Promise", f"{start} {odds}")
@@ -331,6 +331,8 @@ def rounding(release: Release) -> str:
     """Return what rounding errors cost."""
     g = release.guarantee
     uses = f"at most {powers(f'{g.numerical_epsilon:.1e}')}" if g.numerical_epsilon else "none"
+    if isinstance(g.privacy, ApproxDP):
+        return f"Rounding is accounted for: it uses {uses} of ε, and what it adds to δ is part of the δ that is stated."
     adds = f"adds δ = {powers(f'{g.numerical_delta:.1e}')}" if g.numerical_delta else "adds no δ"
     return f"Rounding is accounted for: it uses {uses} of ε and {adds}."
 
@@ -338,10 +340,11 @@ def rounding(release: Release) -> str:
 def powers(text: str) -> str:
     """Return 1.2e-09 as people write it, 1.2·10⁻⁹; likewise 2^-9.
 
-    >>> powers("1.2e-09")
-    '1.2·10⁻⁹'
+    >>> powers("1.2e-09, 1e-06")
+    '1.2·10⁻⁹, 10⁻⁶'
     """
     digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+    text = re.sub(r"(?<![\d.])1e([+-]\d+)", lambda m: f"10^{int(m[1])}", text)
     text = re.sub(r"e([+-]\d+)", lambda m: f"·10^{int(m[1])}", text)
     return re.sub(r"\^(-?\d+)", lambda m: m[1].translate(digits), text)
 

@@ -589,7 +589,7 @@ def test_a_larger_epsilon_never_looks_worse():
     """Though the noise alone does: more directions are worth it, and each has noise of its own."""
     rises = []
     for region in (regions()["sample"], regions()["smooth"]):
-        found = _errors(plain(region, 400, "tangent", 0.0, 0.0))
+        found = _errors(plain(region, 400, sf.PureDP(1.0), "tangent", 0.0, 0.0))
         assert [row.facts.epsilon for row in found] == sorted(row.facts.epsilon for row in found)
         assert all(np.diff([row.error_95 for row in found]) <= 0)
         rises.append(bool((np.diff([row.noise_95 for row in found]) > 0).any()))
@@ -765,7 +765,7 @@ studio.wait()
     assert len(charges()) == times  # a new studio does not go on by itself
     if written:
         assert "exists already" in page.refused("release", PLAN, confirm="release", seen=0)
-        assert page.ask("open", PLAN)["epsilon"] == 1
+        assert page.ask("open", PLAN)["promise"] == "ε = 1"
     else:
         assert page.release(PLAN)["stage"] == "done"
     assert len(charges()) == times + (not written)

@@ -76,9 +76,9 @@ function show(id, found, words) {
 }
 
 /* -- the form --------------------------------------------------------------------------------------------------------- */
-const KEPT = ["unit", "unit_column", "public", "relation", "center", "radius", "modes", "find", "low", "high", "by", "labels", "smallest"];
+const KEPT = ["delta", "unit", "unit_column", "public", "relation", "center", "radius", "modes", "find", "low", "high", "by", "labels", "smallest"];
 const TICKS = ["alone", "allow_useless", "inference", "labels_are_public", "steps"];
-const RADIOS = ["who", "what", "how", "wide"];
+const RADIOS = ["kind", "who", "what", "how", "wide"];
 const grouped = () => picked("what") === "groups";
 const finding = () => picked("how") === "prior" || (picked("how") === "center" && $("find").value !== "");
 const picked = name => document.querySelector(`input[name=${name}]:checked`)?.value || "";
@@ -89,6 +89,7 @@ function choices() {
   made.files = made.file;
   delete made.file; delete made.prior;
   for (const name of NUMBERS) made[name] = typed(name);
+  if (picked("kind") === "approx") made.delta = typed("delta");
   if (picked("who") === "unit") { made.unit = $("unit").value.trim(); made.alone = $("alone").checked; }
   if (picked("who") === "column") made.unit_column = $("unit_column").value.trim();
   if (picked("how") === "public") { made.public = $("public").value.trim(); if (made.public) made.relation = $("relation").value; }
@@ -143,6 +144,7 @@ function arrange() {
   $("smallest-field").hidden = !grouped();
   $("mechanism-field").hidden = grouped();
   $("steps-field").hidden = finding();
+  $("delta-field").hidden = picked("kind") !== "approx";
   $("group-names").replaceChildren(...Object.keys(sizes).map(c => el("option", {value: c})));
   if (Object.values(outs).includes($("out").value)) $("out").value = grouped() ? outs.groups : outs.mean;
   for (const range of document.querySelectorAll("input[type=range]")) place_slider(range);
@@ -276,7 +278,7 @@ async function looked(quick) {
     if (quick && shownMechanism && chosen.mechanism === "auto") chosen.mechanism = shownMechanism;
     const found = await post("blur", chosen);
     if (!quick || chosen.mechanism !== "auto") shownMechanism = found.mechanism;
-    lastBlur = {...found, epsilon: Number(chosen.epsilon), n: chosen.n};
+    lastBlur = {...found, epsilon: Number(chosen.epsilon), promise: promise(chosen), n: chosen.n};
     show("blur-picture", found, found.words);
     refuse("blur-refusal");
     means();
@@ -292,10 +294,10 @@ async function looked(quick) {
   spend();
 }
 const digits = x => Number(x.toPrecision(3)).toString();
+const promise = c => `ε = ${digits(Number(c.epsilon))}${c.delta ? `, δ = ${c.delta}` : ""}`;
 const far = b => digits(b.error) + (b.degrees ? ` (${digits(b.error * b.degrees)}°)` : "");
 function means() {
-  const b = lastBlur, e = digits(b.epsilon), share = b.odds / (1 + b.odds);
-  const likely = share < .995 ? `${Math.round(100 * share)}%` : share < .9999 ? `${(100 * share).toFixed(1)}%` : "almost sure";
+  const b = lastBlur, e = digits(b.epsilon);
   const lines = [
     el("p", {class: "big"}, `${b.first ? `${b.first}${b.what || "error"}` : "Error"} up to ${far(b)}, with probability 95%.`),
     b.error > 1.001 * b.noise && !b.first ? el("p", {}, `The noise alone is up to ${digits(b.noise)}; the rest is what clipping, curvature and directions that are left out may cost, by what is public.`) : null,
@@ -308,8 +310,9 @@ function means() {
       : `Known beforehand: the mean is typically ${digits(b.to_beat)} from the centre, or nearer.` + (b.error < b.to_beat ? "" : " So this release may say little beyond the centre.")),
     el("p", {}, `Mechanism: ${b.mechanism}` + (b.directions < b.dim ? `, in ${b.directions} of ${b.dim} directions; nothing is learned of the others.` : ".")),
     budget.left !== null && budget.left !== undefined && el("p", {}, `In the ledger: ${budget.left} is left.`),
-    el("p", {}, `What ε = ${e} means: whatever anyone believes of one person, and whatever else they know, this release changes the odds by a factor of at most ` +
-      `e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}. Even odds become ${likely} at most.`)];
+    el("p", {}, `What ${b.promise} means: of 100 guesses whether one person is in, at most ${b.guesses} are right instead of 50, whatever else is known. ` +
+      `And this release changes the odds of anything about one person by a factor of at most e^${e} = ${b.odds > 1e4 ? b.odds.toExponential(1) : digits(b.odds)}` +
+      (b.promise.includes("δ") ? ", but for the chance δ." : "."))];
   $("means").replaceChildren(...lines.filter(Boolean));
   $("means").classList.toggle("bad", b.useless);
   $("useless-field").hidden = !b.useless && !$("allow_useless").checked;
@@ -384,14 +387,15 @@ async function spend() {
   else {
     const open = [!whom && "whom you protect (step 1)", !chosen.files && "the file (step 1)", grouped() && !chosen.by && "the column of the groups (step 1)",
       grouped() && !chosen.labels_are_public && "whether everybody may know the groups (step 1)", !ready() && "what is publicly known (step 2)"].filter(Boolean);
-    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `ε = ${digits(Number(chosen.epsilon))} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${last(chosen.files)}, to protect ${whom}.`));
-    if (!open.length && lastBlur && lastBlur.epsilon === Number(chosen.epsilon) && lastBlur.n === chosen.n) lines.push(el("p", {}, `${lastBlur.first ? `${lastBlur.first}off` : "The mean will be off"} by up to ${far(lastBlur)}, with probability 95%.`));
+    lines.push(open.length ? el("p", {}, `Still to say: ${open.join(", ")}.`) : el("p", {class: "big"}, `${promise(chosen)} will be spent on ${chosen.by ? `the means of the groups of ${chosen.by} among` : "the mean of"} ${chosen.n} records of ${last(chosen.files)}, to protect ${whom}.`));
+    if (!open.length && lastBlur && lastBlur.promise === promise(chosen) && lastBlur.n === chosen.n) lines.push(el("p", {}, `${lastBlur.first ? `${lastBlur.first}off` : "The mean will be off"} by up to ${far(lastBlur)}, with probability 95%.`));
     if (!open.length && !$("known-refusal").hidden) lines.splice(0, 9, el("p", {}, "Nothing can be released so: see step 2."));
     else if (!open.length && !$("blur-refusal").hidden) lines.splice(0, 9, el("p", {}, "Nothing can be released so: see step 3."));
     if (plan.taken) lines.push(el("p", {}, `${chosen.out} exists already, and is never replaced: give the record another name.`));
     if (budget.left !== null) {
       const rest = Number(budget.left) - Number(chosen.epsilon);
-      lines.push(el("p", {}, rest >= -1e-12 ? `In the ledger: ${budget.left} now, ${digits(Math.max(rest, 0))} afterwards.` : `The ledger has only ${budget.left} left: choose a smaller ε.`));
+      if (chosen.delta || budget.kind) lines.push(el("p", {}, budget.words));
+      else lines.push(el("p", {}, rest >= -1e-12 ? `In the ledger: ${budget.left} now, ${digits(Math.max(rest, 0))} afterwards.` : `The ledger has only ${budget.left} left: choose a smaller ε.`));
     } else if (!chosen.ledger) lines.push(el("p", {}, "No ledger is charged. Several releases about the same people add up, and nobody keeps count."));
     lines.push(el("p", {}, "It cannot be taken back."));
   }
@@ -452,7 +456,7 @@ function home(job) {
   $("nothing").hidden = true;
   $(`job-${job.id}`)?.remove();
   const take = name => `take/${job.id}/${name}`;
-  const box = el("article", {id: `job-${job.id}`}, el("h3", {}, `Released: ε = ${digits(job.epsilon)}`), el("p", {}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`));
+  const box = el("article", {id: `job-${job.id}`}, el("h3", {}, `Released: ${job.promise}`), el("p", {}, `The record is in ${job.out}. This page may be loaded again: nothing more is spent.`));
   if (job.curator.length) box.append(el("div", {class: "curator"}, el("strong", {class: "mark"}, "For the curator's eyes only"), ...job.curator.map(c => el("p", {}, capital(c)))));
   box.append(el("ul", {class: "takes"}, ...job.takes.map(name => el("li", {}, el("a", {class: "button", href: take(name), download: `${last(job.out).replace(/\.json$/, "")}-${name}`}, NAMES[name])))));
   box.append(el("div", {class: "scroll", tabindex: "0", role: "region", "aria-label": "Picture"}, el("img", {src: take("picture.png") + "?show", alt: "The release drawn, with its error at 95%"})));
