@@ -24,6 +24,10 @@ LARGE_EPSILON = 10.0  # above it a release warns
 LARGEST_EPSILON = 100.0  # above it a release is refused
 USUAL_DELTA = 1e-6  # at which a release states (ε, δ) unless another was asked for
 WIDE = 4096  # directions of a noise that stands for all others where δ is divided between the two sides of a stage
+FAR = 0.01  # the least part of δ for the far side
+ROOM = 0.125  # the part of δ for rounding where a stage chooses among ways, whose rounding differs
+ROUND_DOWN = 1 - 3e-9  # takes off more than ROUND_UP adds when μ is found again from ε
+POSITIVE = (1e-100, 1e100, "a positive number, between 1e-100 and 1e100")
 
 
 @dataclass(frozen=True)
@@ -31,15 +35,18 @@ class Privacy(ABC):
     """A promise about one unit, as a number or two: the smaller, the more private."""
 
     symbols: ClassVar[str]
+    phrase: ClassVar[str]
+    limits: ClassVar[Mapping[str, tuple[float, float, str]]] = {}
 
     def __post_init__(self) -> None:
-        name = fields(self)[0].name
-        number = getattr(self, name)
-        if isinstance(number, bool) or not (isinstance(number, Real) and 1e-100 < float(number) < 1e100):
-            raise ValueError(f"{name} must be a positive number, between 1e-100 and 1e100, not {number!r}")
-        object.__setattr__(self, name, float(number))
+        for part in fields(self):
+            number = getattr(self, part.name)
+            low, high, what = self.limits.get(part.name, POSITIVE)
+            real = isinstance(number, Real) and not isinstance(number, bool)
+            if not (real and low <= float(number) <= high):
+                raise ValueError(f"{part.name} must be {what}, not {number!r}")
+            object.__setattr__(self, part.name, float(number))
 
-    # -- what it allows --------------------------------------------------------------------------------------------------------
     @property
     @abstractmethod
     def pure(self) -> float:
@@ -49,19 +56,20 @@ class Privacy(ABC):
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
         """Return the noise with the largest ε of which this promise is proven; rounding fails with probability ``chance``."""
 
-    @abstractmethod
     def scales(self, count: int) -> Array:
         """Return about that ε for 1 … ``count`` directions: to choose charts by."""
+        return scales(count, lambda p: self.noise(p).epsilon)
 
-    @abstractmethod
     def split(self, share: float) -> tuple[Self, Self]:
         """Return two promises that keep this one together: a share, and the rest."""
+        part = self.sized(share * self.numbers[0])
+        return part, self.sized(_less(self.numbers[0], part.numbers[0]))
 
-    @abstractmethod
     def aside(self, share: float) -> tuple[Fraction, Self]:
         """Return the ε of a purely private stage that takes a share, and what is left for the others."""
+        part, rest = self.split(share)
+        return Fraction(part.pure), rest
 
-    # -- between kinds -----------------------------------------------------------------------------------------------------
     @abstractmethod
     def profile(self, epsilon: float) -> float:
         """Return a δ with which (ε, δ)-differential privacy follows."""
@@ -72,7 +80,7 @@ class Privacy(ABC):
         high = 1.0
         while self.profile(high) > delta:
             high *= 2
-        while high - low > 1e-9 * high:
+        while high - low > 1e-9 * high + 1e-15:
             middle = (low + high) / 2
             if self.profile(middle) <= delta:
                 high = middle
@@ -111,22 +119,22 @@ class Privacy(ABC):
     def __le__(self, other: Privacy) -> bool:
         """Return whether another promise follows from this one."""
         same = self._as(type(other))
-        if same is not None:
-            return all(mine <= its for mine, its in zip(same, other.numbers, strict=True))
+        if same is not None and all(mine <= its for mine, its in zip(same, other.numbers, strict=True)):
+            return True
         return isinstance(other, ApproxDP) and self.profile(other.epsilon) <= other.delta
 
     def __lt__(self, other: Privacy) -> bool:
-        return self != other and self <= other
+        """Return whether another promise follows from this one and says less."""
+        return self <= other and self != other
 
     @staticmethod
     def _sum(first: float, second: float) -> float:
         return first + second
 
-    # -- words and files ---------------------------------------------------------------------------------------------------
     @property
-    @abstractmethod
     def words(self) -> str:
         """The promise in words."""
+        return self.phrase.format(*self.numbers)
 
     def __str__(self) -> str:
         return ", ".join(f"{symbol} = {x:g}" for symbol, x in zip(self.symbols, self.numbers, strict=True))
@@ -149,23 +157,22 @@ class Privacy(ABC):
 
     def check(self, force: bool = False) -> Self:
         """Return the promise; warn of one that promises little, and refuse one that promises nothing unless ``force``."""
+        weak = f"an epsilon of {self.pure:g}"
+        if "ε" not in self.symbols:
+            weak = f"{self}, as weak as {weak},"
         if self.pure > LARGEST_EPSILON and not force:
             raise Refusal(
-                f"{self._weak} promises nothing: choose an epsilon of 10 or less (1 is common), or give ",
+                f"{weak} promises nothing: choose an epsilon of 10 or less (1 is common), or give ",
                 Fix("force", True),
                 " to release all the same. Nothing was spent",
             )
         if self.pure > LARGE_EPSILON:
             warnings.warn(
-                f"{self._weak} promises little: one record may change the odds of what is released by a factor of e to the "
+                f"{weak} promises little: one record may change the odds of what is released by a factor of e to the "
                 f"power of {self.pure:g}. 1 is common; above 10 hardly anyone would call it privacy",
                 stacklevel=4,
             )
         return self
-
-    @property
-    def _weak(self) -> str:
-        return f"{self}, as weak as an epsilon of {self.pure:g},"
 
 
 @dataclass(frozen=True)
@@ -182,10 +189,7 @@ class PureDP(Privacy):
 
     epsilon: float
     symbols: ClassVar[str] = "ε"
-
-    @property
-    def words(self) -> str:
-        return f"{self.epsilon:g}-differentially private"
+    phrase: ClassVar[str] = "{:g}-differentially private"
 
     @property
     def pure(self) -> float:
@@ -196,13 +200,6 @@ class PureDP(Privacy):
 
     def scales(self, count: int) -> Array:
         return np.full(count, self.epsilon)
-
-    def split(self, share: float) -> tuple[PureDP, PureDP]:
-        part = share * self.epsilon
-        rest = self.epsilon - part
-        if Fraction(part) + Fraction(rest) > Fraction(self.epsilon):
-            rest = math.nextafter(rest, 0.0)
-        return PureDP(part), PureDP(rest)
 
     def aside(self, share: float) -> tuple[Fraction, PureDP]:
         rest = PureDP((1 - share) * self.epsilon)
@@ -220,10 +217,6 @@ class PureDP(Privacy):
             ApproxDP: (self.epsilon, 0.0),
         }[kind]
 
-    @property
-    def _weak(self) -> str:
-        return f"an epsilon of {self.epsilon:g}"
-
 
 @dataclass(frozen=True)
 class ZCDP(Privacy):
@@ -237,27 +230,14 @@ class ZCDP(Privacy):
 
     rho: float
     symbols: ClassVar[str] = "ρ"
-
-    @property
-    def words(self) -> str:
-        return f"{self.rho:g}-zero-concentrated differentially private"
+    phrase: ClassVar[str] = "{:g}-zero-concentrated differentially private"
 
     @property
     def pure(self) -> float:
-        return math.sqrt(2 * self.rho)
+        return self.noise(1).epsilon
 
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
-        return Noise(math.sqrt(2 * max(1, directions) * self.rho), directions)
-
-    def scales(self, count: int) -> Array:
-        return np.asarray(np.sqrt(2 * np.arange(1, count + 1) * self.rho))
-
-    def split(self, share: float) -> tuple[ZCDP, ZCDP]:
-        return ZCDP(share * self.rho), ZCDP((1 - share) * self.rho)
-
-    def aside(self, share: float) -> tuple[Fraction, ZCDP]:
-        part, rest = self.split(share)
-        return Fraction(part.pure * (1 - 1e-15)), rest
+        return Noise(math.sqrt(2 * max(1, directions) * self.rho) * (1 - 1e-15), directions)
 
     def profile(self, epsilon: float) -> float:
         """Return the least over α of e^((α−1)(αρ−ε))/(α−1)·(1−1/α)^α (Canonne, Kamath and Steinke 2020); at most 1."""
@@ -281,39 +261,31 @@ class GDP(Privacy):
 
     mu: float
     symbols: ClassVar[str] = "μ"
-
-    @property
-    def words(self) -> str:
-        return f"{self.mu:g}-Gaussian differentially private"
+    phrase: ClassVar[str] = "{:g}-Gaussian differentially private"
 
     @property
     def pure(self) -> float:
-        return float(log_ndtr(self.mu / 2) - log_ndtr(-self.mu / 2)) * (1 - 1e-12)
+        mu = min(self.mu, 70.0) * ROUND_DOWN
+        return math.log1p(math.erf(mu / math.sqrt(8)) / float(ndtr(-mu / 2)))
 
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
-        """Return it by δ(0) = 2Φ(μ/2) − 1 (proofs, Result 9); in two directions as far as that is proven."""
-        made = largest_noise(directions, self._apart) if directions else Noise(self.pure)
-        return made if made.mu <= self.mu else Noise(self.pure, directions)
-
-    def scales(self, count: int) -> Array:
-        return scales(count, lambda p: largest_noise(p, self._apart, False).epsilon)
-
-    @cached_property
-    def _apart(self) -> tuple[tuple[float, float]]:
-        return ((0.0, float(ndtr(self.mu / 2) - ndtr(-self.mu / 2)) * (1 - 1e-12)),)
+        """Return it by δ(0) = 2Φ(μ/2) − 1 (proofs, Result 9)."""
+        apart = min(math.erf(self.mu * ROUND_DOWN / math.sqrt(8)), 1 - 1e-6)
+        most = largest_noise(directions, ((0.0, apart),)).epsilon if directions else 0.0
+        return Noise(max(most, self.pure), directions)
 
     def split(self, share: float) -> tuple[GDP, GDP]:
         first, second = (self.mu * math.sqrt(part) * (1 - 1e-15) for part in (share, 1 - share))
         return GDP(first), GDP(second)
 
-    def aside(self, share: float) -> tuple[Fraction, GDP]:
-        part, rest = self.split(share)
-        return Fraction(part.pure), rest
-
     def profile(self, epsilon: float) -> float:
-        """Return Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2)."""
+        """Return Φ(−ε/μ + μ/2) − e^ε·Φ(−ε/μ − μ/2), rounded up."""
         first, second = (float(log_ndtr(-epsilon / self.mu + side * self.mu / 2)) for side in (1, -1))
-        return math.exp(first) * -math.expm1(min(0.0, epsilon + second - first)) * (1 + 1e-6)
+        lost = 1e-15 * (1 + abs(epsilon) - first - second)
+        return min(1.0, math.exp(first) * (lost - math.expm1(min(0.0, epsilon + second - first))) * ROUND_UP)
+
+    def _as(self, kind: type[Privacy]) -> tuple[float, ...] | None:
+        return (self.mu**2 / 2,) if kind is ZCDP else super()._as(kind)
 
     @staticmethod
     def _sum(first: float, second: float) -> float:
@@ -330,50 +302,44 @@ class ApproxDP(Privacy):
     >>> ApproxDP(1.0, 1e-6) + PureDP(0.5), ApproxDP(1.0, 1e-6) <= ApproxDP(1.0, 1e-5), ZCDP(0.02) <= ApproxDP(1.0, 1e-6)
     (ApproxDP(epsilon=1.5, delta=1e-06), True, True)
     >>> [round(ApproxDP(1.0, 1e-6, spent).noise(96).epsilon, 2) for spent in (0.0, 0.1)]
-    [2.42, 2.26]
+    [2.42, 2.25]
     """
 
     epsilon: float
     delta: float
     spent: float = field(default=0.0, repr=False)
     symbols: ClassVar[str] = "εδ"
-
-    def __post_init__(self) -> None:
-        if self.epsilon:
-            super().__post_init__()
-        if isinstance(self.delta, bool) or not (isinstance(self.delta, Real) and 1e-100 < float(self.delta) < 1):
-            raise ValueError(f"delta must be a small probability, such as 1e-6, not {self.delta!r}")
-
-    @property
-    def words(self) -> str:
-        return f"({self.epsilon:g}, {self.delta:g})-differentially private"
+    phrase: ClassVar[str] = "({:g}, {:g})-differentially private"
+    limits: ClassVar[Mapping[str, tuple[float, float, str]]] = {
+        "epsilon": (0.0, *POSITIVE[1:]),
+        "delta": (1e-100, 1 - 1e-9, "a small probability, such as 1e-6"),
+        "spent": (0.0, 1e100, "a part of epsilon"),
+    }
 
     @property
     def pure(self) -> float:
         return self.epsilon - self.spent
 
     def noise(self, directions: int, chance: float = 0.0) -> Noise:
-        """Return the noise; what rounding adds is part of δ."""
+        """Return the noise; what rounding adds, (1 + e^ε)·``chance``, is part of δ."""
         if directions == 0:
             return Noise(self.pure)
         lost = (1 + math.exp(min(self.epsilon, 600.0))) * chance
-        if not lost < self.delta / 2:
+        most = self.delta * (ROOM if self.spent else 0.5)
+        if not lost <= most:
             raise PrecisionError(
                 f"rounding in double precision would take {lost:.1e} of a delta of {self.delta:g}: use a delta of at least "
-                f"{2 * lost:.1e}, or a region with fewer directions than {directions}"
+                f"{lost / most * self.delta:.1e}, or a region with fewer directions than {directions}"
             )
-        return largest_noise(directions, self._promises(self.delta - lost))
+        return largest_noise(directions, self._sides(self.delta - (most if self.spent else lost)))
 
-    def scales(self, count: int) -> Array:
-        return scales(count, lambda p: largest_noise(p, self._promises(self.delta), False).epsilon)
-
-    def _promises(self, delta: float) -> tuple[tuple[float, float], ...]:
-        """Return what the noise must keep: a stage before it moves ε to both sides, each of which gets a part of δ."""
+    def _sides(self, delta: float) -> tuple[tuple[float, float], ...]:
+        """Return the (ε, δ) that the noise must keep: a stage moves ε to both sides, and each side has a part of δ."""
         if not self.spent:
             return ((self.epsilon, delta),)
-        part = _lower_side(self.epsilon, self.spent, self.delta)
-        upper = (1 - part) * delta / expit(self.spent)
-        return (self.pure, float(upper)), (self.epsilon + self.spent, float(part * delta / expit(-self.spent)))
+        far = _far_part(self.epsilon, self.delta, self.spent)
+        near, less = (float(expit(side * self.spent)) for side in (1, -1))
+        return (self.pure, (1 - far) * delta / near), (self.epsilon + self.spent, far * delta / less)
 
     def split(self, share: float) -> tuple[ApproxDP, ApproxDP]:
         first = ApproxDP(share * self.pure, share * self.delta)
@@ -381,10 +347,11 @@ class ApproxDP(Privacy):
 
     def aside(self, share: float) -> tuple[Fraction, ApproxDP]:
         part = share * self.pure
-        return Fraction(part), ApproxDP(self.epsilon, self.delta, self.spent + part)
+        return Fraction(part), replace(self, spent=self.spent + part)
 
     def profile(self, epsilon: float) -> float:
-        return self.delta if epsilon >= self.epsilon else 1.0
+        """Return δ, and below ε also the most that an ε-private mechanism may have (Kairouz, Oh and Viswanath 2017)."""
+        return self.delta + (1 - self.delta) * Noise(self.epsilon).certified(epsilon)
 
     def at(self, delta: float) -> ApproxDP:
         """Return the promise itself; it says nothing of a smaller δ."""
@@ -392,23 +359,25 @@ class ApproxDP(Privacy):
             raise ValueError(f"{self} says nothing of a delta of {delta:g}")
         return ApproxDP(self.epsilon, delta)
 
-    @property
-    def _weak(self) -> str:
-        return f"an epsilon of {self.epsilon:g}"
+
+KINDS: tuple[type[Privacy], ...] = (PureDP, GDP, ZCDP, ApproxDP)  # a sum is of the first that both follow to
 
 
-KINDS: tuple[type[Privacy], ...] = (PureDP, ZCDP, GDP, ApproxDP)
+def _less(whole: float, part: float) -> float:
+    """Return what a part leaves of a whole, rounded down."""
+    rest = whole - part
+    return rest if Fraction(part) + Fraction(rest) <= Fraction(whole) else math.nextafter(rest, 0.0)
 
 
 @lru_cache(maxsize=256)
-def _lower_side(epsilon: float, spent: float, delta: float) -> float:
-    """Return the part of δ for losses on the far side of a stage: that of a noise in many directions."""
+def _far_part(epsilon: float, delta: float, spent: float) -> float:
+    """Return the part of δ for losses on the far side of a stage: that of a noise in many directions; at least FAR."""
 
     def together(s: float) -> float:
         return Parts(spent, (Noise(s, WIDE),)).delta(epsilon)
 
     s = quick_root(1e3, delta, together, epsilon - spent)
-    return float(expit(-spent)) * Noise(s, WIDE).delta(epsilon + spent) / delta
+    return max(FAR, float(expit(-spent)) * Noise(s, WIDE).delta(epsilon + spent) / delta)
 
 
 def as_privacy(epsilon: float | Privacy | None, privacy: Privacy | None = None, what: str = "a release") -> Privacy:
@@ -447,17 +416,15 @@ class Facts:
         >>> facts.epsilon, round(facts.rho, 4), round(facts.approx.epsilon, 3)
         (1.0, 0.0455, 0.911)
         """
-        epsilon = up(sum(max(way.epsilon for way in part) for part in parts))
-        rho = up(sum(max(way.rho for way in part) for part in parts))
-        mu = up(math.hypot(*(max(way.mu for way in part) for part in parts)))
-        if isinstance(asked, PureDP):
-            epsilon = asked.epsilon
-        elif isinstance(asked, ZCDP):
-            rho = asked.rho
-        elif isinstance(asked, GDP):
-            mu = asked.mu
-        approx = asked if isinstance(asked, ApproxDP) else _approx(parts, epsilon, rho)
-        return cls(asked, epsilon, rho, mu, approx, chance)
+        known = {
+            "epsilon": up(math.fsum(max(way.epsilon for way in part) for part in parts)),
+            "rho": up(math.fsum(max(way.rho for way in part) for part in parts)),
+            "mu": up(math.hypot(*(max(way.mu for way in part) for part in parts))),
+        }
+        if isinstance(asked, ApproxDP):
+            return cls(asked, approx=asked, chance=chance, **known)
+        known |= asked.to_dict()
+        return cls(asked, approx=_approx(parts, known["epsilon"], known["rho"]), chance=chance, **known)
 
     @cached_property
     def stated(self) -> dict[str, Any]:
@@ -469,19 +436,20 @@ class Facts:
         """Return the facts of two releases about different people: the larger of each."""
         names = ("epsilon", "rho", "mu", "chance")
         worst = {name: max(getattr(self, name), getattr(other, name)) for name in names}
-        return Facts(asked=self.asked, approx=max(self.approx, other.approx, key=lambda one: one.epsilon), **worst)
+        asked = other.asked if self.asked <= other.asked else self.asked
+        return Facts(asked, approx=ApproxDP(*map(max, self.approx.numbers, other.approx.numbers)), **worst)
 
     @property
     def booked(self) -> tuple[float, float]:
         """The (ε, δ) that a ledger books: that which was asked for, else the pure ε and what rounding adds to it."""
         if isinstance(self.asked, ApproxDP):
-            return self.asked.epsilon, self.asked.delta
+            return self.approx.epsilon, self.approx.delta
         return self.epsilon, (1 + math.exp(min(self.epsilon, 600.0))) * self.chance
 
 
 def _approx(parts: Sequence[Sequence[Noise]], epsilon: float, rho: float) -> ApproxDP:
     """Return the (ε, 10⁻⁶) that is proven: exactly where there is one noise and else pure stages, otherwise by ρ."""
-    stages = [max(way.epsilon for way in part) for part in parts if all(way.directions == 0 for way in part)]
+    stages = [max(way.epsilon for way in part) for part in parts if not any(way.directions for way in part)]
     noises = [tuple(part) for part in parts if any(way.directions for way in part)]
     known = [epsilon, ZCDP(rho).at(USUAL_DELTA).epsilon]
     if len(noises) == 1:
