@@ -38,7 +38,8 @@ STATED = "if the stated sensitivity holds: not checked"  # the condition of a re
 class Guarantee:
     """What is promised: (ε, δ)-differential privacy with δ = ``numerical_delta``, which is what a computer adds to pure ε.
 
-    ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point.
+    ``numerical_delta`` is 1 + e^ε times a bound on the probability that rounding error moves a draw to another lattice point,
+    ε what was asked for.
     ``numerical_epsilon`` is what rounding error in the density takes up; it is part of ``epsilon``.  ``clock_delta`` is the
     probability that the running time of the sampler depends on the data (None: not bounded).
 
@@ -420,6 +421,8 @@ class Release(Record, Document, Shown):
 
     def check(self) -> None:
         _check_value(self.value, self.space.known)
+        for kind in (self.guarantee.asked, self.guarantee.approx):
+            _ = kind and Privacy.from_dict(kind)  # raises what is none
         if not self.guarantee.epsilon > 0:
             raise ValueError("epsilon must be positive")
         if self.guarantee.epsilon != self.calibration.epsilon:
