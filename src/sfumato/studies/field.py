@@ -84,7 +84,7 @@ def descent(case: Case, mu: float) -> Points:
     space = case.ball.space
     n = case.records.n
     turn = np.linalg.qr(case.rng.standard_normal((DRAWS, 2, 2)))[0]
-    at = turn * (1 + case.rng.random((DRAWS, 1, 2))) @ turn.mT
+    at: Points = turn * (1 + case.rng.random((DRAWS, 1, 2))) @ turn.mT
     for _ in range(n):
         frame = np.linalg.cholesky(at)
         noise = frame @ from_triangle(2 / (mu * np.sqrt(n)) * case.rng.standard_normal((DRAWS, 3)), 2) @ frame.mT
@@ -157,7 +157,9 @@ class Section:
                 )
             for (label, points), mark in zip(setting.published.items(), "os", strict=False):
                 axes.plot([*points], [*points.values()], mark, color="black", mfc="white", ms=7, label=label)
-            axes.set(xscale="log", yscale="log", xlabel=self.along, title=setting.name)
+            axes.set(xscale="log", xlabel=self.along, title=setting.name)
+            axes.set_yscale("log", subs=(2, 5))
+            axes.yaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
             mark_ticks(axes, [self._at(row) for row in rows])
             plain(axes)
         panels[0].set_ylabel("excess risk" if self.risk else "mean distance to the Fréchet mean")
@@ -208,7 +210,7 @@ def sections() -> list[Section]:
     risks = {"DP-RiemOpt, published": {100.0: 0.148, 200.0: 0.057, 300.0: 0.038}}
     lengths = {"their Laplace, published": {25.0: 0.737, 100.0: 0.177, 500.0: 0.036}}
     return [
-        Section("sphere", "Jiang and others 2023", "μ", [(10, GDP(mu)) for mu in (0.25, 0.5, 1.0, 1.118, 2.0, 4.0)],
+        Section("sphere", "Jiang and others 2023", "μ", [(10, GDP(mu)) for mu in (0.25, 0.5, 1.118, 2.0, 4.0)],
                 ours | {"their Gaussian": gaussian} | centre, [Setting("S²", sphere.ball, sphere.data, means)]),
         Section("descent", "Han and others 2024", "n", [(n, promise) for n in (20, 50, 100, 200, 300)],
                 ours | by_descent | centre, [Setting("SPD(2), r = 1", narrow, partial(wishart, narrow), risks)], risk=True),
