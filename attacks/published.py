@@ -44,9 +44,8 @@ LINE = Ball(Euclidean(1), [0.0], 1.0)
 PROMISED = ApproxDP(0.1, 1e-3)  # by Han and others
 CHART = TangentKNorm(Ball(SPD(2), np.eye(2), 1.0), PROMISED)
 DELTA = 1e-5  # that of (ε, δ)
-WEAK = (
-    2 * PROMISED.epsilon / np.sqrt(-np.log(PROMISED.delta))
-)  # μ of their noise, σ² = log(1/δ)/(nε²), for records 2 apart
+# μ of their noise, σ² = log(1/δ)/(nε²), for records 2 apart
+WEAK = 2 * PROMISED.epsilon / math.sqrt(-math.log(PROMISED.delta))
 ENOUGH = float(brentq(lambda mu: GDP(mu).profile(PROMISED.epsilon) - PROMISED.delta, WEAK / 2, WEAK))
 SIMULATED = 1000  # pairs of data sets, or draws, behind a simulated number
 

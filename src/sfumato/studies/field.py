@@ -20,7 +20,7 @@ from ..records import Records
 from ..regions.ball import Ball
 from ..spaces import GLOBE
 from ..spaces.spd import SPD, from_triangle
-from ..views.figures import LINES, figure, plain
+from ..views.figures import LINES, TEXT, figure, plain
 from .curves import sphere_curves, wishart
 from .store import Compute, Row, Store, mark_ticks, markdown_table, save_figure, summary
 
@@ -149,8 +149,9 @@ class Section:
         columns = min(3, len(self.settings))
         chart = figure(max(6.4, 3.2 * columns), 1.6 + 2.6 * len(self.settings) / columns)
         panels = chart.subplots(len(self.settings) // columns, columns, squeeze=False).ravel()
+        looks = [*LINES[: len(self.curves) - 1], LINES[-1]]
         for axes, setting in zip(panels, self.settings, strict=True):
-            for label, (colour, style) in zip(self.curves, LINES, strict=False):
+            for label, (colour, style) in zip(self.curves, looks, strict=True):
                 rows = sorted(store.select(study=setting.name, mechanism=label), key=self._at)
                 axes.plot(
                     [self._at(row) for row in rows], [row.mean for row in rows], ls=style, color=colour, label=label
@@ -162,6 +163,7 @@ class Section:
             axes.yaxis.set(major_formatter="{x:g}", minor_formatter="{x:g}")
             mark_ticks(axes, [self._at(row) for row in rows])
             plain(axes)
+            axes.tick_params(which="both", colors=TEXT, labelsize=9)
         panels[0].set_ylabel("excess risk" if self.risk else "mean distance to the Fréchet mean")
         chart.legend(
             *panels[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, fontsize=9, frameon=False
