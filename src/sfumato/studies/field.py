@@ -182,7 +182,7 @@ class Section:
             cells[len(told)] += " †" if choose(setting.ball, n, privacy).useless else ""
             body.append([setting.name, f"{at:g}", *cells])
         table = markdown_table(["", self.along, *told, *self.curves], body)
-        return "\n\n".join([f"## {self.paper}", f"![{self.paper}]({self.name}.png)", table])
+        return "\n\n".join([f"## {self.paper}", f"![Errors of {self.paper}, and ours]({self.name}.png)", table])
 
 
 def sections() -> list[Section]:
