@@ -73,6 +73,11 @@ class Guarantee:
         """The promise that was asked for."""
         return Privacy.from_dict(self.asked or {"epsilon": self.epsilon})
 
+    def check(self) -> None:
+        """Raise a ValueError if these are not promises."""
+        for kind in ({"epsilon": self.epsilon}, self.asked or {"epsilon": 1.0}, self.approx or {"epsilon": 1.0}):
+            Privacy.from_dict(kind)
+
     def document(self) -> dict[str, Any]:
         """Return it as it stands in a file, where what earlier versions did not state is left out."""
         return {name: part for name, part in vars(self).items() if part is not None or name == "clock_delta"}
@@ -421,10 +426,7 @@ class Release(Record, Document, Shown):
 
     def check(self) -> None:
         _check_value(self.value, self.space.known)
-        for kind in (self.guarantee.asked, self.guarantee.approx):
-            _ = kind and Privacy.from_dict(kind)  # raises what is none
-        if not self.guarantee.epsilon > 0:
-            raise ValueError("epsilon must be positive")
+        self.guarantee.check()
         if self.guarantee.epsilon != self.calibration.epsilon:
             raise ValueError("the guarantee and the calibration state different epsilons")
         chart = self.chart
