@@ -2,12 +2,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+REFEREE := .venv-referee
 PYTEST := -n 2 --dist worksteal --quiet
 # one BLAS thread: small matrices are slower with more, much slower on shared machines
 export OMP_NUM_THREADS ?= 1
 export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: demo test test-browser test-oldest test-processors lint docs tutorials agreement bench audit audit-quick clean
+.PHONY: demo test test-browser test-oldest test-processors lint docs tutorials agreement referee bench audit audit-quick clean
 
 # reinstall only when what is to be installed changes
 $(VENV)/installed: pyproject.toml constraints.txt
@@ -20,6 +21,15 @@ $(OLDEST)/installed: pyproject.toml constraints-oldest.txt
 	$(PYTHON) -m venv $(OLDEST)
 	$(OLDEST)/bin/python -m pip install --quiet --upgrade pip
 	$(OLDEST)/bin/python -m pip install --quiet --constraint constraints-oldest.txt --editable '.[test]'
+	touch $@
+
+# dp-accounting needs an older attrs than our other tools
+$(REFEREE)/installed: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(REFEREE)
+	$(REFEREE)/bin/python -m pip install --quiet --upgrade pip
+	grep --invert-match '^attrs==' constraints.txt > $(REFEREE)/constraints.txt
+	$(REFEREE)/bin/python -m pip install --quiet --constraint $(REFEREE)/constraints.txt --editable '.[opendp]' \
+	  dp-accounting==0.6.0
 	touch $@
 
 demo: $(VENV)/installed
@@ -64,6 +74,10 @@ test-oldest: $(OLDEST)/installed
 agreement: $(VENV)/installed
 	$(BIN)/python -m benchmarks.agreement
 
+# kinds of privacy and how they add up, against dp-accounting and OpenDP: half a minute
+referee: $(REFEREE)/installed
+	$(REFEREE)/bin/python -m benchmarks.referee
+
 # times and memory, ours and the peers', into bench-output; ARGS="--quick", "--only means,draws"
 bench: $(VENV)/installed
 	$(BIN)/python -m benchmarks.bench $(ARGS)
@@ -81,4 +95,4 @@ audit-quick: $(VENV)/installed
 	$(BIN)/python -m attacks --quick --out audit-quick
 
 clean:
-	rm -rf $(VENV) $(OLDEST) demo-output bench-output audit-quick
+	rm -rf $(VENV) $(OLDEST) $(REFEREE) demo-output bench-output audit-quick
