@@ -25,6 +25,7 @@ import sfumato as sf
 from benchmarks.agreement import CASES, LIMIT, TOLERANCE
 from benchmarks.peers import SOLVERS, space_of
 from sfumato.adapters import as_opendp, from_geomstats, from_mne
+from sfumato.adapters.opendp import group_loss
 from sfumato.regions import Ellipsoid
 
 
@@ -371,6 +372,56 @@ def test_opendp_accounts_for_two_releases(dp):
     assert ask(measurement).shape == ask(measurement).shape == (2, 2)
     with pytest.raises(dp.OpenDPException):
         ask(measurement)
+
+
+def chart(privacy):
+    return sf.TangentKNorm(sf.Ball(sf.SPD(size=2), np.eye(2), 1.5), privacy)
+
+
+KINDS = {
+    sf.PureDP(0.5): (lambda dp: dp.max_divergence(), 0.5, 1.0),
+    sf.ZCDP(0.125): (lambda dp: dp.zero_concentrated_divergence(), 0.125, 0.25),
+    sf.GDP(0.5): (lambda dp: dp.zero_concentrated_divergence(), 0.125, 0.25),
+    sf.ApproxDP(0.5, 1e-6): (lambda dp: dp.approximate(dp.max_divergence()), (0.5, 1e-6), (1.0, 2e-6)),
+}
+
+
+@pytest.mark.parametrize("privacy", KINDS, ids=str)
+def test_opendp_accounts_for_two_releases_of_any_kind(dp, privacy):
+    measure, once, twice = KINDS[privacy]
+    measurement = as_opendp(chart(privacy), size=60)
+    assert measurement.output_measure == measure(dp)
+    assert measurement.map(1) == once
+    compose = getattr(dp.c, "make_adaptive_composition", None) or dp.c.make_sequential_composition
+    queries = compose(measurement.input_domain, dp.hamming_distance(), measure(dp), d_in=1, d_mids=[once, once])
+    assert queries.map(1) == pytest.approx(twice)
+    ask = queries(POINTS)
+    assert ask(measurement).shape == ask(measurement).shape == (2, 2)
+    with pytest.raises(dp.OpenDPException):
+        ask(measurement)
+
+
+def test_opendp_converts_rho_as_we_do(dp):
+    profile = dp.c.make_zCDP_to_approxDP(as_opendp(chart(sf.ZCDP(0.1)))).map(1)
+    assert profile.epsilon(1e-6) == pytest.approx(sf.ZCDP(0.1).at(1e-6).epsilon, rel=1e-6)
+
+
+@pytest.mark.parametrize("rows", [0, 1, 2, 3, 7])
+def test_groups_of_rows_lose_no_more_than_the_map_says(rows):
+    """Normal noise that is μ-Gaussian about one row is kμ-Gaussian about k, for which each map is a true bound.  From two rows
+    on kρ is not, and kδ is not."""
+    mu, epsilon = 0.7, 1.0
+    most = group_loss(sf.ApproxDP(epsilon, sf.GDP(mu).profile(epsilon)), rows)
+    assert Fraction(most[0]) == rows * Fraction(epsilon)
+    assert group_loss(sf.ZCDP(mu**2 / 2), rows) == pytest.approx((rows * mu) ** 2 / 2, rel=1e-15)
+    assert group_loss(sf.GDP(mu), rows) == pytest.approx((rows * mu) ** 2 / 2, rel=1e-15)
+    assert Fraction(group_loss(sf.GDP(mu), rows)) >= (rows * Fraction(mu)) ** 2 / 2
+    if rows:
+        truth = sf.GDP(rows * mu).profile(rows * epsilon)
+        assert truth <= most[1] <= 1
+        assert rows == 1 or truth > rows * sf.GDP(mu).profile(epsilon)
+    else:
+        assert most == (0.0, 0.0)
 
 
 def test_a_bad_record_is_named_through_opendp(dp):
