@@ -111,5 +111,5 @@ def seed_of(settings: Settings, name: str) -> int:
 
 def by_verdict(verdict: Verdict) -> Found:
     """What an audit by draws or by the clock found."""
-    words = f"ε ≥ {verdict.epsilon_lower:.3f}, claimed {verdict.claimed:g}; {verdict.pair}; {verdict.event}"
+    words = f"{verdict.claim.symbols[0]} ≥ {verdict.lower:.3f}, claimed {verdict.claimed:g}; {verdict.pair}; {verdict.event}"
     return Found(not verdict.convicted, words, verdict.record())

@@ -27,7 +27,7 @@ from sfumato.audit import Pair, audit, neighbours
 from sfumato.audit.blackbox import Draw, sampler
 from sfumato.audit.features import facing
 from sfumato.laws.bounds import bounds_of
-from sfumato.laws.privacy import GDP, ApproxDP
+from sfumato.laws.privacy import GDP, ApproxDP, PureDP
 from sfumato.means.frechet import solve
 from sfumato.mechanisms import ManifoldLaplace, TangentKNorm
 from sfumato.numerics.arrays import Array, Points
@@ -321,17 +321,10 @@ ENTRIES = [
 
 
 def tried(entry: Published, draws: int, seed: int) -> Found:
-    verdict = audit(
-        entry.draw,
-        entry.epsilon,
-        entry.pairs(),
-        region=entry.ball,
-        draws=draws,
-        delta=entry.delta,
-        seed=seed,
-        name=entry.name,
+    claim = ApproxDP(entry.epsilon, entry.delta) if entry.delta else PureDP(entry.epsilon)
+    return by_verdict(
+        audit(entry.draw, claim, entry.pairs(), region=entry.ball, draws=draws, seed=seed, name=entry.name)
     )
-    return by_verdict(verdict)
 
 
 def cases(settings: Settings) -> list[Case]:
@@ -365,7 +358,7 @@ def verdicts(rows: dict[str, Row]) -> str:
         row = rows[entry.name]
         claim = f"ε = {entry.epsilon:.3g}" + (f", δ = {entry.delta:g}" if entry.delta else "")
         word = "convicted" if row.numbers["convicted"] else "cleared"
-        lines.append(f"| {entry.name} | {claim} | {entry.truth()} | {row.numbers['epsilon_lower']:.3g} | {word} |")
+        lines.append(f"| {entry.name} | {claim} | {entry.truth()} | {row.numbers['lower']:.3g} | {word} |")
     for heading, entries in {AS_PUBLISHED: OF_OTHERS, TEMPTING: ENTRIES[len(OF_OTHERS) :]}.items():
         lines.append(f"\n{heading}")
         for entry in entries:
@@ -417,7 +410,7 @@ def picture(rows: dict[str, Row]) -> bytes:
     drawn = figure(9.0, 4.6)
     axes = drawn.subplots()
     for at, entry in enumerate(reversed(ENTRIES)):
-        bound = max(float(rows[entry.name].numbers["epsilon_lower"]), 0.01)
+        bound = max(float(rows[entry.name].numbers["lower"]), 0.01)
         axes.plot([entry.epsilon, bound], [at, at], color=SHARP if bound > entry.epsilon else QUIET, lw=2)
         axes.plot([entry.epsilon], [at], "|", color="black", ms=14, label="claimed" if not at else None)
         axes.plot(

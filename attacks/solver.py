@@ -222,9 +222,9 @@ def by_draws(mechanism: ManifoldLaplace, n: int, draws: int, seed: int) -> Found
     losses = [center_loss(mechanism, ball.clip(pair.first), ball.clip(pair.second)) for pair in pairs]
     pair = pairs[int(np.argmax(losses))]
     verdict = audit(draw, mechanism.privacy.pure, pair, region=mechanism.ball, draws=draws, seed=seed)
-    words = f"ε ≥ {verdict.epsilon_lower:.2f}, claimed {verdict.claimed:g}, by {verdict.draws} draws; by the centres "
+    words = f"ε ≥ {verdict.lower:.2f}, claimed {verdict.claimed:g}, by {verdict.draws} draws; by the centres "
     words += f"{max(losses):.4g}; {pair.name}"
-    return Found(not verdict.convicted, words, {"epsilon": verdict.epsilon_lower, "claimed": verdict.claimed})
+    return Found(not verdict.convicted, words, {"epsilon": verdict.lower, "claimed": verdict.claimed})
 
 
 def cases(settings: Settings) -> list[Case]:

@@ -183,7 +183,7 @@ def test_published_mechanisms_are_convicted_and_the_page_says_so():
     assert published.gaussian_sigma(1.0, 0.1, wrong=False) / published.gaussian_sigma(1.0, 0.1, wrong=True) > 4
     assert GDP(published.simulated_mu(0.2, 0.2, secure_generator())).profile(1.0) > 0.05
     numbers = {
-        "epsilon_lower": 8.8, "convicted": True, "pair": "one record", "event": "above", "hits": 9, "misses": 1, "draws": 10,
+        "lower": 8.8, "convicted": True, "pair": "one record", "event": "above", "hits": 9, "misses": 1, "draws": 10,
     }  # fmt: skip
     rows = {name: Row("published", name, True, "pass", "", numbers, commit="abc") for name in names}
     text = published.verdicts(rows)

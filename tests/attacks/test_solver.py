@@ -36,7 +36,7 @@ def test_solvers_that_go_wrong_are_convicted(name, rng):
     draw = sampler(mechanism)
     found = walk.pair(ball, jump(draw, ball, walk, size=2))
     assert center_loss(mechanism, found.first, found.second) > 4
-    assert audit(draw, EPSILON, found, region=ball, draws=16_000).epsilon_lower > floor
+    assert audit(draw, EPSILON, found, region=ball, draws=16_000).lower > floor
     assert any(one.error > 1e4 for one in worst(probes(mechanism, 10, rng)))  # ten random data sets are enough
 
 

@@ -91,7 +91,7 @@ def test_data_sets_that_are_no_neighbours_are_refused():
 )
 def test_ours_are_cleared(kind, n, floor):
     verdict = audit(kind(BALL, EPSILON), pairs=pair(n, ACROSS), draws=40_000)
-    assert floor < verdict.epsilon_lower < EPSILON  # cleared, and not for want of looking
+    assert floor < verdict.lower < EPSILON  # cleared, and not for want of looking
 
 
 def test_shapes_are_cleared():
@@ -131,7 +131,7 @@ def test_broken_ones_are_convicted_on_other_spaces(space):
     variants = broken.broken_variants(ball, EPSILON)
     for name, words in {"Laplace without the volume element": ACROSS, "radius from the data": CENTRE}.items():
         data = pair(20, words, ball)
-        assert audit(variants[name], EPSILON, data, region=ball, draws=8000).epsilon_lower > 2
+        assert audit(variants[name], EPSILON, data, region=ball, draws=8000).lower > 2
         assert not audit(sf.ManifoldLaplace(ball, EPSILON), pairs=data, draws=8000).convicted
 
 
@@ -194,7 +194,7 @@ def single_noise(ball, epsilon):
 def test_last_bits_tell_of_the_mean_unless_there_is_a_lattice():
     """By a mile with noise in single precision; what doubles tell depends on the processor (tests/attacks/test_bits.py)."""
     laplace, data, draw = sf.ManifoldLaplace(BALL, EPSILON), pair(2, ACROSS), single_noise(BALL, EPSILON)
-    assert audit(draw, EPSILON, data, region=BALL, draws=20_000, bits=True).epsilon_lower > 4
+    assert audit(draw, EPSILON, data, region=BALL, draws=20_000, bits=True).lower > 4
     assert not audit(draw, EPSILON, data, region=BALL, draws=20_000).convicted
 
     def rounded(points, size, rng):

@@ -54,9 +54,9 @@ def test_the_exact_loss_is_all_that_was_claimed_and_no_more(name):
 @pytest.mark.parametrize("n", SIZES)
 def test_charts_are_cleared(name, floor, n):
     verdict = audit(sf.TangentKNorm(REGIONS[name], EPSILON), pairs=pair(REGIONS[name], n, "across the"), draws=40_000)
-    assert verdict.epsilon_lower < EPSILON
+    assert verdict.lower < EPSILON
     if n > 1:  # with a single record the noise goes round the sphere
-        assert verdict.epsilon_lower > floor
+        assert verdict.lower > floor
 
 
 BROKEN = {
@@ -73,7 +73,7 @@ def test_broken_charts_are_convicted(name):
     region, words, draws, floor = BROKEN[name]
     data = pair(region, 10, words)
     draw = broken.broken_charts(region, EPSILON)[name]
-    assert audit(draw, EPSILON, data, region=region, draws=draws).epsilon_lower > floor
+    assert audit(draw, EPSILON, data, region=region, draws=draws).lower > floor
     assert not audit(sf.TangentKNorm(region, EPSILON), pairs=data, draws=draws).convicted
 
 
@@ -105,4 +105,4 @@ def test_a_look_is_audited_with_its_release(kind, convicted):
     looked, data = looks.LookedAt(EPSILON, kind), looks.pairs([2])[-1]
     verdict = audit(looked, EPSILON, data, region=looked.region, draws=20_000)
     assert verdict.convicted == convicted
-    assert verdict.epsilon_lower > (4 if convicted else 0.4)
+    assert verdict.lower > (4 if convicted else 0.4)

@@ -1,4 +1,4 @@
-"""Lower bounds on ε from draws, or from times, alone.
+"""Lower bounds on ε, ρ or μ from draws, or from times, alone.
 
 A pilot picks the worst of several pairs of data sets.  For it events are learned from some draws, one is chosen with others,
 and it is counted once among fresh ones: the bound holds whatever was tried before.
@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ..laws.privacy import Privacy, as_privacy
 from ..mechanisms import TangentKNorm
 from ..mechanisms.base import Mechanism
 from ..mechanisms.manifold import ManifoldMechanism
@@ -41,42 +42,41 @@ CLOCKS = ("time by the wall clock, ns", "time of the processor, ns")
 
 def audit(
     mechanism: Mechanism | Draw,
-    epsilon: float | None = None,
+    epsilon: float | Privacy | None = None,
     pairs: Pair | Sequence[Pair] | None = None,
     *,
     region: Settled | None = None,
     draws: int = DRAWS,
     confidence: float = CONFIDENCE,
-    delta: float = 0.0,
     bits: bool = False,
     seed: int = 0,
     name: str | None = None,
 ) -> Verdict:
-    """Return a lower bound on the ε of a mechanism, from its outputs at two neighbouring data sets.
+    """Return a lower bound on the ε of a mechanism, or its ρ or μ, from its outputs at two neighbouring data sets.
 
     ``mechanism`` is one of ours, or any function ``draw(data, size, rng)`` that returns ``size`` outputs; a function needs the
-    ``epsilon`` that it claims and the ``region`` of its data.  ``pairs`` are the neighbouring data sets to try, by default
-    those of :func:`neighbours`; a pilot picks the worst.  Of the ``draws`` from each data set up to a quarter are to learn
-    events, a quarter to choose one, half to count it.  The bound is wrong with a probability of at most 1 − ``confidence``;
-    ``delta`` is the δ that is claimed.  ``bits`` looks at the last bits of the numbers too, which reveal the data if outputs
-    are not on a lattice: for true releases.  ``seed`` is that of all that is random, ``name`` what the verdict says.
+    ``epsilon`` that it claims, which is a number or a privacy of any kind, and the ``region`` of its data.  ``pairs`` are the
+    neighbouring data sets to try, by default those of :func:`neighbours`; a pilot picks the worst.  Of the ``draws`` from each
+    data set up to a quarter are to learn events, a quarter to choose one, half to count it.  The bound is wrong with a
+    probability of at most 1 − ``confidence``.  ``bits`` looks at the last bits of the numbers too, which reveal the data if
+    outputs are not on a lattice: for true releases.  ``seed`` is that of all that is random, ``name`` what the verdict says.
 
     >>> import sfumato as sf
     >>> laplace = sf.ManifoldLaplace(sf.Ball(sf.Sphere(dim=2), [0.0, 0.0, 1.0], radius=0.4), epsilon=1.0)
     >>> verdict = audit(laplace, pairs=neighbours(laplace.ball, 10)[6], draws=20_000)
-    >>> verdict.convicted, 0.3 < verdict.epsilon_lower < 1
+    >>> verdict.convicted, 0.3 < verdict.lower < 1
     (False, True)
     """
     if isinstance(mechanism, Mechanism):
         region = region_of(mechanism)
-        epsilon = mechanism.privacy.pure if epsilon is None else epsilon
+        epsilon = mechanism.privacy if epsilon is None else epsilon
         name = f"{mechanism.name} on {mechanism.space}" if name is None else name
     elif region is None or epsilon is None:
         raise ValueError("a function needs the region of its data and the epsilon that it claims: region=, epsilon=")
-    if draws < 1000 or not 0 < confidence < 1 or not 0 <= delta < 1:
-        raise ValueError("an audit needs at least 1000 draws, a confidence between 0 and 1 and a delta below 1")
+    if draws < 1000 or not 0 < confidence < 1:
+        raise ValueError("an audit needs at least 1000 draws and a confidence between 0 and 1")
     candidates = [pairs] if isinstance(pairs, Pair) else list(pairs or neighbours(region, admitted(mechanism)))
-    case = Case(mechanism, region, epsilon, delta, bits, np.random.default_rng(seed))
+    case = Case(mechanism, region, as_privacy(epsilon), bits, np.random.default_rng(seed))
     pair = case.race(candidates, max(100, int(PILOT * draws)))
     name = getattr(mechanism, "__name__", "mechanism") if name is None else name
     return case.examine(pair, draws, confidence, name=name, pairs=len(candidates))
@@ -88,8 +88,7 @@ class Case:
 
     mechanism: Mechanism | Draw
     region: Settled
-    claimed: float
-    delta: float
+    claim: Privacy
     bits: bool
     rng: np.random.Generator
 
@@ -100,9 +99,9 @@ class Case:
             for pair in pairs:
                 features = self._features(pair)
                 first, second = (self._columns(data, size, features) for data in (pair.first, pair.second))
-                scores = Scores(features, first[::2], second[::2], self.claimed, classifier=self.bits)
+                scores = Scores(features, first[::2], second[::2], self.claim.pure, classifier=self.bits)
                 others = scores.extend(first[1::2]), scores.extend(second[1::2])
-                worth.append(best_event(*others, scores.names, PILOT_ALPHA, self.delta)[0])
+                worth.append(best_event(*others, scores.names, PILOT_ALPHA, self.claim)[0])
             order = np.argsort(worth, kind="stable")[::-1]
             pairs = [pairs[i] for i in order[: -(-len(pairs) // KEEP)]]
             size *= 3
@@ -114,9 +113,9 @@ class Case:
         sides = (pair.first, pair.second)
         size = draws // 4
         first, second = (self._columns(data, min(size, LEARN), features) for data in sides)
-        scores = Scores(features, first, second, self.claimed, classifier=True)
+        scores = Scores(features, first, second, self.claim.pure, classifier=True)
         first, second = (self._columns(data, size, scores) for data in sides)
-        event = best_event(first, second, scores.names, 1 - confidence, self.delta)[1]
+        event = best_event(first, second, scores.names, 1 - confidence, self.claim)[1]
         seen = np.concatenate([first[:, event.column], second[:, event.column]])
         del first, second
 
@@ -125,7 +124,7 @@ class Case:
                 a, b = (self._columns(data, part, scores)[:, event.column] for data in sides)
                 yield a, b
 
-        about |= {"pair": pair.name, "claimed": self.claimed, "confidence": confidence, "delta": self.delta}
+        about |= {"pair": pair.name, "claim": self.claim, "confidence": confidence}
         return count(event, seen, fresh(), **about)
 
     def _features(self, pair: Pair) -> Features:
@@ -256,11 +255,10 @@ def clocked(work: Callable[[Array], object]) -> Measure:
 def timing_audit(
     measure: Measure | Mechanism,
     pair: Pair,
-    epsilon: float | None = None,
+    epsilon: float | Privacy | None = None,
     *,
     releases: int = RELEASES,
     confidence: float = CONFIDENCE,
-    delta: float = 0.0,
     seed: int = 0,
     name: str = "time",
     clocks: Sequence[str] = CLOCKS,
@@ -283,7 +281,7 @@ def timing_audit(
     True
     """
     if isinstance(measure, Mechanism):
-        epsilon = measure.privacy.pure if epsilon is None else epsilon
+        epsilon = measure.privacy if epsilon is None else epsilon
         measure = clocked(partial(measure.release, allow_useless=True))
     if epsilon is None:
         raise ValueError("a function needs the epsilon that it claims: epsilon=")
@@ -297,7 +295,8 @@ def timing_audit(
                 times[side, i] = measured
     learned = times[:, : releases // 2]
     fresh = times[:, releases // 2 :]
-    event = best_event(learned[0], learned[1], clocks, 1 - confidence, delta)[1]
+    claim = as_privacy(epsilon)
+    event = best_event(learned[0], learned[1], clocks, 1 - confidence, claim)[1]
     both = fresh[0, :, event.column], fresh[1, :, event.column]
-    about = {"name": name, "pair": pair.name, "claimed": epsilon, "confidence": confidence, "delta": delta, "pairs": 1}
+    about = {"name": name, "pair": pair.name, "claim": claim, "confidence": confidence, "pairs": 1}
     return count(event, learned[..., event.column], [both], **about)

@@ -138,7 +138,7 @@ def exact_loss(
     with np.errstate(invalid="ignore"):
         loss = np.where(np.isfinite(a) | np.isfinite(b), np.abs(a - b), 0.0)
     worst = int(np.argmax(loss))
-    return Loss(float(loss[worst]), mechanism.space.present(outputs[worst]), mechanism.privacy.pure)
+    return Loss(float(loss[worst]), mechanism.space.present(outputs[worst]), plan.allowed)
 
 
 def center_loss(mechanism: ManifoldLaplace, first: Points, second: Points) -> float:
@@ -168,7 +168,7 @@ def chart_loss(mechanism: TangentKNorm, first: ArrayLike, second: ArrayLike) -> 
     plan = mechanism.at(data[0].n)
     means = [plan.mean(records) for records in data]
     where = plan.chart.point(np.array([float(x) for x in means[0]]))
-    return Loss(_far(*means) / plan.scale.sigma, mechanism.space.present(where), mechanism.privacy.pure)
+    return Loss(_far(*means) / plan.scale.sigma, mechanism.space.present(where), plan.allowed)
 
 
 def look_loss(stage: Looked, first: ArrayLike, second: ArrayLike) -> float:

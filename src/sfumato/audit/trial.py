@@ -91,7 +91,7 @@ def conduct(
         if how == "timing" and isinstance(suspect, Mechanism):
             label = f"time of {label}"
             tried = [timing_audit(suspect, pair, seed=seed, name=label) for pair in clock_pairs(ball, len(pairs[0]))]
-            verdict = max(tried, key=lambda one: one.epsilon_lower)
+            verdict = max(tried, key=lambda one: one.lower)
         else:
             bits = how == "releases"
             drawn = releases(suspect) if bits and isinstance(suspect, Mechanism) else suspect
@@ -108,6 +108,6 @@ def table(rows: list[dict[str, Any]], echo: Callable[[str], object]) -> None:
     for row in rows:
         exact = "" if row["exact"] is None else f"{row['exact']:.4f}"
         word = "CONVICTED" if row["convicted"] else "cleared"
-        echo(f"{row['name']:44s}{row['claimed']:10g}{row['epsilon_lower']:12.4f}{exact:>9s}  {word}")
+        echo(f"{row['name']:44s}{row['claimed']:10g}{row['lower']:12.4f}{exact:>9s}  {word}")
         echo(f"    data: {row['pair']}")
         echo(f"    event: {row['event']}; {row['hits']} against {row['misses']} of {row['draws']}")

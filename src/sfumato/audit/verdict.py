@@ -2,7 +2,7 @@
 
 A mechanism that is (ε, δ)-differentially private gives every event E at neighbouring data sets D and D' probabilities with
 P(E | D) ≤ e^ε·P(E | D') + δ.  So an event that is frequent at D and rare at D' bounds ε from below: with a lower bound p
-on the first probability and an upper bound q on the second, ε ≥ log((p − δ)/q).
+on the first probability and an upper bound q on the second, ε ≥ log((p − δ)/q).  It bounds ρ and μ in the same way.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betaincinv, ndtri
+from scipy.optimize import isotonic_regression
+from scipy.special import betaincinv, ndtri, rel_entr
 
+from ..laws.privacy import GDP, ZCDP, ApproxDP, Privacy, PureDP
 from ..numerics.arrays import Array
 from ..views.figures import QUIET, SHARP, SOFT
 
@@ -48,11 +50,58 @@ def epsilon_bound(hits: ArrayLike, misses: ArrayLike, size: int, alpha: float, d
     >>> round(float(epsilon_bound(5000, 1000, 10_000, 1e-6)), 2)
     1.42
     """
+    return lower_bound(ApproxDP(1.0, delta) if delta else PureDP(1.0), hits, misses, size, alpha)
+
+
+def lower_bound(claim: Privacy, hits: ArrayLike, misses: ArrayLike, size: int, alpha: float) -> Array:
+    """Return such a lower bound on the number of another claim: on ε at its δ, on ρ or on μ.
+
+    >>> round(float(lower_bound(GDP(1.0), 5000, 1000, 10_000, 1e-6)), 2)
+    1.14
+    """
     p = clopper_pearson(hits, size, alpha / 2)[0]
     q = clopper_pearson(misses, size, alpha / 2)[1]
-    with np.errstate(divide="ignore"):
-        bound: Array = np.maximum(np.log(np.maximum(p - delta, 0.0) / q), 0.0)
-    return bound
+    return np.maximum(least(claim, p, q), 0.0)
+
+
+def least(claim: Privacy, p: Array, q: Array) -> Array:
+    """Return the least number that a promise of this kind can have if an event has probabilities p at D and q at D'.
+
+    ε ≥ log((p − δ)/q); μ ≥ Φ⁻¹(p) − Φ⁻¹(q) (Dong, Roth and Su 2022); ρ ≥ p·log(p/q) + (1 − p)·log((1 − p)/(1 − q)), as ρ
+    bounds the divergence of order 1 (Bun and Steinke 2016).  Negative where the event is not more likely at D.
+
+    >>> half, rare = np.array([0.5]), np.array([0.1])
+    >>> [round(float(least(kind, half, rare)[0]), 3) for kind in (PureDP(1.0), ApproxDP(1.0, 0.1), ZCDP(1.0), GDP(1.0))]
+    [1.609, 1.386, 0.511, 1.282]
+    """
+    p, q = (np.clip(x, 1e-300, 1 - 1e-16) for x in (p, q))
+    if isinstance(claim, GDP):
+        return np.asarray(ndtri(p) - ndtri(q))
+    if isinstance(claim, ZCDP):
+        return np.asarray(np.sign(p - q) * (rel_entr(p, q) + rel_entr(1 - p, 1 - q)))
+    delta = claim.delta if isinstance(claim, ApproxDP) else 0.0
+    return np.asarray(np.log(np.maximum(p - delta, 1e-300) / q))
+
+
+def divergence_bound(first: Array, second: Array, alpha: float) -> float:
+    """Return a lower bound on ρ from counts of draws in bins of a score, of which higher ones are more likely in the first.
+
+    Whatever g rises with the score, ρ ≥ E g − log E' e^g (Donsker and Varadhan 1983), and bounds on the probabilities of all
+    {score in this bin or a higher one} bound both terms.  e^g is the ratio of these bounds, of bins that are pooled until it
+    rises.  In many directions one event tells at most 2/π of a small ρ; this tells all of it.
+
+    >>> second = np.array([4000, 3000, 2000, 1000])
+    >>> one_event = lower_bound(ZCDP(1.0), 7000, 3000, 10_000, 1e-6)
+    >>> round(divergence_bound(second[::-1], second, 1e-6), 2), round(float(one_event), 2)
+    (0.34, 0.26)
+    """
+    size = int(first.sum())
+    counts = (np.cumsum(bins[::-1])[::-1] for bins in (first, second))
+    bounds = [clopper_pearson(count[1:], size, alpha / (2 * len(first)))[i] for i, count in enumerate(counts)]
+    p, q = (-np.diff(bound, prepend=1.0, append=0.0) for bound in bounds)
+    weights = np.maximum(q, 1e-12)
+    ratio = isotonic_regression(p / weights, weights=weights).x
+    return max(0.0, float(p @ np.log(ratio) - np.log(q @ ratio)))
 
 
 @dataclass(frozen=True)
@@ -74,10 +123,10 @@ class Event:
         return f"{self.score} {sign} {self.threshold:.6g}, more likely at {'D′' if self.swapped else 'D'}"
 
 
-def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, delta: float) -> tuple[float, Event]:
-    """Return the largest bound on ε, and its event: over all columns of scores, about 300 thresholds each, and both directions.
+def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, claim: Privacy) -> tuple[float, Event]:
+    """Return the largest bound on a claim's number, and its event.
 
-    They are ranked by Wilson's bounds, which are quick.
+    All columns of scores are tried, about 300 thresholds each, and both directions; ranked by Wilson's bounds, which are quick.
     """
     size = len(first)
     tail = np.unique(np.geomspace(5, size, 80).astype(int))
@@ -91,16 +140,16 @@ def best_event(first: Array, second: Array, names: Sequence[str], alpha: float, 
         a, b = (np.searchsorted(side, thresholds, side="left") for side in sides)
         hits = np.stack([a, size - a, b, size - b])  # below and above the threshold at D, and at D'
         misses = np.roll(hits, 2, axis=0)
-        bounds = _wilson(hits, misses, size, alpha, delta)
+        bounds = least(claim, *_wilson(hits, misses, size, alpha))
         best = np.unravel_index(np.argmax(bounds), bounds.shape)
         event = Event(name, column, float(thresholds[best[1]]), above=bool(best[0] % 2), swapped=bool(best[0] // 2))
         best_of_columns.append((float(bounds[best]), int(hits[best]), int(misses[best]), event))
     _, hit, miss, event = max(best_of_columns, key=lambda row: row[0])
-    return float(epsilon_bound(hit, miss, size, alpha, delta)), event
+    return float(lower_bound(claim, hit, miss, size, alpha)), event
 
 
-def _wilson(hits: Counts, misses: Counts, size: int, alpha: float, delta: float) -> Array:
-    """Return about :func:`epsilon_bound`, by Wilson's bounds on both probabilities; negative where nothing is shown."""
+def _wilson(hits: Counts, misses: Counts, size: int, alpha: float) -> tuple[Array, Array]:
+    """Return Wilson's lower bounds on the one probability, and upper bounds on the other."""
     z = float(-ndtri(alpha / 2))
 
     def bound(k: Counts, sign: float) -> Array:
@@ -109,21 +158,20 @@ def _wilson(hits: Counts, misses: Counts, size: int, alpha: float, delta: float)
         width = z * np.sqrt(share * (1 - share) / size + (z / (2 * size)) ** 2)
         return np.asarray((middle + sign * width) / (1 + z * z / size))
 
-    with np.errstate(divide="ignore"):
-        return np.asarray(np.log(np.maximum(bound(hits, -1.0) - delta, 1e-300) / bound(misses, 1.0)))
+    return bound(hits, -1.0), bound(misses, 1.0)
 
 
 @dataclass(frozen=True, eq=False)
 class Verdict:
-    """The verdict of an audit: with probability ``confidence`` the mechanism's true ε is at least ``epsilon_lower``."""
+    """The verdict of an audit: with probability ``confidence`` the first number of the claim, which is ε, ρ or μ, is at least
+    ``lower`` in truth."""
 
     name: str
     pair: str
-    claimed: float
+    claim: Privacy
     confidence: float
-    delta: float
     event: Event
-    epsilon_lower: float
+    lower: float
     draws: int  # fresh ones, from each data set
     hits: int  # how often the event happened at the data set where it is likely
     misses: int  # and at the other
@@ -132,9 +180,14 @@ class Verdict:
     histograms: Array = field(repr=False)
 
     @property
+    def claimed(self) -> float:
+        """The ε, ρ or μ that is claimed."""
+        return self.claim.numbers[0]
+
+    @property
     def convicted(self) -> bool:
         """Whether the bound exceeds the claim."""
-        return self.epsilon_lower > self.claimed
+        return self.lower > self.claimed
 
     @property
     def word(self) -> str:
@@ -143,40 +196,42 @@ class Verdict:
 
     def __str__(self) -> str:
         return (
-            f"{self.name}: ε is at least {self.epsilon_lower:.4g} (wrong with probability {1 - self.confidence:.1g}), claimed "
-            f"{self.claimed:g}: {self.word}\n  data: {self.pair}\n  event: {self.event}\n"
+            f"{self.name}: {self.claim.symbols[0]} is at least {self.lower:.4g} (wrong with probability "
+            f"{1 - self.confidence:.1g}), claimed {self.claim}: {self.word}\n  data: {self.pair}\n  event: {self.event}\n"
             f"  found {self.hits} times against {self.misses} in {self.draws} draws each"
         )
 
     def record(self) -> dict[str, Any]:
         """Return everything except the picture's numbers, for JSON."""
-        fields = {key: value for key, value in asdict(self).items() if key not in ("edges", "histograms")}
-        return {**fields, "event": str(self.event), "convicted": self.convicted}
+        fields = {key: value for key, value in asdict(self).items() if key not in ("edges", "histograms", "claim")}
+        claim = {"claim": self.claim.to_dict(), "claimed": self.claimed}
+        return {**fields, **claim, "event": str(self.event), "convicted": self.convicted}
 
     def plot(self) -> Figure:
-        """Draw the score of the event at both data sets, and the bound on ε that each threshold would give."""
+        """Draw the score of the event at both data sets, and the bound that each threshold would give."""
         from matplotlib.figure import Figure
 
+        symbol = self.claim.symbols[0]
         figure = Figure(figsize=(7, 5.5), layout="constrained")
         top, bottom = figure.subplots(2, 1, sharex=True, height_ratios=[3, 2])
         for counts, label, colour in zip(self.histograms, ("D", "D′"), (SHARP, SOFT), strict=True):
             top.stairs(counts / self.draws, self.edges, label=f"at {label}", color=colour, fill=True, alpha=0.25)
             top.stairs(counts / self.draws, self.edges, color=colour)
         top.set_ylabel("share of draws")
-        top.set_title(f"{self.name}\nε ≥ {self.epsilon_lower:.3f}, claimed {self.claimed:g}: {self.word}", fontsize=11)
+        top.set_title(f"{self.name}\n{symbol} ≥ {self.lower:.3f}, claimed {self.claim}: {self.word}", fontsize=11)
         cumulative = np.cumsum(self.histograms, axis=1)[:, :-1]
         counts = self.draws - cumulative if self.event.above else cumulative
         hits, misses = counts[::-1] if self.event.swapped else counts
-        bounds = epsilon_bound(hits, misses, self.draws, 1 - self.confidence, self.delta)
+        bounds = lower_bound(self.claim, hits, misses, self.draws, 1 - self.confidence)
         bottom.plot(self.edges[1:-1], bounds, color=SHARP, label="bound at other thresholds")
         bottom.axhline(self.claimed, color=QUIET, ls="--", label="claimed")
-        bottom.plot([self.event.threshold], [self.epsilon_lower], "o", color=SHARP, label="the event", clip_on=False)
+        bottom.plot([self.event.threshold], [self.lower], "o", color=SHARP, label="the event", clip_on=False)
         for axes in (top, bottom):
             axes.axvline(self.event.threshold, color=QUIET, lw=1)
             axes.legend(frameon=False, fontsize=9)
             axes.spines[["top", "right"]].set_visible(False)
-        bottom.set_ylabel("lower bound on ε")
-        bottom.set_ylim(0, 1.15 * max(self.claimed, self.epsilon_lower, float(bounds.max())))
+        bottom.set_ylabel(f"lower bound on {symbol}")
+        bottom.set_ylim(0, 1.15 * max(self.claimed, self.lower, float(bounds.max())))
         bottom.set_xlabel(f"{self.event.score}\n{self.pair}", fontsize=9)
         return figure
 
@@ -197,6 +252,10 @@ def count(event: Event, seen: Array, fresh: Iterable[tuple[Array, Array]], **abo
             counted[side] += int(np.sum(event.holds(scores)))
             histograms[side] += np.histogram(np.clip(scores, edges[0], edges[-1]), edges)[0]
     hits, misses = counted[::-1] if event.swapped else counted
-    bound = float(epsilon_bound(hits, misses, draws, 1 - about["confidence"], about["delta"]))
-    about |= {"event": event, "epsilon_lower": bound, "draws": draws, "hits": hits, "misses": misses}
+    alpha = 1 - about["confidence"]
+    bound = float(lower_bound(about["claim"], hits, misses, draws, alpha))
+    if isinstance(about["claim"], ZCDP):
+        bins = histograms[:: -1 if event.swapped else 1, :: 1 if event.above else -1]
+        bound = divergence_bound(bins[0], bins[1], alpha)
+    about |= {"event": event, "lower": bound, "draws": draws, "hits": hits, "misses": misses}
     return Verdict(**about, edges=edges, histograms=histograms)
