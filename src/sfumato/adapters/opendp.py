@@ -79,8 +79,7 @@ def as_opendp(mechanism: Mechanism, *, size: int | None = None) -> Measurement:
 def group_loss(privacy: Privacy, rows: int) -> float | tuple[float, float]:
     """Return what a promise about one row is about k ``rows``, rounded up: kε, k²ρ, k²μ²/2 as a ρ, or (kε, k·e^((k−1)ε)·δ).
 
-    (Dwork and Roth 2014, section 2.3; Bun and Steinke 2016, Proposition 1.9; ρ = μ²/2 by Dong, Roth and Su 2022,
-    Corollary B.6.)
+    (Dwork and Roth 2014, section 2.3; Bun and Steinke 2016; ρ = μ²/2 by Dong, Roth and Su 2022.)
 
     >>> group_loss(ZCDP(0.125), 3), group_loss(GDP(1.0), 2), group_loss(ApproxDP(1.0, 1e-6), 2)
     (1.125, 2.0, (2.0, 5.43656366...e-06))
