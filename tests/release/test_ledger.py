@@ -22,6 +22,8 @@ import pytest
 
 from sfumato import Ball, Euclidean, Session
 from sfumato.errors import BudgetExceeded, LedgerError
+from sfumato.laws.noise import Noise
+from sfumato.laws.privacy import ZCDP, ApproxDP, Facts, PureDP
 from sfumato.release import chain, ledger
 from sfumato.release.ledger import Entry, Ledger
 
@@ -34,34 +36,54 @@ def path(tmp_path):
     return tmp_path / "study.ledger"
 
 
+KINDS = {
+    "epsilon": ({"epsilon": 3}, {"epsilon": "0.3"}),
+    "epsilon and delta": ({"privacy": ApproxDP(3.0, 1e-6)}, {"privacy": ApproxDP(0.3, 1e-6)}),
+    "rho": ({"privacy": ZCDP(0.5)}, {"privacy": ZCDP(0.005)}),
+}
+
+
+def asked(kind, epsilon):
+    """What a release in 30 directions is charged as: its ε to a budget of ε, all that is known of it to others."""
+    return epsilon if kind == "epsilon" else Facts.of(PureDP(epsilon), [[Noise(epsilon, 30)]], 1e-12)
+
+
 @pytest.fixture(scope="module")
 def prepared(tmp_path_factory):
-    """Ledgers that tests take copies of."""
+    """Ledgers that tests take copies of, with budgets of every kind."""
     folder = tmp_path_factory.mktemp("prepared")
-    wings = Ledger.create(folder / "study", 3, "wings")
-    paid = wings.charge(0.5, RECORD)
-    wings.complete(paid, "ab" * 32)
-    faces = Ledger.create(folder / "study", "0.3", "faces")
-    faces.charge(0.1, RECORD)
-    faces.charge(0.1, {"statistic": "median"})
-    wings.charge(1, RECORD)
-    large = Ledger.create(folder / "large", 3)
-    for number in range(12):
-        large.charge("0.125", RECORD | {"center": [number / 7] * (20 if number % 3 else 400)})
+    for kind, (whole, tenth) in KINDS.items():
+        wings = Ledger.create(folder / f"study, {kind}", dataset="wings", **whole)
+        paid = wings.charge(asked(kind, 0.5), RECORD)
+        wings.complete(paid, "ab" * 32)
+        faces = Ledger.create(folder / f"study, {kind}", dataset="faces", **tenth)
+        faces.charge(asked(kind, 0.1), RECORD)
+        faces.charge(asked(kind, 0.1), {"statistic": "median"})
+        wings.charge(asked(kind, 1), RECORD)
+        large = Ledger.create(folder / f"large, {kind}", **whole)
+        for number in range(12):
+            large.charge(asked(kind, 0.125), RECORD | {"center": [number / 7] * (20 if number % 3 else 400)})
     return folder
 
 
 @pytest.fixture
 def study(prepared, path):
     """A ledger of seven lines: budgets for two data sets, four charges, one of them completed."""
-    shutil.copy(prepared / "study", path)
+    shutil.copy(prepared / "study, epsilon", path)
     return Ledger(path, "wings")
 
 
-@pytest.fixture
-def large(prepared, path):
-    """A ledger of several pages, with records that overflow theirs; half of its budget of 3 is spent."""
-    return shutil.copy(prepared / "large", path)
+@pytest.fixture(params=KINDS)
+def any_study(prepared, path, request):
+    """The same with budgets of one kind."""
+    shutil.copy(prepared / f"study, {request.param}", path)
+    return Ledger(path, "wings")
+
+
+@pytest.fixture(params=KINDS)
+def large(prepared, path, request):
+    """A ledger of several pages, with records that overflow theirs; ε adds up to 1.5."""
+    return shutil.copy(prepared / f"large, {request.param}", path)
 
 
 def execute(path, *statements):
@@ -305,20 +327,20 @@ def test_odd_file_names(tmp_path, name):
 
 @pytest.mark.parametrize("column", COLUMNS)
 @pytest.mark.parametrize("number", [1, 5, 7])
-def test_an_altered_field_is_found(study, column, number):
+def test_an_altered_field_is_found(any_study, column, number):
     value = {"sequence": "99", "epsilon": "'0.01'", "record": "'{}'", "kind": "'release'"}.get(column, f"'{'0' * 63}1'")
-    execute(study.path, f"UPDATE entries SET {column} = {value} WHERE sequence = {number}")
+    execute(any_study.path, f"UPDATE entries SET {column} = {value} WHERE sequence = {number}")
     with pytest.raises(LedgerError, match=rf"study.ledger: line {number} is .* restore its last good copy"):
-        Ledger(study.path)
+        Ledger(any_study.path)
     with pytest.raises(LedgerError):
-        study.charge(0.1, RECORD)
+        any_study.charge(0.1, RECORD)
 
 
 @pytest.mark.parametrize("value", ["x'00'", "CAST(x'ff' AS TEXT)"])
-def test_a_field_that_is_no_text_is_found(study, value):
-    execute(study.path, f"UPDATE entries SET epsilon = {value} WHERE sequence = 5")
+def test_a_field_that_is_no_text_is_found(any_study, value):
+    execute(any_study.path, f"UPDATE entries SET epsilon = {value} WHERE sequence = 5")
     with pytest.raises(LedgerError, match=r"line 5 is not what was written|study.ledger is damaged"):
-        Ledger(study.path)
+        Ledger(any_study.path)
 
 
 @pytest.mark.parametrize(
@@ -355,24 +377,24 @@ def test_a_field_that_is_no_text_is_found(study, value):
         (["DROP TABLE entries"], "there is nothing in this file"),
     ],
 )  # fmt: skip
-def test_removed_moved_and_inserted_lines_are_found(study, statements, finding):
-    execute(study.path, *statements)
+def test_removed_moved_and_inserted_lines_are_found(any_study, statements, finding):
+    execute(any_study.path, *statements)
     with pytest.raises(LedgerError, match=finding):
-        Ledger(study.path)
+        Ledger(any_study.path)
     with pytest.raises(LedgerError, match=finding):
-        study.charge(0.1, RECORD)
+        any_study.charge(0.1, RECORD)
 
 
-def test_a_line_replaced_with_its_own_hash_breaks_the_chain(study):
-    line = rows(study.path)[4] | {"epsilon": "0.01"}
+def test_a_line_replaced_with_its_own_hash_breaks_the_chain(any_study):
+    line = rows(any_study.path)[4] | {"epsilon": "0.01"}
     execute(
-        study.path,
+        any_study.path,
         f"UPDATE entries SET epsilon = '0.01', hash = '{chain.link(line)}' WHERE sequence = {line['sequence']}",
     )
     with pytest.raises(
         LedgerError, match="line 6 does not follow the one before: lines were replaced, removed or inserted"
     ):
-        Ledger(study.path)
+        Ledger(any_study.path)
 
 
 def test_a_noted_head_finds_what_the_chain_cannot(study):
@@ -423,14 +445,15 @@ def test_lines_that_no_charge_would_write_are_refused(study, change, finding):
 
 
 def test_truncated_files_are_refused(large):
-    whole = large.read_bytes()
+    whole, before = large.read_bytes(), totals(large)
     assert len(whole) > 10 * 4096
     for size in [1, 50, 100, 511, *range(512, len(whole), 1536), *range(4096, len(whole), 4096), len(whole) - 1]:
         large.write_bytes(whole[:size])
         with pytest.raises(LedgerError, match=r"study.ledger.* Charge nothing to it: restore its last good copy"):
             Ledger(large)
     large.write_bytes(whole)
-    assert totals(large) == ({"default": 3}, {"default": Decimal("1.5")})
+    assert totals(large) == before
+    assert before[1] == {"default": Decimal("1.5")}
 
 
 def test_flipped_bits_are_refused_or_change_no_total(large):
@@ -630,8 +653,11 @@ def run(program, path):
     )
 
 
-def test_eight_processes_race_for_a_budget_of_five(path):
-    Ledger.create(path, 5)
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 5}, {"privacy": ApproxDP(5.0, 1e-6)}, {"privacy": ZCDP(2.5)}], ids=KINDS
+)
+def test_eight_processes_race_for_a_budget_of_five(path, budget):
+    Ledger.create(path, **budget)
     processes = [run(CHARGE_ONCE, path) for _ in range(8)]
     for process in processes:
         assert process.stdout.readline() == "ready\n"
@@ -640,11 +666,14 @@ def test_eight_processes_race_for_a_budget_of_five(path):
         process.stdin.flush()
     answers = [process.communicate()[0] for process in processes]
     assert sorted(answers) == ["charged\n"] * 5 + ["refused\n"] * 3
-    assert totals(path) == ({"default": 5}, {"default": 5})
+    assert totals(path)[1] == {"default": 5}
 
 
-def test_a_killed_process_leaves_every_charge_it_made(path):
-    Ledger.create(path, 1000)
+@pytest.mark.parametrize(
+    "budget", [{"epsilon": 1000}, {"privacy": ApproxDP(9.0, 1e-6)}, {"privacy": ZCDP(9.0)}], ids=KINDS
+)
+def test_a_killed_process_leaves_every_charge_it_made(path, budget):
+    Ledger.create(path, **budget)
     chance = random.Random(3)
     known = 1
     for _ in range(15):

@@ -292,16 +292,20 @@ LedgerArgument = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger
 @books.command("init")
 def ledger_init(
     file: LedgerArgument,
-    epsilon: Annotated[str, typer.Option(help="The whole budget, an exact decimal.")],
+    epsilon: Annotated[float, typer.Option(help="The whole budget; less is more private.", show_default=False)] = 0.0,
+    delta: Annotated[float | None, typer.Option(help="Beside epsilon: a chance, as 1e-6, that it may fail.")] = None,
+    rho: Annotated[float | None, typer.Option(help="Instead of epsilon: a budget of zCDP.")] = None,
+    mu: Annotated[float | None, typer.Option(hidden=True)] = None,
     dataset: Annotated[str, typer.Option(help="Name of the data set.")] = "default",
 ) -> None:
-    """Give a data set a budget, in a new ledger or an existing one.
+    """Give a data set a budget, in a new ledger or an existing one.  With a delta, many more releases fit.
 
     Example: sfumato ledger init study.ledger --epsilon 3 --dataset wings
     """
     from ..laws.privacy import LARGE_EPSILON
 
-    ledger = sf.Ledger.create(file, epsilon, dataset)
+    privacy = Request(epsilon=epsilon, delta=delta, rho=rho, mu=mu).privacy
+    ledger = sf.Ledger.create(file, dataset=dataset, privacy=privacy)
     typer.echo(ledger.describe())
     if ledger.left > LARGE_EPSILON:
         warnings.warn(
@@ -318,7 +322,8 @@ def ledger_show(file: LedgerArgument, as_json: JsonOption = False) -> None:
     """
     book = sf.Ledger(file).verify()
     if as_json:
-        show_json({name: {"budget": str(b), "left": str(book.left(name))} for name, b in book.budgets.items()})
+        budgets = {name: b.to_dict() if isinstance(b, sf.Privacy) else str(b) for name, b in book.budgets.items()}
+        show_json({name: {"budget": budget, "left": str(book.left(name))} for name, budget in budgets.items()})
     else:
         typer.echo("\n".join(book.describe(name) for name in book.budgets))
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from ..errors import BudgetExceeded, UnsavedError
-from ..laws.privacy import Facts, Privacy, as_privacy
+from ..laws.privacy import Facts, Privacy, PureDP, as_privacy
 from ..mechanisms import private_mean
 from ..mechanisms.paying import note_release
 from ..regions import Region
@@ -46,9 +46,11 @@ class Session:
     entry: Entry | None = field(default=None, init=False)  # the charge of the release that is being made
 
     def afford(self, privacy: float | Privacy) -> None:
-        """Raise a BudgetExceeded if the ledger cannot pay: to be asked before any record is read."""
+        """Raise a BudgetExceeded, before any record is read, if a budget of ε cannot pay.  Others are asked before the draw."""
         epsilon = as_privacy(privacy).pure
-        if self.ledger is not None and Decimal(repr(epsilon)) > self.ledger.left:
+        if self.ledger is None or isinstance(self.ledger.budget, Privacy):
+            return
+        if Decimal(repr(epsilon)) > self.ledger.left:
             raise BudgetExceeded(f"epsilon {epsilon:g} was asked, but only {self.ledger.describe()}")
 
     def charge(self, facts: Facts, record: Mapping[str, Any], /) -> None:
@@ -56,9 +58,10 @@ class Session:
         if self.ledger is None:
             return
         with self.ctrl_c.held_back():
-            self.entry = self.ledger.charge(facts.epsilon, record)
+            self.entry = self.ledger.charge(facts, record)
+            asked = f"epsilon {facts.epsilon:g}" if isinstance(facts.asked, PureDP) else str(facts.asked)
             self.ctrl_c.words = (
-                f"nothing was released, but epsilon {facts.epsilon:g} is charged to {self.ledger.path.name} (line "
+                f"nothing was released, but {asked} is charged to {self.ledger.path.name} (line "
                 f"{self.entry.sequence}) and stays charged, since the records were already in use"
             )
         self.ctrl_c.check()

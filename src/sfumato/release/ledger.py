@@ -1,4 +1,4 @@
-"""The budget: how much ε each data set may spend, and every charge against it, in one SQLite file.
+"""The budget: how much each data set may spend, in any kind of privacy, and every charge against it, in one SQLite file.
 
 A charge is on disk before the data are read for a draw, so a crash can waste budget and never leak any.  Opening verifies the
 whole chain of hashes (:mod:`~sfumato.release.chain`); so does every later reading or writing, the latter under the write lock,
@@ -24,13 +24,13 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 from ..errors import BudgetExceeded, LedgerError, printable
-from ..laws.privacy import Facts
-from .chain import GENESIS, Book, Entry, amount, canonical, verified
+from ..laws.privacy import Facts, Privacy, as_privacy
+from .chain import GENESIS, Book, Entry, canonical, stated, verified
 
 __all__ = ["Book", "Entry", "Ledger"]
 
 FORMAT = "sfumato ledger 1"
-EMPTY = Book((), {}, {})
+EMPTY = Book((), {})
 LOCK_SECONDS = 30.0  # seconds to wait while another process writes
 RESTORE = "Charge nothing to it: restore its last good copy and charge what was released since, or treat it as spent."
 # AUTOINCREMENT keeps the highest number ever used apart from the lines: removing the last lines leaves a trace.
@@ -72,9 +72,17 @@ class Ledger:
         self.dataset = dataset
 
     @classmethod
-    def create(cls, path: str | os.PathLike[str], epsilon: float | str | Decimal, dataset: str = "default") -> Self:
+    def create(
+        cls,
+        path: str | os.PathLike[str],
+        epsilon: float | str | Decimal | None = None,
+        dataset: str = "default",
+        *,
+        privacy: Privacy | None = None,
+    ) -> Self:
         """Give a data set a budget: in a new ledger, or as a further data set of one that exists.  Overwrites nothing.
 
+        The budget is an ``epsilon`` or a ``privacy``: ``ZCDP(0.5)``, or ``ApproxDP(3, 1e-6)``, which many more releases fit.
         A name has one spelling (Unicode's NFKC); one that looks like another of the ledger is warned of.
 
         >>> import tempfile
@@ -84,7 +92,8 @@ class Ledger:
         ...     wings.left, faces.left
         (Decimal('3'), Decimal('0.5'))
         """
-        budget = amount(epsilon)
+        asked = epsilon if privacy is None else as_privacy(epsilon, privacy, "a budget")  # type: ignore[arg-type]
+        exact, kind = stated(asked)  # type: ignore[arg-type]
         if not isinstance(dataset, str) or not dataset.isprintable() or dataset != dataset.strip() or not dataset:
             raise ValueError(f"a data set's name must be printable text without spaces around it, not {dataset!r}")
         dataset = _one_spelling(dataset)
@@ -107,7 +116,9 @@ class Ledger:
                         "overwritten: open it, or name another file or data set"
                     )
                 _warn_of_look_alikes(dataset, book.budgets)
-                _append(connection, book.following("budget", dataset, budget, canonical({"format": FORMAT})))
+                entry = book.following("budget", dataset, exact, canonical({"format": FORMAT, **kind}))
+                book.extended(entry)  # which names a kind that no ledger keeps
+                _append(connection, entry)
         except BaseException:
             with suppress(OSError):
                 if new and path.stat().st_size == 0:  # nothing was committed, and no one else fills an empty file
@@ -115,22 +126,27 @@ class Ledger:
             raise
         return cls(path, dataset)
 
-    def charge(self, epsilon: float | str | Decimal | Facts, record: Mapping[str, Any]) -> Entry:
-        """Spend ε, before the data are read: it is on disk when this returns, and is never given back.
+    def charge(self, asked: Facts | Privacy | float | str | Decimal, record: Mapping[str, Any]) -> Entry:
+        """Spend what a release takes, before the data are read: it is on disk when this returns, and is never given back.
 
+        ``asked`` is an ε, another kind of privacy, or all ``Facts`` that are proven, by which an (ε, δ) budget allows most.
         ``record`` says what for and must be public: all of a release's record but its value.  A float counts as the decimal
         that it prints as, so ten times 0.1 is 1.  A BudgetExceeded means that less is left: nothing was charged.
         """
-        asked = amount(epsilon.epsilon if isinstance(epsilon, Facts) else epsilon)
-        text = canonical(record)
+        if {"value", "facts"} & set(record):
+            raise ValueError("a ledger keeps public information only: charge with the record without value and facts")
+        exact, facts = stated(asked)
+        text = canonical({**record, **facts})
         dataset = self._named()
-        if "value" in record:
-            raise ValueError("a ledger keeps public information only: charge with the record without its value")
 
         def charged(book: Book) -> Entry:
-            if asked > book.left(dataset):
-                raise BudgetExceeded(f"epsilon {asked} was asked, but only {book.describe(dataset)}")
-            return book.following("charge", dataset, asked, text)
+            entry = book.following("charge", dataset, exact, text)
+            try:
+                book.extended(entry)
+            except BudgetExceeded as refused:
+                words = f"{refused.parts[1]} for {entry.privacy}" if entry.privacy else refused.parts[1]
+                raise BudgetExceeded(f"{words} was asked, but only {book.describe(dataset)}") from None
+            return entry
 
         return self._write(charged)
 
@@ -168,11 +184,16 @@ class Ledger:
             book = _read(self.path, connection, self._last[0].head, head or GENESIS)
             self._last = book, _fingerprint(connection)
         # what the ledger keeps, nobody may change
-        return replace(book, budgets=dict(book.budgets), spent=dict(book.spent))
+        return replace(book, accounts=dict(book.accounts))
+
+    @property
+    def budget(self) -> Decimal | Privacy:
+        """The whole budget: an ε as an exact decimal, or another kind of privacy."""
+        return self._read().budgets[self._named()]
 
     @property
     def left(self) -> Decimal:
-        """The part of the budget that is not spent, as of now."""
+        """The largest ε that is left, as of now, for a release of which no more is known."""
         return self._read().left(self._named())
 
     def describe(self) -> str:
